@@ -1,0 +1,38 @@
+# Everything a fresh machine needs is Python >= 3.10 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint bench clean
+
+.venv/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "prepriv needs Python 3.10 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: .venv/.installed ## train a private model on real data, write run/model and run/report.html
+	$(BIN)/prepriv demo
+
+test: .venv/.installed-dev ## the whole suite but the long attacks
+	$(BIN)/python -m pytest -n auto
+
+test-slow: .venv/.installed-dev ## the long attacks too
+	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
+
+lint: .venv/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet -e '.[benchmarks]'
+	$(BIN)/python benchmarks/training_pass.py
+
+clean:
+	rm -rf .venv run build dist src/*.egg-info

@@ -1,0 +1,1 @@
+"""Differential privacy for the whole pipeline: pre-processing, training, release."""
