@@ -1,0 +1,188 @@
+"""The only noise of the library: integers drawn exactly, from a ChaCha20 key stream keyed by the operating
+system.
+
+A mechanism adds one of these integers to an integer (see `prepriv.mechanisms.lattice`), so no bit of its
+output depends on a float rounding. Proof: docs/proofs/noise.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import threading
+import weakref
+from typing import NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms
+from numpy.typing import NDArray
+
+from prepriv.mechanisms._inverse_cdf import CHUNK, SymmetricLaw, sample
+from prepriv.mechanisms._laws import DiscreteLaplace, RoundedGaussian
+
+SMALLEST_GAUSSIAN_SCALE = 16.0
+SMALLEST_LAPLACE_SCALE = 2.0**-10
+LARGEST_SCALE = 2.0**50
+
+_KEY_BYTES = 32
+_BYTES_PER_KEY = 2**36  # below the 2^32 blocks of 64 bytes after which a 32-bit block counter would repeat
+_ZEROS = bytes(8 * CHUNK)
+_WORD = 2**64
+
+_live: weakref.WeakSet[NoiseSource] = weakref.WeakSet()
+
+
+class NoiseSource:
+    """Random integers for mechanisms: unpredictable, exactly distributed, never repeated, never stored.
+
+    The key is 256 bits of `os.urandom`; if the operating system gives none, the constructor raises and
+    nothing is released. A forked child draws a key of its own before its first word. A source can be used
+    by several threads and can be neither pickled nor copied, so that no two releases share noise. Proof:
+    docs/proofs/noise.md (P6).
+    """
+
+    __slots__ = ("__weakref__", "_lock", "_pid", "_private", "_seeded_key", "_stream", "_used")
+
+    def __init__(self) -> None:
+        self._setup(seeded_key=None)
+
+    @classmethod
+    def for_tests(cls, seed: int) -> NoiseSource:
+        """A reproducible source for tests: `private` is False and stays False; nothing drawn from it is
+        private.
+
+        After a fork the child leaves the reproducible stream, too.
+        """
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise ValueError(f"seed: got {type(seed).__name__}, need an int")
+        source = cls.__new__(cls)
+        source._setup(hashlib.sha256(f"prepriv test seed {seed}".encode()).digest())
+        return source
+
+    @property
+    def private(self) -> bool:
+        """True if the key came from the operating system, False for a test source."""
+        return self._private
+
+    def uint64(self, size: int) -> NDArray[np.uint64]:
+        """`size` uniform 64-bit words, shape (size,)."""
+        words = np.empty(_checked_size(size), dtype=np.uint64)
+        self._fill(words)
+        return words
+
+    def rounded_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Exact samples of round(N(0, scale^2)), shape (size,); scale in grid steps, 16 <= scale <= 2^50.
+
+        The result added to an integer z is round(z + N(0, scale^2)): post-processing of the continuous
+        Gaussian mechanism, so that every theorem about that mechanism holds as it stands. Variance scale^2
+        + 1/12 up to exp(-2 pi^2 scale^2). Raises ValueError, before any draw, for a scale out of range or
+        NaN.
+        """
+        _check_scale(scale, SMALLEST_GAUSSIAN_SCALE)
+        return self._sample(RoundedGaussian(float(scale)), size)
+
+    def discrete_laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Exact samples of P(k) proportional to exp(-|k| / scale), shape (size,); 2^-10 <= scale <= 2^50.
+
+        Added to an integer of sensitivity D it is (D / scale)-DP. Raises ValueError, before any draw, for a
+        scale out of range or NaN.
+        """
+        _check_scale(scale, SMALLEST_LAPLACE_SCALE)
+        return self._sample(DiscreteLaplace(float(scale)), size)
+
+    def uniform_below(self, n: int, size: int) -> NDArray[np.int64]:
+        """`size` exactly uniform integers in [0, n), 1 <= n <= 2^62, shape (size,).
+
+        Words beyond the largest multiple of n are redrawn; how often depends on n and the key stream alone.
+        """
+        if not isinstance(n, (int, np.integer)) or not 1 <= n <= 2**62:
+            raise ValueError(f"n: got {n!r}, need an integer in [1, 2^62]")
+        largest = _WORD // int(n) * int(n) - 1
+        words = self.uint64(size)
+        while (redraw := words > np.uint64(largest)).any():
+            words[redraw] = self.uint64(int(redraw.sum()))
+        return (words % np.uint64(n)).astype(np.int64)
+
+    def bernoulli_mask(self, threshold_k: int, size: int) -> NDArray[np.bool_]:
+        """`size` independent inclusions, each true with probability exactly threshold_k / 2^64, shape
+        (size,).""" if not isinstance(threshold_k, (int, np.integer)) or not 0 <= threshold_k <= _WORD:
+            raise ValueError(f"threshold_k: got {threshold_k!r}, need an integer in [0, 2^64]")
+        words = self.uint64(size)
+        if threshold_k == _WORD:
+            return np.ones(words.shape, dtype=np.bool_)
+        return words < np.uint64(threshold_k)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("NoiseSource cannot be pickled or copied: two holders would draw the same noise")
+
+    def _sample(self, law: SymmetricLaw, size: int) -> NDArray[np.int64]:
+        out = np.empty(_checked_size(size), dtype=np.int64)
+        for start in range(0, size, CHUNK):
+            part = out[start : start + CHUNK]
+            sample(law, self.uint64(len(part)), lambda: int(self.uint64(1)[0]), part)
+        return out
+
+    def _setup(self, seeded_key: bytes | None) -> None:
+        self._seeded_key = seeded_key
+        self._private = seeded_key is None
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._rekey()
+        _live.add(self)
+
+    def _rekey(self) -> None:
+        key = self._seeded_key if self._seeded_key is not None else os.urandom(_KEY_BYTES)
+        if len(key) != _KEY_BYTES:
+            raise OSError("the operating system returned too few random bytes; nothing is released")
+        if self._seeded_key is not None:
+            self._seeded_key = hashlib.sha256(b"next" + key).digest()
+        self._stream: CipherContext = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+        self._used = 0
+
+    def _fill(self, words: NDArray[np.uint64]) -> None:
+        """Fill a contiguous array of words from the key stream."""
+        if self._pid != os.getpid():
+            self._leave_parent()
+        if not words.size:
+            return
+        target = words.data.cast("B")
+        with self._lock:
+            if self._pid != os.getpid():
+                self._rekey()
+                self._pid = os.getpid()
+            for start in range(0, len(target), len(_ZEROS)):
+                part = target[start : start + len(_ZEROS)]
+                if self._used + len(part) > _BYTES_PER_KEY:
+                    self._rekey()
+                self._stream.update_into(_ZEROS[: len(part)], part)
+                self._used += len(part)
+
+    def _leave_parent(self) -> None:
+        """In a forked child: forget the parent's key and its lock, which another thread may have held."""
+        self._lock = threading.Lock()
+        self._seeded_key = None
+        self._pid = -1
+
+
+def _leave_parents() -> None:
+    # Only marks: an error raised in a fork handler would be swallowed, one raised at the next draw is not.
+    for source in list(_live):
+        source._leave_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_parents)
+
+
+def _checked_size(size: int) -> int:
+    if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 0:
+        raise ValueError(f"size: got {size!r}, need an integer >= 0")
+    return int(size)
+
+
+def _check_scale(scale: float, smallest: float) -> None:
+    if not (isinstance(scale, (int, float, np.floating, np.integer)) and math.isfinite(scale)):
+        raise ValueError(f"scale: got {scale!r}, need a finite number of grid steps")
+    if not smallest <= scale <= LARGEST_SCALE:
+        raise ValueError(f"scale: got {scale!r} grid steps, need {smallest:g} <= scale <= 2^50")
