@@ -32,8 +32,8 @@ class SymmetricLaw(Protocol):
     """A symmetric law on the integers, as `sample` needs it."""
 
     def fast(self, prefix: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Magnitudes for 63-bit prefixes of p, and where they are not certain (the former may be wrong
-        there).""" ...
+        """Magnitudes for 63-bit prefixes of p, and where they are uncertain (and may be wrong)."""
+        ...
 
     def guess(self, log_p: float) -> int:
         """A magnitude near the one that p takes; only speed depends on its quality."""
@@ -79,9 +79,11 @@ def exact_magnitude(law: SymmetricLaw, prefix: int, draw: Callable[[], int]) -> 
 
 
 def _settle(law: SymmetricLaw, context: Any, m: int, low: int, bits: int) -> tuple[bool, int]:
-    """Move m until both ends of p's interval lie in [survival(m + 1), survival(m)), or report that they do
-    not.""" context.prec = bits + _GUARD_BITS slack = context.mpf(2) ** -_SLACK_BITS m = max(m, 0) while
-    True:
+    """Move m until p's interval lies in [survival(m + 1), survival(m)), or report that it is cut."""
+    context.prec = bits + _GUARD_BITS
+    slack = context.mpf(2) ** -_SLACK_BITS
+    m = max(m, 0)
+    while True:
         above = law.survival(m + 1, context) * 2**bits
         if low + 1 + slack < above:
             m += 1

@@ -143,15 +143,15 @@ def gaussian_sum_release(
 
 
 def noise_scale(sensitivity_int: int, noise_multiplier: float) -> float:
-    """noise_multiplier * sensitivity_int in grid steps, rounded up; ValueError if no admissible noise
-    scale.""" _check_sensitivity(sensitivity_int) if not _is_finite(noise_multiplier) or not
-    noise_multiplier > 0:
+    """noise_multiplier * sensitivity_int in grid steps, rounded up; ValueError if out of range."""
+    _check_sensitivity(sensitivity_int)
+    if not _is_finite(noise_multiplier) or not noise_multiplier > 0:
         raise ValueError(f"noise_multiplier: got {noise_multiplier!r}, need a positive finite number")
     exact = Fraction(float(noise_multiplier)) * int(sensitivity_int)
     if not SMALLEST_GAUSSIAN_SCALE <= exact <= LARGEST_SCALE:
         raise ValueError(
-            f"noise_multiplier: got {noise_multiplier!r} at a sensitivity of {sensitivity_int} grid steps, so "
-            f"the noise is {float(exact):g} steps; need at least 16 (choose a finer grid) and at most 2^50"
+            f"noise_multiplier: got {noise_multiplier!r} at sensitivity {sensitivity_int}, so the "
+            f"noise is {float(exact):g} steps; need at least 16 (choose a finer grid) and at most 2^50"
         )
     return round_up(exact)
 

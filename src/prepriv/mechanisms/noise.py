@@ -105,8 +105,8 @@ class NoiseSource:
         return (words % np.uint64(n)).astype(np.int64)
 
     def bernoulli_mask(self, threshold_k: int, size: int) -> NDArray[np.bool_]:
-        """`size` independent inclusions, each true with probability exactly threshold_k / 2^64, shape
-        (size,).""" if not isinstance(threshold_k, (int, np.integer)) or not 0 <= threshold_k <= _WORD:
+        """Independent inclusions of probability exactly threshold_k / 2^64, shape (size,)."""
+        if not isinstance(threshold_k, (int, np.integer)) or not 0 <= threshold_k <= _WORD:
             raise ValueError(f"threshold_k: got {threshold_k!r}, need an integer in [0, 2^64]")
         words = self.uint64(size)
         if threshold_k == _WORD:
