@@ -1,0 +1,126 @@
+"""Gaussian differential privacy: the certified curve of N(0, 1) against N(mu, 1), and calibration.
+
+delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) (Balle and Wang 2018,
+Dong, Roth and Su 2022). Its two terms cancel; with the Mills ratio R(x) = Phi(-x)/phi(x) it is
+phi(x) (R(x) - R(x + mu)), x = epsilon/mu - mu/2. Rounding: docs/proofs/families.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erfcx, ndtr, ndtri
+
+from prepriv.guarantees.arguments import FloatArray, number, numbers
+from prepriv.guarantees.lines import ULP
+from prepriv.guarantees.solve import largest_below, smallest_epsilon
+
+SMALLEST = 1e-300  # a positive delta below this is reported as this
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+def delta_upper(mu: FloatArray, epsilon: FloatArray) -> FloatArray:
+    """Upper bound of the Gaussian delta for mu >= 0, epsilon >= 0 (arrays that broadcast)."""
+    mu, epsilon = np.broadcast_arrays(np.asarray(mu, np.float64), np.asarray(epsilon, np.float64))
+    m = np.maximum(mu, 1e-290)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        ratio = np.minimum(epsilon / m, 1e300)
+        # shift x down by its rounding error: the same as a smaller epsilon, hence a larger delta
+        x = ratio - 0.5 * m - 2.0 * ULP * (ratio + m)
+        far = np.clip(x + m, 0.0, 1e200)
+        near = np.clip(x, -8.0, 1e200)
+        mills_near, mills_far = _mills(near), _mills(far)
+        square = near * near
+        gap = mills_near - mills_far + 16.0 * ULP * mills_near
+        log_density = -0.5 * square - _LOG_SQRT_2PI
+        tail = np.exp(np.maximum(log_density + np.log(np.maximum(gap, 5e-324)), -745.0))
+        tail *= 1.0 + ULP * (16.0 + 4.0 * np.minimum(square, 1500.0))
+        # deep in the bulk the first term is 1 to within 1e-15
+        bulk_square = np.minimum(x * x, 1500.0)
+        held = np.exp(-0.5 * bulk_square - _LOG_SQRT_2PI) * mills_far
+        held = np.where(x * x < 1500.0, held * (1.0 - ULP * (16.0 + 4.0 * bulk_square)), 0.0)
+        bulk = 1.0 - held + ULP
+    value = np.where(x < -8.0, bulk, np.minimum(tail, 1.0))
+    return np.where(mu == 0.0, 0.0, np.clip(value, SMALLEST, 1.0))
+
+
+def beta_lower(mu: float, alpha: FloatArray) -> FloatArray:
+    """Lower bound of Phi(Phi^{-1}(1 - alpha) - mu), alpha in [0, 1]."""
+    if mu == 0.0:
+        return 1.0 - alpha  # one correctly rounded operation; nothing lies above it by more than 1/2 ulp
+    with np.errstate(over="ignore", invalid="ignore"):
+        point = -ndtri(alpha)
+        inside = np.isfinite(point)
+        point = np.where(inside, point, 0.0)
+        shifted = point - mu - 16.0 * ULP * (np.abs(point) + mu + 1.0)
+        square = np.minimum(shifted * shifted, 1500.0)
+        value = ndtr(shifted) * (1.0 - ULP * (32.0 + 8.0 * square)) - 1e-307
+    ends = np.where(alpha == 0.0, 1.0, 0.0)
+    return np.where(inside, np.clip(value, 0.0, 1.0), ends)
+
+
+def epsilon_upper(mu: float, delta: float) -> float:
+    """Smallest certified epsilon >= 0 of the Gaussian curve at delta."""
+    if mu == 0.0:
+        return 0.0
+    return smallest_epsilon(lambda epsilon: delta_upper(np.float64(mu), epsilon), delta)
+
+
+def _mills(x: FloatArray) -> FloatArray:
+    return math.sqrt(math.pi / 2.0) * erfcx(x / math.sqrt(2.0))
+
+
+# ---- public calibration -----------------------------------------------------------------------------
+@overload
+def gdp_delta(mu: float, epsilon: float) -> float: ...
+@overload
+def gdp_delta(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any: ...
+def gdp_delta(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
+    """delta at which mu-GDP gives (epsilon, delta)-DP, rounded up; mu, epsilon >= 0, arrays broadcast.
+
+    >>> round(gdp_delta(1.0, 1.0), 6)
+    0.126937
+    """
+    m, e = numbers("mu", mu, at_least=0.0), numbers("epsilon", epsilon, at_least=0.0)
+    value = delta_upper(m, e)
+    return float(value) if value.ndim == 0 else value
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """Smallest certified epsilon at which mu-GDP gives (epsilon, delta)-DP, rounded up.
+
+    mu >= 0, delta in (0, 1).
+
+    >>> round(gdp_epsilon(1.0, 1e-5), 4)
+    4.3772
+    """
+    return epsilon_upper(number("mu", mu, at_least=0.0), number("delta", delta, above=0.0, below=1.0))
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Largest mu for which mu-GDP is certified to give (epsilon, delta)-DP, rounded down.
+
+    epsilon >= 0, delta in (0, 1). A mean of sensitivity s needs Gaussian noise s / mu.
+
+    >>> mu = gdp_mu(1.0, 1e-5)
+    >>> gdp_delta(mu, 1.0) <= 1e-5, round(mu, 4)
+    (True, 0.2681)
+    """
+    e = number("epsilon", epsilon, at_least=0.0)
+    d = number("delta", delta, above=0.0, below=1.0)
+
+    def good(mu: float) -> bool:
+        return bool(delta_upper(np.float64(mu), np.float64(e)) <= d)
+
+    high = 1.0
+    while good(high):
+        high *= 2.0
+    low = high / 2.0
+    while not good(low):
+        low /= 2.0
+        if low < 1e-280:
+            raise ValueError(f"delta must be larger than 1e-280 to calibrate; got {d!r}")
+    return largest_below(good, low, high)
