@@ -1,0 +1,273 @@
+"""What is public about the data: columns, bounds or norm, categories, classes, n, adjacency.
+
+Everything here is *declared* by the user. Nothing in this module ever looks at a record: a bound, a
+category or a class that was read off private data is itself a leak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
+ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
+OTHER = "other"
+MISSING = "missing"
+
+
+def check_adjacency(adjacency: str) -> Adjacency:
+    """Return `adjacency`, or raise ValueError naming the two that exist."""
+    for known in ADJACENCIES:
+        if adjacency == known:
+            return known
+    raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {adjacency!r}")
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column with declared bounds. Encoded as (x - low) / (high - low), clamped to [0, 1].
+
+    low, high: finite, low < high, in the units of the column.
+    missing: what a missing or unreadable cell becomes: "impute" leaves it to an imputation step (which has
+    to be paid for; without one it becomes the midpoint), "midpoint" fills in (low + high)/2, free.
+    """
+
+    low: float
+    high: float
+    missing: Literal["impute", "midpoint"] = "midpoint"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"bounds must be finite with low < high; got low={self.low}, high={self.high}")
+        if self.missing not in ("impute", "midpoint"):
+            raise ValueError(f"missing must be 'impute' or 'midpoint'; got {self.missing!r}")
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical column with declared categories. One-hot encoded; data-independent, hence free.
+
+    A cell outside `categories` becomes "other", an empty one "missing": two categories of their own.
+    """
+
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.categories:
+            raise ValueError("categories must name at least one category")
+        if len(set(self.categories)) != len(self.categories):
+            raise ValueError("categories must be distinct")
+        if OTHER in self.categories or MISSING in self.categories:
+            raise ValueError(f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them")
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features: the categories, "other" and "missing"."""
+        return len(self.categories) + 2
+
+
+Column: TypeAlias = Numeric | Categorical
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What is known of the rows of a matrix at one point of the pipeline, without looking at them.
+
+    low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
+    may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
+    names: names of the features, where they have any.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    radius: float
+    may_miss: NDArray[np.bool_]
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.radius) and self.radius > 0):
+            raise ValueError(f"radius must be finite and positive; got {self.radius}")
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.low)
+
+    @property
+    def widths(self) -> NDArray[np.float64]:
+        """Side lengths of the box, (d,)."""
+        return self.high - self.low
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance between two rows: the ball's or the box's, whichever is smaller."""
+        return min(2 * self.radius, float(np.linalg.norm(self.widths)))
+
+    @staticmethod
+    def ball(d: int, radius: float) -> Space:
+        """The ball of the given radius in d dimensions, no missing cells."""
+        side = np.full(d, float(radius))
+        return Space(-side, side, float(radius), np.zeros(d, dtype=bool))
+
+    def within(self, radius: float) -> Space:
+        """This space cut down to a ball: the smaller radius, and a box no larger than it."""
+        r = min(radius, self.radius)
+        return replace(self, low=np.maximum(self.low, -r), high=np.minimum(self.high, r), radius=r)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
+
+    columns: name -> Numeric or Categorical, in the order of the encoded matrix (empty for a ball).
+    classes: label values, in the order of the model's outputs; at least two.
+    n: the declared number of records. Under replace-one it is public by definition and may be left None, to
+       be taken from the table; under add-or-remove-one it must be declared, and only normalises.
+    label: name of the label column in a table, if any.
+    ball_radius, ball_features: instead of columns, rows are points of a ball.
+    """
+
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    classes: tuple[Hashable, ...] = ()
+    n: int | None = None
+    adjacency: Adjacency = "replace-one"
+    label: str | None = None
+    ball_radius: float | None = None
+    ball_features: int = 0
+
+    def __post_init__(self) -> None:
+        check_adjacency(self.adjacency)
+        if self.n is not None and (isinstance(self.n, bool) or int(self.n) != self.n or self.n < 1):
+            raise ValueError(f"n must be a whole number >= 1; got {self.n}")
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            raise ValueError("classes must name at least two distinct label values")
+        if self.ball_radius is None and not self.columns:
+            raise ValueError("a domain needs columns, or a ball (Domain.ball)")
+        if self.ball_radius is not None and (self.columns or self.ball_features < 1):
+            raise ValueError("a ball domain has a positive number of features and no columns")
+
+    @staticmethod
+    def box(
+        low: float | Sequence[float],
+        high: float | Sequence[float],
+        features: int,
+        classes: Sequence[Hashable],
+        *,
+        n: int | None = None,
+        adjacency: Adjacency = "replace-one",
+        missing: Literal["impute", "midpoint"] = "midpoint",
+    ) -> Domain:
+        """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
+        lows = np.broadcast_to(np.asarray(low, dtype=float), (features,))
+        highs = np.broadcast_to(np.asarray(high, dtype=float), (features,))
+        columns = {f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))}
+        return Domain(columns, tuple(classes), n, adjacency)
+
+    @staticmethod
+    def ball(
+        features: int,
+        classes: Sequence[Hashable],
+        *,
+        radius: float = 1.0,
+        n: int | None = None,
+        adjacency: Adjacency = "replace-one",
+    ) -> Domain:
+        """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it."""
+        return Domain({}, tuple(classes), n, adjacency, None, float(radius), features)
+
+    @property
+    def is_ball(self) -> bool:
+        """True when rows are points of a ball rather than typed columns."""
+        return self.ball_radius is not None
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of raw columns a table of features has."""
+        return self.ball_features if self.is_ball else len(self.columns)
+
+    @property
+    def space(self) -> Space:
+        """The encoded matrix's space: numeric features in [0, 1], one-hot blocks of norm one, or the ball."""
+        if self.ball_radius is not None:
+            return Space.ball(self.ball_features, self.ball_radius)
+        d = sum(c.width for c in self.columns.values())
+        may_miss = np.zeros(d, dtype=bool)
+        at = 0
+        for column in self.columns.values():
+            may_miss[at] = isinstance(column, Numeric) and column.missing == "impute"
+            at += column.width
+        # A numeric feature lies in [0, 1] and a one-hot block has norm one: each adds one to the squared norm.
+        return Space(np.zeros(d), np.ones(d), math.sqrt(len(self.columns)), may_miss, tuple(self.feature_names))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the encoded features, in order."""
+        if self.is_ball:
+            return [f"x{j}" for j in range(self.ball_features)]
+        names: list[str] = []
+        for name, column in self.columns.items():
+            if isinstance(column, Numeric):
+                names.append(name)
+            else:
+                names += [f"{name}={c}" for c in (*column.categories, OTHER, MISSING)]
+        return names
+
+    def with_n(self, n: int) -> Domain:
+        """The same domain with n declared."""
+        return replace(self, n=n)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for plans and artifacts."""
+        columns: dict[str, Any] = {}
+        for name, c in self.columns.items():
+            if isinstance(c, Numeric):
+                columns[name] = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing}
+            else:
+                columns[name] = {"type": "categorical", "categories": list(c.categories)}
+        out: dict[str, Any] = {
+            "columns": columns,
+            "classes": list(self.classes),
+            "n": self.n,
+            "adjacency": self.adjacency,
+            "label": self.label,
+        }
+        if self.is_ball:
+            out["ball"] = {"radius": self.ball_radius, "features": self.ball_features}
+        return out
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Domain:
+        """Inverse of `to_json`. Raises ValueError on anything malformed."""
+        columns: dict[str, Column] = {}
+        for name, c in data.get("columns", {}).items():
+            if c["type"] == "numeric":
+                columns[name] = Numeric(float(c["low"]), float(c["high"]), c["missing"])
+            elif c["type"] == "categorical":
+                columns[name] = Categorical(tuple(c["categories"]))
+            else:
+                raise ValueError(f"column type must be 'numeric' or 'categorical'; got {c['type']!r}")
+        ball = data.get("ball")
+        return Domain(
+            columns,
+            tuple(data["classes"]),
+            data.get("n"),
+            check_adjacency(data["adjacency"]),
+            data.get("label"),
+            float(ball["radius"]) if ball else None,
+            int(ball["features"]) if ball else 0,
+        )
+
+
+def as_space(domain: Domain | Space) -> Space:
+    """The matrix view of a domain; a Space is returned as it is."""
+    return domain if isinstance(domain, Space) else domain.space

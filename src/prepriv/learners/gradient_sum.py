@@ -1,0 +1,181 @@
+"""The clipped gradient sum of a linear model, exact in integers, one pass over blocks of rows.
+
+The gradient of one record is residual ⊗ x: its norm is ‖residual‖·‖x‖, and the clipped sum over a block is
+two thin matrix products. No per-record gradient is stored. Rows and residuals are integers, so products in
+float64 are exact and the sum does not depend on the order of rows, blocks or threads
+(docs/proofs/gradient_sum.md).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from prepriv.learners.losses import Loss
+
+BLOCK = 1024  # rows: a block of 784 float64 features is 6 MB and stays in cache
+_EXACT = 52  # bits a float64 product sum may use
+_MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How rows and residuals become integers: x = x_int * 2^-x_bits, residual = r_int * 2^-r_bits.
+
+    norm: bound on the integer norm of a row, bias feature included. clip: bound on the integer norm of one
+    record's gradient, r_int ⊗ x_int. fine: rows held as float32 (23 bits) rather than int16.
+    """
+
+    x_bits: int
+    r_bits: int
+    norm: int
+    clip: int
+    fine: bool
+
+    @staticmethod
+    def of(radius: float, clip: float, n: int, *, fine: bool, block: int = BLOCK) -> Grid:
+        """The finest grid that keeps a block's product sum below 2^52 and the whole sum below 2^61."""
+        x_bits = math.floor(math.log2((2**23 if fine else 2**15 - 2) / radius))
+        norm = math.floor(radius * 2.0**x_bits) + 1
+        room = min(_EXACT - math.ceil(math.log2(block)), 61 - math.ceil(math.log2(n + 1)))
+        r_bits = math.floor(math.log2(2.0**room / clip)) - x_bits - 1
+        if r_bits < 4:
+            raise ValueError(f"{n} records are too many for one exact gradient sum")
+        return Grid(x_bits, r_bits, norm, math.floor(clip * 2.0 ** (x_bits + r_bits)), fine)
+
+    @property
+    def exponent(self) -> int:
+        """A gradient is its integers times 2^exponent."""
+        return -(self.x_bits + self.r_bits)
+
+    def rounding(self, rows: float, features: int, outputs: int, radius: float, lipschitz: float) -> float:
+        """Extra gradient shift of `rows` moved rows because grids are not Lipschitz (inf if lipschitz is).
+
+        Cutting a row to the grid moves two versions of it apart by at most sqrt(d) steps more; cutting the
+        residual moves its gradient by at most sqrt(K) steps times the row's norm.
+        """
+        if rows == 0:
+            return 0.0
+        x_part = lipschitz * math.sqrt(features) * 2.0**-self.x_bits
+        r_part = math.sqrt(outputs) * 2.0**-self.r_bits * radius
+        return rows * (x_part + r_part) * (1 + 1e-9)
+
+
+class QuantizedRows:
+    """The training rows as integers: (n, d + 1) with the bias feature last, labels, and norms rounded up."""
+
+    def __init__(self, grid: Grid, n: int, d: int, bias: float) -> None:
+        self.grid = grid
+        self.x: NDArray[Any] = np.zeros((n, d + 1), dtype=np.float32 if grid.fine else np.int16)
+        self.norms = np.zeros(n)
+        self.targets = np.full(n, -1, dtype=np.int32)
+        self._bias = math.floor(bias * 2.0**grid.x_bits)
+
+    def fill(self, start: int, x: NDArray[np.float64], targets: NDArray[Any]) -> None:
+        """Store a block of rows (b, d) and their class indices (b,); -1 marks a record that contributes 0.
+
+        A row that is not finite or does not fit the declared norm is stored as a record that contributes 0:
+        a rule for each row by itself, which never fails.
+        """
+        grid, stop = self.grid, start + len(x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            ints = np.trunc(x * (2.0**grid.x_bits * (1 - _MARGIN)))
+            np.clip(ints, -grid.norm, grid.norm, out=ints)
+        squares = np.einsum("ij,ij->i", ints, ints) + float(self._bias) ** 2
+        norms = np.ceil(np.sqrt(squares) * (1 + _MARGIN))
+        fits = norms <= grid.norm + 1  # False for NaN
+        ints[~fits] = 0.0
+        self.x[start:stop, :-1] = ints
+        self.x[start:stop, -1] = self._bias
+        self.norms[start:stop] = np.where(fits, norms, 1.0)
+        self.targets[start:stop] = np.where(fits, targets, -1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d + 1)."""
+        return self.x.shape[0], self.x.shape[1]
+
+
+def _weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[np.float64], int]:
+    """Weights as integers and their bits: so fine that every product sum with a row stays exact.
+
+    By Cauchy-Schwarz each partial sum is at most norm(row) * norm(column). Truncation shrinks norms.
+    """
+    norm = max(float(np.linalg.norm(weights)), 1e-30)
+    bits = math.floor(_EXACT - math.log2(grid.norm + 2) - math.log2(norm)) - 1
+    return np.trunc(np.ldexp(weights, bits)), bits
+
+
+def _clipped(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
+    """Residuals (b, K) as integers with norm(residual) * norm(row) <= grid.clip for every record."""
+    size = np.zeros(len(residual))
+    for k in range(residual.shape[1]):  # in a fixed order: the same bits for a row in any block
+        size += residual[:, k] * residual[:, k]
+    np.sqrt(size, out=size)
+    allowed = grid.clip * (1 - _MARGIN) / norms
+    scale = np.minimum(2.0**grid.r_bits, allowed / np.maximum(size, 1e-300))
+    ints = np.trunc(residual * scale[:, None])
+    size[:] = 0.0
+    for k in range(residual.shape[1]):
+        size += ints[:, k] * ints[:, k]
+    fits = np.sqrt(size) * norms * (1 + _MARGIN / 4) <= grid.clip
+    if not fits.all():
+        ints[~fits] = 0.0
+    return ints
+
+
+class GradientSum:
+    """Clipped gradient sums of a fixed set of rows. Use as a context manager: it holds a thread pool."""
+
+    def __init__(self, rows: QuantizedRows, loss: Loss, *, threads: int | None = None) -> None:
+        self._rows, self._loss = rows, loss
+        self._threads = threads or min(8, os.cpu_count() or 1)
+
+    def __enter__(self) -> GradientSum:
+        self._limits = threadpool_limits(limits=1, user_api="blas")
+        self._pool = ThreadPoolExecutor(self._threads)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._limits.restore_original_limits()
+
+    def __call__(self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
+        """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
+        grid_weights, bits = _weights_to_grid(weights, self._rows.grid)
+        n = self._rows.shape[0] if index is None else len(index)
+        starts = range(0, n, BLOCK)
+        return self._add(
+            self._pool.map(lambda i: self._block(i, min(i + BLOCK, n), grid_weights, bits, index), starts),
+            weights.shape,
+        )
+
+    @staticmethod
+    def _add(parts: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+        total = np.zeros(shape, dtype=np.int64)
+        for part in parts:
+            total += part.astype(np.int64)
+        return total
+
+    def _block(
+        self, start: int, stop: int, weights: NDArray[np.float64], bits: int, index: NDArray[np.intp] | None
+    ) -> NDArray[np.float64]:
+        rows = self._rows
+        at: Any = slice(start, stop) if index is None else index[start:stop]
+        x = rows.x[at].astype(np.float64)
+        scores = np.ldexp(x @ weights, -(rows.grid.x_bits + bits))
+        residual = self._loss.residual(scores, rows.targets[at], out=scores)
+        return np.asarray(x.T @ _clipped(residual, rows.norms[at], rows.grid))
+
+
+def scores(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores (b, K) of rows (b, d) under weights (d + 1, K), bias last: for prediction."""
+    return np.asarray(x @ weights[:-1] + weights[-1])

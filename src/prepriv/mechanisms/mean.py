@@ -1,0 +1,60 @@
+"""The Gaussian mechanism on a sum of rows: exact integers in, a noisy sum out. Proof: docs/proofs/mean.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.mechanisms.lattice import Lattice
+from prepriv.mechanisms.session import Session
+
+_INSIDE = 1 - 2.0**-40  # rows are pulled just inside the ball, so that float rounding never drops one
+
+
+def sum_grid(dim: int, radius: float, n: int) -> Lattice:
+    """The grid for rows of `dim` coordinates in a ball: as fine as 64-bit norms and sums of n rows allow."""
+    bits = min(26, (62 - math.ceil(math.log2(dim + 1))) // 2, 58 - math.ceil(math.log2(n + 1)))
+    if bits < 4:
+        raise ValueError(f"{dim} coordinates and {n} records are too many for one exact sum")
+    return Lattice.for_norm(radius, bits)
+
+
+def gaussian_sum(
+    rows: Iterable[NDArray[np.float64]],
+    *,
+    name: str,
+    dim: int,
+    radius: float,
+    shift: float,
+    moved: float,
+    n: int,
+    noise_multiplier: float,
+    session: Session,
+) -> NDArray[np.float64]:
+    """Noisy sum of the rows of blocks (b, dim); (dim,).
+
+    radius: rows longer than it are pulled back to it. shift: how far the exact sum can move between
+    neighbours, in the units of the rows (preprocessing.base.sum_shift). moved: how many common rows can
+    differ between neighbours: each, and the record itself, can be cut to the grid differently, which costs
+    sqrt(dim) steps apiece. n: the declared number of records (twice as many rows are allowed for overflow).
+    The release is (1 / noise_multiplier)-GDP.
+    """
+    grid = sum_grid(dim, radius, 2 * n)
+    total = np.zeros(dim, dtype=np.int64)
+    for block in rows:
+        norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+        inside = block * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
+        total += grid.quantize(inside).sum(axis=0)
+    rounding = (moved + 1) * (math.isqrt(dim) + 1)
+    sensitivity = math.ceil(shift / grid.step * (1 + 1e-9)) + math.ceil(rounding)
+    return session.noisy_sum(
+        name,
+        total,
+        sensitivity,
+        noise_multiplier,
+        exponent=grid.exponent,
+        largest=2 * n * grid.sensitivity,
+    )

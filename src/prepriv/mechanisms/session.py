@@ -1,0 +1,104 @@
+"""The choke point: every number that depends on private records and leaves a run leaves through a `Session`.
+
+A session turns an exact integer sum into a noisy one and writes down what it did. The audit replaces it by
+one that records and replays (audit/replay.py); a run without privacy uses `Exact`, and its artifact says so.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
+from prepriv.mechanisms.noise import NoiseSource
+
+RELEASE_BITS = 22  # the integer sensitivity a release is coarsened to: noise of 2^22 steps is drawn fast
+
+
+@dataclass(frozen=True)
+class Release:
+    """One call of a mechanism: what was asked, in grid steps. Holds nothing that depends on a record."""
+
+    name: str
+    sensitivity: int
+    noise_multiplier: float
+    coordinates: int
+
+
+def coarsen(total: NDArray[np.int64], sensitivity: int) -> tuple[NDArray[np.int64], int, int]:
+    """Round a sum to a coarser grid: (sum, its integer sensitivity, how many bits were dropped).
+
+    Rounding moves each coordinate's difference by less than one step, so the L2 sensitivity grows by at most
+    sqrt(coordinates) coarse steps (docs/proofs/lattice.md).
+    """
+    shift = max(0, int(sensitivity).bit_length() - RELEASE_BITS)
+    if shift == 0:
+        return total, int(sensitivity), 0
+    rounded = (total + np.int64(1 << (shift - 1))) >> np.int64(shift)
+    grown = -(-int(sensitivity) // (1 << shift)) + math.isqrt(total.size) + 1
+    return rounded, grown, shift
+
+
+class Session(abc.ABC):
+    """Hands out noisy sums. `releases` lists the calls made, in order."""
+
+    private: bool
+
+    def __init__(self) -> None:
+        self.releases: list[Release] = []
+
+    def noisy_sum(
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        *,
+        exponent: int,
+        largest: int,
+    ) -> NDArray[np.float64]:
+        """(total + Gaussian noise) * 2^exponent, with noise of noise_multiplier * sensitivity grid steps.
+
+        total: exact integer sum, any shape, that moves by at most `sensitivity` (L2, grid steps) between
+        neighbours. largest: a declared bound on the absolute value of each coordinate; it and the noise must
+        stay below 2^62 (ValueError from public numbers alone, before any noise is drawn).
+        """
+        if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
+            raise ValueError(f"the sum of {name} could overflow; declare a smaller n or fewer steps")
+        coarse, grown, shift = coarsen(total, sensitivity)
+        self.releases.append(Release(name, grown, noise_multiplier, int(total.size)))
+        return self._draw(name, coarse, grown, noise_multiplier, exponent + shift)
+
+    @abc.abstractmethod
+    def _draw(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
+    ) -> NDArray[np.float64]: ...
+
+
+class NoisySession(Session):
+    """The real one: exact Gaussian noise from a `NoiseSource`."""
+
+    def __init__(self, source: NoiseSource | None = None) -> None:
+        super().__init__()
+        self._source = source or NoiseSource()
+        self.private = self._source.private
+
+    def _draw(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
+    ) -> NDArray[np.float64]:
+        return gaussian_sum_release(total, sensitivity, noise_multiplier, self._source, exponent=exponent)
+
+
+class ExactSession(Session):
+    """No noise: for a run without privacy (epsilon = inf). Nothing it releases is private."""
+
+    private = False
+
+    def _draw(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
+    ) -> NDArray[np.float64]:
+        return np.ldexp(total.astype(np.float64), exponent)

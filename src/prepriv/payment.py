@@ -1,0 +1,66 @@
+"""The three ways to pay for a pre-processing step that depends on data. There is no fourth.
+
+A step that does not depend on data (clip, one-hot by declared categories, a fixed grid) is free and takes
+no payment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """Fit on public records: costs nothing. `data`: a table or matrix with the columns of the private one.
+
+    That the table is public, and holds no private record, is the user's claim; nothing can check it.
+    """
+
+    way: ClassVar[str] = "public"
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Fit by a differentially private mechanism; the result may be released.
+
+    share: the part of the whole budget (in mu squared, the quantity that adds up under composition) in (0, 1).
+    """
+
+    way: ClassVar[str] = "budget"
+    share: float = 0.02
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.share, int | float) and 0 < self.share < 1):
+            raise ValueError(f"share must lie in (0, 1); got {self.share}")
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Fit on the private records without noise; every later mechanism adds more noise instead.
+
+    caps: what is declared so that the sensitivity is bounded, by name (each step documents its own).
+    The fitted state never leaves: it dies with the run.
+    """
+
+    way: ClassVar[str] = "sensitivity"
+    caps: Mapping[str, Any] = field(default_factory=dict)
+
+
+Payment: TypeAlias = Public | Budget | Sensitivity
+WAYS: tuple[str, ...] = (Public.way, Budget.way, Sensitivity.way)
+
+
+def check_fraction(name: str, value: float) -> float:
+    """A number in [0, 1], or ValueError."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1):
+        raise ValueError(f"{name} must lie in [0, 1]; got {value}")
+    return float(value)
+
+
+Matrix: TypeAlias = NDArray[Any]

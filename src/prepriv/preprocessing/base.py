@@ -1,0 +1,213 @@
+"""What a pre-processing step is: an algorithm, how far one record moves it, and the ways to pay for it.
+
+A pair of neighbouring data sets reaches a step as a pair that differs in one record *and*, because of the
+steps before it, by a shift of the common rows. `Sensitivity` is that shift; each step turns what comes in
+into what goes out (docs/proofs/chaining.md).
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Adjacency, Domain, Space
+from prepriv.payment import WAYS, Payment
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far apart the outputs on two neighbouring data sets are, beyond the one record that differs.
+
+    rows_moved: number of common rows whose value differs (the papers' Delta_infinity).
+    row_shift: largest distance one common row moves (Delta_2), in the units of the matrix.
+    total_shift: sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
+    rows_dropped: number of common rows kept in one and dropped in the other.
+    conditions: what has to hold of the data for these numbers to be true, in words; empty = unconditional.
+    """
+
+    rows_moved: float = 0.0
+    row_shift: float = 0.0
+    total_shift: float = 0.0
+    rows_dropped: float = 0.0
+    conditions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("rows_moved", "row_shift", "total_shift", "rows_dropped"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be >= 0; got {getattr(self, name)}")
+
+    @property
+    def is_zero(self) -> bool:
+        """True when the common rows are untouched: neighbours stay neighbours."""
+        return self.rows_moved == 0 and self.rows_dropped == 0
+
+    def through(self, stretch: float) -> Sensitivity:
+        """The same pair after a fixed map with Lipschitz constant `stretch`."""
+        if self.rows_moved == 0:
+            return self
+        return Sensitivity(
+            self.rows_moved,
+            _up(self.row_shift * stretch),
+            _up(self.total_shift * stretch),
+            self.rows_dropped,
+            self.conditions,
+        )
+
+    def plus(self, other: Sensitivity, *, n: int) -> Sensitivity:
+        """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
+        moved = min(self.rows_moved + other.rows_moved, n - 1)
+        row = _up(self.row_shift + other.row_shift)
+        total = min(_up(self.total_shift + other.total_shift), _up(moved * row))
+        conditions = self.conditions + tuple(c for c in other.conditions if c not in self.conditions)
+        return Sensitivity(moved, row, total, min(self.rows_dropped + other.rows_dropped, n - 1), conditions)
+
+
+UNTOUCHED = Sensitivity()
+_UP = 1 + 1e-12
+
+
+def _up(x: float) -> float:
+    """Round up: the direction in which nobody is promised too much."""
+    return x * _UP
+
+
+def sum_shift(space: Space, adjacency: Adjacency, incoming: Sensitivity = UNTOUCHED) -> float:
+    """How far the sum of all rows moves between neighbours, in Euclidean norm: the rule every mean pays by.
+
+    Replace-one: the record's diameter, the moved rows, and a radius for each dropped row.
+    Add-or-remove-one: a radius in place of the diameter.
+    """
+    record = space.diameter if adjacency == "replace-one" else space.radius
+    return _up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
+
+
+class Rows(Protocol):
+    """Rows that can be read again and again, in order, in blocks of (b, d) floats."""
+
+    def __iter__(self) -> Iterator[Floats]: ...
+
+
+class FittedMap(abc.ABC):
+    """A fitted step: one block of rows in, one out, row by row and without memory."""
+
+    @abc.abstractmethod
+    def transform(self, x: Floats) -> Floats:
+        """Map a block (b, d) to (b, d'). Must treat every row alike, whatever block it stands in."""
+
+    def keep(self, x: Floats, start: int) -> NDArray[np.bool_] | None:
+        """Which rows of the block stay, (b,), given the block's first row number; None keeps all of them."""
+        return None
+
+
+class ReleasedMap(FittedMap):
+    """A map that may leave: made from public data, declared constants or the output of a mechanism."""
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with a "map" key naming the kind, for the artifact (see release/model.py)."""
+
+
+class ConfidentialMap(FittedMap):
+    """A map fitted on private records without noise. It has no way out and dies with the run."""
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a map fitted on private records without noise cannot be stored")
+
+
+class GaussianSum(Protocol):
+    """The mechanism a Budget step is handed: the noisy sum of rows, with the noise its share pays for."""
+
+    def __call__(self, rows: Rows, *, dim: int, radius: float) -> Floats:
+        """The noisy sum of the (b, dim) blocks, (dim,). A row longer than radius is pulled back to it."""
+
+
+@dataclass(frozen=True)
+class Step(abc.ABC):
+    """One pre-processing step. Subclasses are frozen dataclasses; the payment is the step's own choice.
+
+    ways: the ways to pay that are open to this step; empty for a data-independent one, which is free.
+    at_prediction: whether the model needs the fitted map on new rows. If so, and the step is paid for by
+    sensitivity, the model cannot be released, and the plan refuses.
+    """
+
+    payment: Payment | None = field(default=None, kw_only=True)
+
+    ways: ClassVar[tuple[str, ...]] = ()
+    why_not: ClassVar[dict[str, str]] = {}
+    at_prediction: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        way = self.way
+        if way == "free" and self.ways:
+            raise ValueError(f"{self.name} depends on data and needs payment=: one of {', '.join(self.ways)}")
+        if way != "free" and way not in self.ways:
+            reason = self.why_not.get(way, "it depends on no data and is free" if not self.ways else "no method known")
+            raise ValueError(f"{self.name} cannot be paid for by {way}: {reason}")
+
+    @property
+    def name(self) -> str:
+        """The step's name in plans and reports."""
+        return type(self).__name__
+
+    @property
+    def way(self) -> str:
+        """ "free", "public", "budget" or "sensitivity"."""
+        return "free" if self.payment is None else self.payment.way
+
+    def closed_ways(self) -> dict[str, str]:
+        """The ways that are not open, with the reason of each."""
+        return {w: self.why_not.get(w, "no method known") for w in WAYS if w not in self.ways}
+
+    @abc.abstractmethod
+    def output(self, space: Space) -> Space:
+        """The declared space of the rows after this step."""
+
+    def stretch(self, space: Space) -> float:
+        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none."""
+        return 1.0
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
+        raise ValueError(f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}")
+
+    def free(self, space: Space) -> ReleasedMap:
+        """The map of a data-independent step."""
+        raise TypeError(f"{self.name} depends on data")
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        """Fit on n public rows."""
+        raise TypeError(f"{self.name} has no public fit")
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        """Fit on the private rows without noise. The map dies with the run."""
+        raise TypeError(f"{self.name} has no fit paid for by sensitivity")
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        """Budget: L2 sensitivity of the one sum this step asks for."""
+        return sum_shift(space, adjacency, incoming)
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        """Budget: fit through the mechanism alone, dividing by the declared n."""
+        raise TypeError(f"{self.name} has no fit paid for by budget")
+
+
+def need_n(n: int) -> int:
+    """A record count, or ValueError."""
+    if isinstance(n, bool) or int(n) != n or n < 1:
+        raise ValueError(f"n must be a whole number >= 1; got {n}")
+    return int(n)
+
+
+def check_positive(name: str, value: float) -> float:
+    """A finite positive number, or ValueError."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite positive number; got {value}")
+    return float(value)

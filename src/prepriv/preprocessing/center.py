@@ -1,0 +1,60 @@
+"""Centring: subtract the mean. By budget (the Gaussian mechanism on the sum of rows) or from public rows.
+
+Proof: docs/proofs/center.md. Source: paper 004 (DPSGD-F: a private mean before training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Step
+
+
+@dataclass(frozen=True, eq=False)
+class Subtract(ReleasedMap):
+    """x -> x - offset, offset (d,)."""
+
+    offset: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return np.asarray(x - self.offset)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "subtract", "offset": self.offset.tolist()}
+
+
+@dataclass(frozen=True)
+class Center(Step):
+    """x -> x - m. The mean m is released, so a shift of the rows passes through unchanged (stretch 1).
+
+    Not payable by sensitivity: the model needs m on new rows, and w, b trained on x - m reveal w.m.
+    """
+
+    ways: ClassVar[tuple[str, ...]] = ("public", "budget")
+    why_not: ClassVar[dict[str, str]] = {
+        "sensitivity": "the model needs the mean on new rows, so the mean has to be released"
+    }
+
+    def output(self, space: Space) -> Space:
+        # The released mean is pulled back into the declared space, so no coordinate moves by more than its width.
+        w = space.widths
+        return Space(-w, w, min(space.diameter, 2 * space.radius), space.may_miss, space.names)
+
+    def _inside(self, mean: Floats, space: Space) -> Floats:
+        mean = np.clip(mean, space.low, space.high)
+        norm = float(np.linalg.norm(mean))
+        return mean if norm <= space.radius else mean * (space.radius / norm)
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        total = np.zeros(space.d)
+        for block in rows:
+            total += block.sum(axis=0)
+        return Subtract(self._inside(total / n, space))
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        total = gaussian_sum(rows, dim=space.d, radius=space.radius)
+        return Subtract(self._inside(total / n, space))

@@ -1,0 +1,116 @@
+"""Row normalisation, norm clipping, rescaling: data-independent, hence free.
+
+Proof: docs/proofs/normalize.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive
+
+
+def row_norms(x: Floats) -> Floats:
+    """Euclidean norm of each row, (b, 1), without overflow for finite rows."""
+    biggest = np.maximum(np.max(np.abs(x), axis=1, keepdims=True, initial=0.0), 1e-150)
+    scaled = x / biggest
+    return np.asarray(biggest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)[:, None]))
+
+
+@dataclass(frozen=True)
+class ScaleRows(ReleasedMap):
+    """x -> factor * x / max(norm(x), floor) (kind "normalize"), or the projection on a ball ("clip")."""
+
+    factor: float
+    floor: float
+
+    def transform(self, x: Floats) -> Floats:
+        norms = np.maximum(row_norms(x), self.floor)
+        # A row of norm zero stays zero; the smallest normal number keeps the division defined.
+        return np.asarray(x * (self.factor / np.maximum(norms, 1e-300)))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "scale_rows", "factor": self.factor, "floor": self.floor}
+
+
+@dataclass(frozen=True)
+class ClipNorm(Step):
+    """Pull every row back to the ball of a declared radius. Non-expansive: shifts pass unchanged."""
+
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("radius", self.radius)
+
+    def output(self, space: Space) -> Space:
+        return space.within(self.radius)
+
+    def free(self, space: Space) -> ReleasedMap:
+        return ScaleRows(self.radius, self.radius)
+
+
+@dataclass(frozen=True)
+class Normalize(Step):
+    """Scale every row to norm `radius`; rows shorter than `floor` are scaled by radius / floor instead.
+
+    floor = 0 is plain row normalisation. It is no Lipschitz map, so it cannot follow a step paid for by
+    sensitivity; with floor > 0 the constant is radius / floor (sensitivities.md, section 7).
+    """
+
+    radius: float = 1.0
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("radius", self.radius)
+        if not (math.isfinite(self.floor) and self.floor >= 0):
+            raise ValueError(f"floor must be finite and >= 0; got {self.floor}")
+
+    def output(self, space: Space) -> Space:
+        return Space.ball(space.d, self.radius)
+
+    def stretch(self, space: Space) -> float:
+        return self.radius / self.floor if self.floor > 0 else math.inf
+
+    def free(self, space: Space) -> ReleasedMap:
+        return ScaleRows(self.radius, self.floor)
+
+
+@dataclass(frozen=True)
+class Multiply(ReleasedMap):
+    """x -> factor * x."""
+
+    factor: float
+
+    def transform(self, x: Floats) -> Floats:
+        return np.asarray(x * self.factor)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "multiply", "factor": self.factor}
+
+
+@dataclass(frozen=True)
+class Rescale(Step):
+    """Multiply all rows by one declared number, so that the declared radius becomes `radius`."""
+
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("radius", self.radius)
+
+    def output(self, space: Space) -> Space:
+        c = self.stretch(space)
+        return Space(space.low * c, space.high * c, self.radius, space.may_miss, space.names)
+
+    def stretch(self, space: Space) -> float:
+        return self.radius / space.radius
+
+    def free(self, space: Space) -> ReleasedMap:
+        return Multiply(self.stretch(space))
