@@ -1,11 +1,10 @@
 """Exact sampling of integer laws by inverting the distribution function, vectorised.
 
-A symmetric law on the integers is given by ``survival(m) = P(|K| >= m)``. One 64-bit word is a fair sign
-and the first 63 bits of a uniform p in (0, 1); the magnitude is ``max{m >= 0 : p < survival(m)}``. The
-float path decides almost every word; a word whose prefix leaves the answer open within the float error goes
-to `exact_magnitude`, which compares in multiple precision and draws further bits of p until the answer is
-certain. So the law of the output is exactly the one stated, given ideal bits. Proof: docs/proofs/noise.md
-(P5).
+A symmetric law on the integers is given by ``survival(m) = P(|K| >= m)``. One 64-bit word is a fair sign and
+the first 63 bits of a uniform p in (0, 1); the magnitude is ``max{m >= 0 : p < survival(m)}``. Floats decide
+almost every word. A word whose prefix leaves the answer open within the float error is decided by comparison in
+multiple precision, with further bits of p drawn until the answer is certain. So the law of the output is exactly
+the one stated, given ideal bits. Proof: docs/proofs/noise.md (P5).
 """
 
 from __future__ import annotations
@@ -21,9 +20,12 @@ from numpy.typing import NDArray
 
 PREFIX_BITS = 63
 CHUNK = 2**14  # words handled at once: the temporaries stay in cache
+# Below this prefix the interval of p, of width 2^-63, is no longer small against p: floats decide nothing.
+SMALL_PREFIX = 2**44
+
 _GUARD_BITS = 64
-_SLACK_BITS = 32  # survival is computed to 64 guard bits and trusted to 32
-_MAX_MAGNITUDE = 2**62
+_SLACK = 2.0**-32  # a survival function computed with 64 guard bits is trusted to 32
+_MAX_MAGNITUDE = 2**62  # no admissible scale reaches it with probability above 2^-1000
 
 _local = threading.local()
 
@@ -31,8 +33,13 @@ _local = threading.local()
 class SymmetricLaw(Protocol):
     """A symmetric law on the integers, as `sample` needs it."""
 
-    def fast(self, prefix: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Magnitudes for 63-bit prefixes of p, and where they are uncertain (and may be wrong)."""
+    @property
+    def band(self) -> float:
+        """A bound on the error of `continuous`, with a margin."""
+        ...
+
+    def continuous(self, prefix: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """y >= 0 with floor(y) the magnitude, from 63-bit prefixes of p not below `SMALL_PREFIX`."""
         ...
 
     def guess(self, log_p: float) -> int:
@@ -40,40 +47,62 @@ class SymmetricLaw(Protocol):
         ...
 
     def survival(self, m: int, context: Any) -> Any:
-        """P(|K| >= m) for m >= 1 as a number of the mpmath `context`, within 2^-32 guard-bit slack."""
+        """P(|K| >= m) for m >= 1, in the precision of the mpmath `context`."""
         ...
 
 
 def sample(
     law: SymmetricLaw, words: NDArray[np.uint64], draw: Callable[[], int], out: NDArray[np.int64]
 ) -> None:
-    """Write one integer per 64-bit word into `out`; `draw()` gives further 64-bit words when bits run out."""
+    """Write one integer per 64-bit word to `out`; `draw()` gives further words when the bits of p run out."""
     prefix = words >> np.uint64(1)
-    magnitude, unsure = law.fast(prefix)
-    np.copyto(out, magnitude, casting="unsafe")
+    y = law.continuous(prefix)
+    boundary = np.rint(y)
+    np.copyto(out, np.floor(y), casting="unsafe")
+    small = prefix < np.uint64(SMALL_PREFIX)
+    y -= boundary
+    np.abs(y, out=y)
+    unsure = y <= law.band
+    unsure |= small
     for i in np.flatnonzero(unsure):
-        out[i] = exact_magnitude(law, int(prefix[i]), draw)
+        if small[i] or law.band >= 0.25:
+            out[i] = exact_magnitude(law, int(prefix[i]), draw)
+        else:  # every other boundary is at least 1/2 away from y, out of reach of its error
+            out[i] = exact_side(law, int(prefix[i]), int(boundary[i]), draw)
     negative = -(words & np.uint64(1)).view(np.int64)  # 0 or -1
     out ^= negative
     out -= negative
 
 
-def exact_magnitude(law: SymmetricLaw, prefix: int, draw: Callable[[], int]) -> int:
-    """``max{m >= 0 : p < survival(m)}`` for p in [prefix, prefix + 1] / 2^63, drawing more bits until
-    certain.
+def exact_side(law: SymmetricLaw, prefix: int, m: int, draw: Callable[[], int]) -> int:
+    """m if p < survival(m), else m - 1, for p in [prefix, prefix + 1] / 2^63 that takes one of the two."""
+    bits, low = PREFIX_BITS, prefix
+    context = _context()
+    while m > 0:
+        context.prec = bits + _GUARD_BITS
+        threshold = law.survival(m, context) * 2**bits
+        if low + 1 + _SLACK < threshold:
+            return m
+        if threshold < low - _SLACK:
+            return m - 1
+        low = (low << 64) | draw()
+        bits += 64
+    return 0
 
-    Magnitudes are capped at 2^62, which no admissible scale reaches with probability above 2^-1000.
+
+def exact_magnitude(law: SymmetricLaw, prefix: int, draw: Callable[[], int]) -> int:
+    """``max{m >= 0 : p < survival(m)}`` for p in [prefix, prefix + 1] / 2^63, without use of floats.
+
+    Magnitudes are capped at 2^62.
     """
     bits, low = PREFIX_BITS, prefix
-    guess: int | None = None
     context = _context()
     while True:
-        if low > 0:
-            if guess is None:
-                guess = law.guess(math.log(low) - bits * math.log(2.0))
-            settled, guess = _settle(law, context, guess, low, bits)
+        if low >= 2**32:  # else the interval is so wide that it is sure to be cut
+            guess = law.guess(math.log(low) - bits * math.log(2.0))
+            settled, magnitude = _settle(law, context, guess, low, bits)
             if settled:
-                return min(guess, _MAX_MAGNITUDE)
+                return min(magnitude, _MAX_MAGNITUDE)
         low = (low << 64) | draw()
         bits += 64
 
@@ -81,21 +110,19 @@ def exact_magnitude(law: SymmetricLaw, prefix: int, draw: Callable[[], int]) -> 
 def _settle(law: SymmetricLaw, context: Any, m: int, low: int, bits: int) -> tuple[bool, int]:
     """Move m until p's interval lies in [survival(m + 1), survival(m)), or report that it is cut."""
     context.prec = bits + _GUARD_BITS
-    slack = context.mpf(2) ** -_SLACK_BITS
-    m = max(m, 0)
     while True:
         above = law.survival(m + 1, context) * 2**bits
-        if low + 1 + slack < above:
+        if low + 1 + _SLACK < above:
             m += 1
             continue
-        upper_certain = above < low - slack
+        certain = above < low - _SLACK
         if m == 0:
-            return upper_certain, m
+            return certain, m
         below = law.survival(m, context) * 2**bits
-        if below < low - slack:
+        if below < low - _SLACK:
             m -= 1
             continue
-        return upper_certain and low + 1 + slack < below, m
+        return certain and low + 1 + _SLACK < below, m
 
 
 def _context() -> Any:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from prepriv.mechanisms._inverse_cdf import CHUNK, SymmetricLaw, sample
-from prepriv.mechanisms._laws import DiscreteLaplace, RoundedGaussian
+from prepriv.mechanisms._laws import DiscreteLaplace, RoundedGaussian, check_platform
 
 SMALLEST_GAUSSIAN_SCALE = 16.0
 SMALLEST_LAPLACE_SCALE = 2.0**-10
@@ -118,6 +118,7 @@ class NoiseSource:
 
     def _sample(self, law: SymmetricLaw, size: int) -> NDArray[np.int64]:
         out = np.empty(_checked_size(size), dtype=np.int64)
+        check_platform()
         for start in range(0, size, CHUNK):
             part = out[start : start + CHUNK]
             sample(law, self.uint64(len(part)), lambda: int(self.uint64(1)[0]), part)
