@@ -115,6 +115,17 @@ class ReleasedMap(FittedMap):
         """Plain data with a "map" key naming the kind, for the artifact (see release/model.py)."""
 
 
+@dataclass(frozen=True)
+class Identity(ReleasedMap):
+    """x -> x."""
+
+    def transform(self, x: Floats) -> Floats:
+        return x
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "identity"}
+
+
 class ConfidentialMap(FittedMap):
     """A map fitted on private records without noise. It has no way out and dies with the run."""
 
@@ -189,6 +200,10 @@ class Step(abc.ABC):
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         """Fit on the private rows without noise. The map dies with the run."""
         raise TypeError(f"{self.name} has no fit paid for by sensitivity")
+
+    def prediction_map(self, space: Space) -> ReleasedMap:
+        """What new rows get in place of a confidential map (steps with at_prediction = False). Nothing private."""
+        return Identity()
 
     def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
         """Budget: L2 sensitivity of the one sum this step asks for."""

@@ -144,6 +144,10 @@ class MeanImputer(Step):
         fill[columns] = middle + total / np.maximum(np.maximum(seen, n - p), 1)
         return FillConfidential(fill)
 
+    def prediction_map(self, space: Space) -> ReleasedMap:
+        """New rows: the midpoint of the declared bounds."""
+        return FillReleased((space.low + space.high) / 2)
+
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         fill = (space.low + space.high) / 2
         columns = np.flatnonzero(space.may_miss)

@@ -1,0 +1,311 @@
+"""From a raw table to rows of the declared space: reading, encoding, and one declared rule for every bad cell.
+
+Nothing here aborts on a record: an unreadable number is missing, a number out of bounds is clamped, an
+unknown category is "other", an unknown label marks the record as contributing nothing. What does raise
+(ValueError) is what does not depend on any record: a missing file or column, a wrong shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from prepriv.domain import Categorical, Column, Domain, Numeric
+
+BLOCK = 1024
+MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing"})
+
+
+class BadData(ValueError):
+    """The table does not fit the declared schema. The message holds no value of a record."""
+
+
+def text_of(value: Any) -> str:
+    """One spelling for a category or label: "1" for 1, 1.0 and " 1"; bytes are read as UTF-8."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, float | np.floating) and math.isfinite(value) and float(value).is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+def number_of(value: Any) -> float:
+    """The number in a cell, NaN where there is none. Infinities stay, to be clamped."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
+    """A CSV (.csv, .tsv, also .gz) or Parquet file as an Arrow table; `columns`: only these, all must exist.
+
+    CSV cells are kept as bytes: one odd record cannot change how a column is read. Raises BadData.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise BadData(f"no such file: {path}")
+    suffixes = [s.lower() for s in path.suffixes]
+    try:
+        if ".parquet" in suffixes:
+            names = pa.parquet.read_schema(path).names
+            _check_columns(columns, names, path)
+            return pa.parquet.read_table(path, columns=list(columns) if columns else None)
+        if ".csv" in suffixes or ".tsv" in suffixes:
+            return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+    except (pa.ArrowException, OSError):
+        raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
+    raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+
+
+def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+    parse = pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=lambda _: "skip", newlines_in_values=True)
+    try:
+        with pa.csv.open_csv(path, parse_options=parse) as reader:
+            names = reader.schema.names
+    except pa.ArrowInvalid:
+        raise BadData(f"{path} is empty or has no header line") from None
+    _check_columns(columns, names, path)
+    convert = pa.csv.ConvertOptions(
+        check_utf8=False,
+        column_types={name: pa.binary() for name in names},
+        include_columns=list(columns) if columns else None,
+        strings_can_be_null=False,
+    )
+    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+
+
+def _check_columns(wanted: Sequence[str] | None, have: Sequence[str], path: Path) -> None:
+    for name in wanted or ():
+        if name not in have:
+            raise BadData(f"{path} has no column {name!r}; the schema and the table differ")
+
+
+# ----------------------------------------------------------------------------------------------- encoding
+
+
+def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """A column (series or array of objects) as (index into distinct values, distinct values); -1 is an empty cell."""
+    if isinstance(series, np.ndarray):
+        return _python_cells(series.tolist())
+    try:
+        array = series.to_arrow()
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        coded = array.dictionary_encode()
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes, coded.dictionary.to_pylist()
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+        return _python_cells(series.to_list())
+
+
+def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """The same for a column of mixed types: every cell is a case of its own, none can raise."""
+    seen: dict[Any, int] = {}
+    distinct: list[Any] = []
+    codes = np.empty(len(values), dtype=np.int64)
+    for i, value in enumerate(values):
+        if value is None:
+            codes[i] = -1
+            continue
+        key = (type(value), value) if isinstance(value, Hashable) else (str, repr(value))
+        try:
+            at = seen.get(key)
+        except TypeError:
+            key, at = (str, repr(value)), seen.get((str, repr(value)))
+        if at is None:
+            at = seen[key] = len(distinct)
+            distinct.append(value)
+        codes[i] = at
+    return codes, distinct
+
+
+def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArray[Any]:
+    return np.asarray(np.append(table, np.asarray(empty, dtype=table.dtype))[codes])
+
+
+def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.float64]:
+    """(x - low) / (high - low) clamped to [0, 1]; NaN stays if it is to be imputed, else one half."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = np.clip(raw, column.low, column.high)  # NaN stays NaN
+        unit = np.clip((inside - column.low) / (column.high - column.low), 0.0, 1.0)
+    return unit if column.missing == "impute" else np.where(np.isnan(unit), 0.5, unit)
+
+
+def _numeric_cells(series: Any) -> NDArray[np.float64]:
+    if isinstance(series, np.ndarray) or series.dtype.is_numeric():
+        with np.errstate(all="ignore"):
+            values = np.asarray(series if isinstance(series, np.ndarray) else series.to_numpy())
+            if values.dtype.kind in "iuf":
+                return values.astype(np.float64)
+    codes, distinct = _cells(series)
+    return _lookup(codes, np.array([number_of(v) for v in distinct], dtype=np.float64), math.nan)
+
+
+def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
+    """Position in (categories..., other, missing) of each cell."""
+    position = {text_of(c): i for i, c in enumerate(column.categories)}
+    other, missing = len(column.categories), len(column.categories) + 1
+
+    def place(value: Any) -> int:
+        text = text_of(value)
+        at = position.get(text)
+        if at is None:
+            at = missing if text.lower() in MISSING_TEXT else other
+        return at
+
+    codes, distinct = _cells(series)
+    return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), missing)
+
+
+def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
+    """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
+    position = {text_of(c): i for i, c in enumerate(classes)}
+    if isinstance(labels, np.ndarray | list | tuple):
+        array = np.asarray(labels)
+        if array.dtype.kind in "iufbU":
+            distinct, codes = np.unique(array, return_inverse=True)
+            values: list[Any] = distinct.tolist()
+            codes = codes.reshape(-1)
+        else:
+            codes, values = _python_cells(list(labels))
+    else:
+        codes, values = _cells(nw.from_native(labels, series_only=True))
+    return _lookup(codes, np.array([position.get(text_of(v), -1) for v in values], dtype=np.int32), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Raw private rows, encoded block by block into the declared space. Iterate for (b, d) float64 blocks.
+
+    Holds a matrix, or one compact array a column; never the whole encoded matrix.
+    """
+
+    domain: Domain
+    n: int
+    matrix: NDArray[Any] | None
+    columns: tuple[NDArray[Any], ...] = ()
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        for start in range(0, self.n, BLOCK):
+            yield self.block(start, min(start + BLOCK, self.n))
+
+    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
+        if self.matrix is not None:
+            return self._matrix_block(self.matrix[start:stop])
+        kinds = list(self.domain.columns.values())
+        out = np.zeros((stop - start, sum(c.width for c in kinds)))
+        at = 0
+        for kind, cells in zip(kinds, self.columns):
+            if isinstance(kind, Numeric):
+                out[:, at] = cells[start:stop]
+            else:
+                out[np.arange(stop - start), at + cells[start:stop]] = 1.0
+            at += kind.width
+        return out
+
+    def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        x = np.array(rows, dtype=np.float64)
+        if self.domain.ball_radius is not None:
+            bad = ~np.isfinite(x).all(axis=1)
+            x[bad] = 0.0
+            biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
+            norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
+            return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
+        low, width, impute = self._bounds()
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.clip((np.clip(x, low, low + width) - low) / width, 0.0, 1.0)
+        if not impute.all():
+            x = np.where(np.isnan(x) & ~impute, 0.5, x)
+        return np.asarray(x)
+
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low = np.array([c.low for c in kinds])
+        return low, np.array([c.high for c in kinds]) - low, np.array([c.missing == "impute" for c in kinds])
+
+
+def encode(data: Any, domain: Domain) -> Table:
+    """Bind a table (NumPy matrix, pandas, polars or Arrow) to a domain. Raises BadData if it does not fit."""
+    if isinstance(data, Table):
+        return data
+    if hasattr(data, "toarray"):
+        raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
+    numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
+    if isinstance(data, np.ndarray | list | tuple):
+        return _from_array(data, domain, numeric_only)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise BadData(f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}") from None
+    names = list(domain.columns) if not domain.is_ball else frame.columns
+    for name in names:
+        if name not in frame.columns:
+            return _by_position(frame, domain, name)
+    return _from_series([frame[name] for name in names], domain)
+
+
+def _by_position(frame: Any, domain: Domain, missing: str) -> Table:
+    """A domain built without names (x0, x1, ...) takes a frame's columns in order."""
+    unnamed = all(name == f"x{j}" for j, name in enumerate(domain.columns))
+    if not unnamed or len(frame.columns) != len(domain.columns):
+        raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+    return _from_series([frame[name] for name in frame.columns], domain)
+
+
+def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
+    array = np.asarray(data) if not (isinstance(data, list | tuple)) else _ragged_safe(data)
+    if array.ndim != 2:
+        raise BadData(
+            f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
+            "Reshape your data: one row a record"
+        )
+    if array.shape[1] != domain.n_inputs:
+        raise BadData(f"the domain declares {domain.n_inputs} features, but the matrix has {array.shape[1]} features")
+    if array.dtype.kind == "c":
+        raise BadData("Complex data not supported")
+    if array.dtype.kind in "iufb" and numeric_only:
+        return Table(domain, len(array), array)
+    return _from_series([array[:, j] for j in range(array.shape[1])], domain)
+
+
+def _ragged_safe(data: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except ValueError:
+        raise BadData("the rows have different lengths: expected a 2-dimensional matrix") from None
+
+
+def _from_series(series: Sequence[Any], domain: Domain) -> Table:
+    n = len(series[0])
+    if domain.is_ball:
+        if len(series) != domain.ball_features:
+            raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(series)}")
+        return Table(domain, n, np.column_stack([_numeric_cells(s) for s in series]))
+    return Table(domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series)))
+
+
+def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
+    if isinstance(kind, Numeric):
+        return _encode_numeric(_numeric_cells(cells), kind)
+    return _categorical_cells(cells, kind)

@@ -1,0 +1,85 @@
+"""The guarantee a user reads: one trade-off function, its adjacency, its conditions, and what each part cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from prepriv.domain import Adjacency
+from prepriv.guarantees.families import gaussian
+from prepriv.guarantees.tradeoff import TradeoffFunction
+
+
+@dataclass(frozen=True)
+class GaussianEvent:
+    """`count` adaptive uses of the Gaussian mechanism at one noise multiplier (noise over sensitivity)."""
+
+    name: str
+    noise_multiplier: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier > 0):
+            raise ValueError(f"noise_multiplier must be finite and positive; got {self.noise_multiplier}")
+        if self.count < 1:
+            raise ValueError(f"count must be at least 1; got {self.count}")
+
+    @property
+    def mu_squared(self) -> float:
+        """The GDP parameter squared, rounded up: squares of Gaussian mechanisms add (Dong, Roth and Su)."""
+        return self.count / self.noise_multiplier**2 * (1 + 1e-13)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What holds for every byte that leaves a run. Compute it from events with `Guarantee.of_gaussians`.
+
+    tradeoff: certified lower bound of the trade-off function between neighbouring data sets.
+    adjacency: what "neighbouring" means. conditions: what must hold of the data, in words; empty means the
+    claim is unconditional. breakdown: share of the budget (in mu squared) of each part, in order.
+    """
+
+    tradeoff: TradeoffFunction
+    adjacency: Adjacency
+    conditions: tuple[str, ...] = ()
+    breakdown: tuple[tuple[str, float], ...] = ()
+    mu: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @staticmethod
+    def of_gaussians(
+        events: Sequence[GaussianEvent], adjacency: Adjacency, conditions: Sequence[str] = ()
+    ) -> Guarantee:
+        """Adaptive composition of Gaussian mechanisms: exactly GDP, no conversion loss."""
+        total = sum(e.mu_squared for e in events)
+        mu = math.sqrt(total) * (1 + 1e-13)
+        shares = tuple((e.name, e.mu_squared / total) for e in events) if total > 0 else ()
+        return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest certified epsilon at this delta."""
+        return float(self.tradeoff.epsilon(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """Smallest certified delta at this epsilon."""
+        return float(self.tradeoff.delta(epsilon))
+
+    def to_json(self, delta: float) -> dict[str, Any]:
+        """Plain data, at the delta the user chose."""
+        return {
+            "epsilon": self.epsilon(delta),
+            "delta": delta,
+            "mu": self.mu,
+            "adjacency": self.adjacency,
+            "conditions": list(self.conditions),
+            "notes": list(self.notes),
+            "breakdown": [{"part": name, "share_of_mu_squared": share} for name, share in self.breakdown],
+        }
+
+    def __str__(self) -> str:
+        parts = [f"{self.mu:.4g}-GDP" if self.mu is not None else "f-DP", self.adjacency]
+        if self.conditions:
+            parts.append("if " + " and ".join(self.conditions))
+        return ", ".join(parts)

@@ -1,0 +1,176 @@
+"""Execute a frozen plan on private rows: fit each step by its payment, train, return only what may leave.
+
+Nothing here looks at a record except through `preprocessing` (confidential maps, which die here) and
+`mechanisms` (noisy sums). No branch depends on a private value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.data import BLOCK, Table, encode
+from prepriv.learners.gradient_sum import QuantizedRows
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.session import ExactSession, Session
+from prepriv.pipeline.plan import Plan, PlannedStep
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+
+Progress = Callable[[str, int, int], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What may leave a run: released maps (for prediction, in order), weights (d + 1, K) with the bias last."""
+
+    plan: Plan
+    maps: tuple[ReleasedMap, ...]
+    weights: Floats
+    private: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapped:
+    """Encoded rows after some fitted maps; rows that a map drops become zero rows."""
+
+    table: Table
+    maps: Sequence[FittedMap]
+
+    def __iter__(self) -> Iterator[Floats]:
+        for x, _, _ in self.blocks():
+            yield x
+
+    def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
+        """(rows, which of them stay, first row number) of each block."""
+        for start in range(0, self.table.n, BLOCK):
+            x, kept = self.table.block(start, min(start + BLOCK, self.table.n)), None
+            for fitted in self.maps:
+                keep = fitted.keep(x, start)
+                x = fitted.transform(x)
+                if keep is not None:
+                    kept = keep if kept is None else kept & keep
+            if kept is not None:
+                x = np.where(kept[:, None], x, 0.0)
+            yield x, kept, start
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The mechanism handed to a Budget step: its noise, shift and session are the plan's."""
+
+    planned: PlannedStep
+    plan: Plan
+    session: Session
+
+    def __call__(self, rows: Any, *, dim: int, radius: float) -> Floats:
+        assert self.planned.shift is not None and self.planned.noise_multiplier is not None
+        return gaussian_sum(
+            rows,
+            name=self.planned.step.name,
+            dim=dim,
+            radius=radius,
+            shift=self.planned.shift,
+            moved=self.planned.incoming.rows_moved,
+            n=self.plan.n,
+            noise_multiplier=self.planned.noise_multiplier,
+            session=self.session,
+        )
+
+
+def execute(
+    plan: Plan,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
+
+    Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise).
+    """
+    if plan.private and isinstance(session, ExactSession):
+        raise ValueError("a private plan needs a session with noise")
+    if plan.domain.adjacency == "replace-one" and table.n != plan.n:
+        raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+    private: list[FittedMap] = []
+    released: list[ReleasedMap] = []
+    for i, planned in enumerate(plan.steps):
+        if progress is not None:
+            progress("pre-processing", i + 1, len(plan.steps))
+        training, prediction = _fit(planned, plan, table, private, released, session)
+        private.append(training)
+        released.append(prediction)
+    rows = _quantize(plan, _Mapped(table, private), targets)
+    weights = plan.learner.fit(
+        rows,
+        plan.outputs,
+        n=plan.n,
+        shift=plan.learner_shift,
+        noise_multiplier=plan.learner_noise_multiplier,
+        session=session,
+        threads=threads,
+        progress=None if progress is None else lambda done, of: progress("training", done, of),
+    )
+    return Trained(plan, tuple(released), weights, plan.private and session.private)
+
+
+def _fit(
+    planned: PlannedStep,
+    plan: Plan,
+    table: Table,
+    private: Sequence[FittedMap],
+    released: Sequence[ReleasedMap],
+    session: Session,
+) -> tuple[FittedMap, ReleasedMap]:
+    """(map of the training rows, map that leaves: for public rows and for prediction)."""
+    step, space = planned.step, planned.before
+    if step.payment is None:
+        free = step.free(space)
+        return free, free
+    if isinstance(step.payment, pay.Public):
+        rows = public_rows(step.payment, plan, released)
+        fitted = step.fit_public(rows, space, rows.table.n)
+        return fitted, fitted
+    rows = _Mapped(table, private)
+    if isinstance(step.payment, pay.Budget):
+        noisy = step.fit_budget(rows, space, plan.n, _Sum(planned, plan, session))
+        return noisy, noisy
+    return step.fit_confidential(rows, space, plan.n), step.prediction_map(space)
+
+
+def public_rows(payment: pay.Public, plan: Plan, released: Sequence[ReleasedMap]) -> _Mapped:
+    """Public rows after the released maps of the earlier steps: never after a confidential one."""
+    if payment.data is None:
+        raise ValueError("Public() needs the public table: Public(data)")
+    table = encode(payment.data, plan.domain)
+    if table.n < 1:
+        raise ValueError("the public table has no rows")
+    return _Mapped(table, released)
+
+
+def _quantize(plan: Plan, rows: _Mapped, targets: NDArray[np.int32]) -> QuantizedRows:
+    learner, space = plan.learner, plan.space
+    grid = learner.grid(space.radius, plan.n, plan.incoming)
+    store = QuantizedRows(grid, rows.table.n, space.d, learner.bias)
+    for x, kept, start in rows.blocks():
+        block = targets[start : start + len(x)]
+        store.fill(start, x, block if kept is None else np.where(kept, block, -1))
+    return store
+
+
+def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> Floats:
+    """Scores (n, K) of raw rows under released maps and weights (d + 1, K), the bias last."""
+    out = np.empty((table.n, weights.shape[1]))
+    for start in range(0, table.n, BLOCK):
+        x = table.block(start, min(start + BLOCK, table.n))
+        for fitted in maps:
+            x = fitted.transform(x)
+        out[start : start + len(x)] = x @ weights[:-1] + weights[-1]
+    return out
