@@ -19,13 +19,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max, row_sum
+from prepriv.learners.loss_constants import (
+    direction_bound,
+    logistic_input_lipschitz,
+    softmax_input_lipschitz,
+    softmax_residual_norm,
+)
+
 FloatArray = NDArray[np.float64]
 
 # Every constant is the float value of a formula, a handful of operations; this covers their rounding.
 _ROUND_UP = 1.0 + 1e-12
-# Below this many outputs adding columns is faster than numpy's row reductions. Both orders depend on the
-# number of outputs alone.
-_COLUMN_LOOP = 32
 
 
 class Loss(ABC):
@@ -80,15 +85,15 @@ class Logistic(Loss):
         return 1
 
     def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
-        signs = _signs(targets, 1)
-        margins = _matrix(scores, 1) * signs
+        signs = class_signs(targets, 1)
+        margins = as_matrix(scores, 1) * signs
         return (np.logaddexp(0.0, -margins) * np.abs(signs))[:, 0]
 
     def residual(
         self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
     ) -> FloatArray:
-        signs = _signs(targets, 1)
-        margins = _matrix(scores, 1) * signs
+        signs = class_signs(targets, 1)
+        margins = as_matrix(scores, 1) * signs
         # σ(−m) without overflow or cancellation: e/(1+e) for m > 0, 1/(1+e) otherwise, e = exp(−|m|).
         e = np.exp(-np.abs(margins))
         result = np.where(margins > 0, e, 1.0)
@@ -99,7 +104,7 @@ class Logistic(Loss):
         return radius * _sigmoid(_reach(radius, weight_norm)) * _ROUND_UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return _logistic_input_lipschitz(_reach(radius, weight_norm)) * _ROUND_UP
+        return logistic_input_lipschitz(_reach(radius, weight_norm)) * _ROUND_UP
 
     def smoothness(self, radius: float) -> float:
         return 0.25 * radius**2 * _ROUND_UP
@@ -117,11 +122,11 @@ class Softmax(Loss):
         return n_classes
 
     def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
-        scores = _matrix(scores)
-        index, valid = _class_indices(targets, scores.shape[1])
-        top = _row_max(scores)
+        scores = as_matrix(scores)
+        index, valid = class_indices(targets, scores.shape[1])
+        top = row_max(scores)
         with np.errstate(over="ignore", under="ignore"):
-            mass = _row_sum(np.exp(scores - top[:, None]))
+            mass = row_sum(np.exp(scores - top[:, None]))
             # The two large terms first: their difference may be small, and it is exact where it is.
             result = (top - scores[np.arange(len(index)), index]) + np.log(mass)
         return result if valid is None else np.where(valid, result, 0.0)
@@ -129,27 +134,209 @@ class Softmax(Loss):
     def residual(
         self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
     ) -> FloatArray:
-        scores = _matrix(scores)
-        index, valid = _class_indices(targets, scores.shape[1])
+        scores = as_matrix(scores)
+        index, valid = class_indices(targets, scores.shape[1])
         # A difference of finite scores may overflow to −inf, never to +inf or NaN: exp gives 0.
         with np.errstate(over="ignore", under="ignore"):
-            result = np.subtract(scores, _row_max(scores)[:, None], out=out)
+            result = np.subtract(scores, row_max(scores)[:, None], out=out)
             np.exp(result, out=result)
-            np.divide(result, _row_sum(result)[:, None], out=result)
+            np.divide(result, row_sum(result)[:, None], out=result)
         result[np.arange(len(index)), index] -= 1.0
         if valid is not None:
             result[~valid] = 0.0
         return result
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        _reach(radius, weight_norm)
-        return math.sqrt(2.0) * radius * _ROUND_UP
+        return radius * softmax_residual_norm(_reach(radius, weight_norm)) * _ROUND_UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return (math.sqrt(2.0) + 0.5 * _reach(radius, weight_norm)) * _ROUND_UP
+        return softmax_input_lipschitz(_reach(radius, weight_norm)) * _ROUND_UP
 
     def smoothness(self, radius: float) -> float:
         return 0.5 * radius**2 * _ROUND_UP
+
+
+@dataclass(frozen=True)
+class MarginLoss(Loss):
+    """Losses φ(y·score/ζ), convex and decreasing in the margin, summed over the outputs.
+
+    n_classes: 2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+    margin: ζ, in units of the score, within [1e-6, 1e6]; paper 002, equation (1), scales the hinge by it.
+    """
+
+    n_classes: int = 2
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_classes, bool) or int(self.n_classes) != self.n_classes or self.n_classes < 2:
+            raise ValueError(f"n_classes: must be a whole number >= 2, got {self.n_classes}")
+        if not 1e-6 <= self.margin <= 1e6:
+            raise ValueError(f"margin: must lie in [1e-6, 1e6], got {self.margin}")
+
+    @abstractmethod
+    def _phi(self, margins: FloatArray) -> FloatArray:
+        """φ of the margins."""
+
+    @abstractmethod
+    def _slope(self, margins: FloatArray) -> FloatArray:
+        """−φ′ of the margins, not negative."""
+
+    @property
+    def _columns(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def outputs(self, n_classes: int) -> int:
+        if n_classes != self.n_classes:
+            raise ValueError(f"n_classes: this loss was built for {self.n_classes}, got {n_classes}")
+        return self._columns
+
+    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+        signs = class_signs(targets, self._columns)
+        return row_sum(self._phi(self._margins(scores, signs)) * np.abs(signs))
+
+    def residual(
+        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
+    ) -> FloatArray:
+        signs = class_signs(targets, self._columns)
+        slope = self._slope(self._margins(scores, signs))
+        return np.multiply(slope, signs / -self.margin, out=out)
+
+    def _margins(self, scores: FloatArray, signs: FloatArray) -> FloatArray:
+        # Scores beyond 1e150 stand for 1e150: their squares stay finite.
+        return np.clip(as_matrix(scores, self._columns), -1e150, 1e150) * signs / self.margin
+
+    def _scaled_reach(self, radius: float, weight_norm: float) -> float:
+        """κ/ζ: the loss with margin ζ is the loss with margin 1 on scores divided by ζ."""
+        return _reach(radius, weight_norm) / self.margin
+
+
+@dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """(1 − m)₊. Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number."""
+
+    name: ClassVar[str] = "hinge"
+
+    def _phi(self, margins: FloatArray) -> FloatArray:
+        return np.maximum(1.0 - margins, 0.0)
+
+    def _slope(self, margins: FloatArray) -> FloatArray:
+        return np.where(margins < 1.0, 1.0, 0.0)
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        _reach(radius, weight_norm)
+        return radius * math.sqrt(self._columns) / self.margin * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        _reach(radius, weight_norm)
+        return math.inf
+
+    def smoothness(self, radius: float) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
+class SquaredHinge(MarginLoss):
+    """½(1 − m)₊²."""
+
+    name: ClassVar[str] = "squared-hinge"
+
+    def _phi(self, margins: FloatArray) -> FloatArray:
+        return np.asarray(0.5 * np.square(np.maximum(1.0 - margins, 0.0)))
+
+    def _slope(self, margins: FloatArray) -> FloatArray:
+        return np.maximum(1.0 - margins, 0.0)
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        reach = self._scaled_reach(radius, weight_norm)
+        return 0.0 if radius == 0 else radius * (math.sqrt(self._columns) + reach) / self.margin * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        reach = self._scaled_reach(radius, weight_norm)
+        return (math.sqrt(self._columns) + 2.0 * reach) / self.margin * _ROUND_UP
+
+    def smoothness(self, radius: float) -> float:
+        return (radius / self.margin) ** 2 * _ROUND_UP
+
+
+@dataclass(frozen=True)
+class HuberisedHinge(MarginLoss):
+    """The hinge with its corner rounded over 1 − h < m < 1: there (1 − m)²/(2h), below it 1 − m − h/2.
+
+    width: h, in (0, 1].
+    """
+
+    width: float = 0.5
+
+    name: ClassVar[str] = "huberised-hinge"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1e-6 <= self.width <= 1.0:
+            raise ValueError(f"width: must lie in [1e-6, 1], got {self.width}")
+
+    def _phi(self, margins: FloatArray) -> FloatArray:
+        below: FloatArray = np.maximum(1.0 - margins, 0.0)
+        rounded = np.minimum(below, self.width)
+        return np.asarray(rounded * rounded / (2.0 * self.width) + (below - rounded))
+
+    def _slope(self, margins: FloatArray) -> FloatArray:
+        return np.clip((1.0 - margins) / self.width, 0.0, 1.0)
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        _reach(radius, weight_norm)
+        return radius * math.sqrt(self._columns) / self.margin * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        reach, outputs = self._scaled_reach(radius, weight_norm), self._columns
+        result = math.sqrt(outputs)
+        if reach > 1.0 - self.width:
+            # One output at least is on the rounded part; its r(r + r′s) is at most (2 − 1/h)₊, the others' 1.
+            drift = outputs - 1.0 + max(0.0, 2.0 - 1.0 / self.width)
+            result = max(result, direction_bound(1.0 / self.width, reach, drift))
+        return result / self.margin * _ROUND_UP
+
+    def smoothness(self, radius: float) -> float:
+        return (radius / self.margin) ** 2 / self.width * _ROUND_UP
+
+
+@dataclass(frozen=True)
+class LeastSquares(Loss):
+    """½(score − y)², one output; targets are real numbers, pulled back to |y| ≤ target_bound (NaN to 0)."""
+
+    target_bound: float
+
+    name: ClassVar[str] = "least-squares"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.target_bound < math.inf:
+            raise ValueError(f"target_bound: must be finite and not negative, got {self.target_bound}")
+
+    def outputs(self, n_classes: int) -> int:
+        """One, whatever ``n_classes``: the target is a number."""
+        return 1
+
+    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.asarray(0.5 * np.square(self.residual(scores, targets)[:, 0]))
+
+    def residual(
+        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
+    ) -> FloatArray:
+        targets = np.asarray(targets, dtype=np.float64)
+        if targets.ndim != 1:
+            raise ValueError(f"targets: must have shape (b,), got {targets.shape}")
+        bounded = np.clip(np.nan_to_num(targets, nan=0.0), -self.target_bound, self.target_bound)
+        return np.asarray(np.subtract(as_matrix(scores, 1), bounded[:, None], out=out))
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        reach = _reach(radius, weight_norm)
+        return 0.0 if radius == 0 else radius * (reach + self.target_bound) * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        return (2.0 * _reach(radius, weight_norm) + self.target_bound) * _ROUND_UP
+
+    def smoothness(self, radius: float) -> float:
+        return radius**2 * _ROUND_UP
 
 
 def _reach(radius: float, weight_norm: float) -> float:
@@ -162,72 +349,5 @@ def _reach(radius: float, weight_norm: float) -> float:
 
 
 def _sigmoid(z: float) -> float:
-    return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
-
-
-def _logistic_input_lipschitz(reach: float) -> float:
-    if math.isinf(reach):
-        return math.inf
-    if reach > 1 and (1 + 1 / reach) / 2 <= _sigmoid(reach):
-        return (reach + 1) ** 2 / (4 * reach)
-    return _sigmoid(reach) * (1 + reach * _sigmoid(-reach))
-
-
-def _matrix(scores: FloatArray, outputs: int | None = None) -> FloatArray:
-    """Scores as a C-contiguous float64 matrix: numpy's elementwise kernels then treat all rows alike."""
-    matrix = np.ascontiguousarray(scores, dtype=np.float64)
-    if matrix.ndim != 2 or (outputs is not None and matrix.shape[1] != outputs):
-        wanted = "K" if outputs is None else outputs
-        raise ValueError(f"scores: must have shape (b, {wanted}), got {matrix.shape}")
-    return matrix
-
-
-def _class_indices(
-    targets: NDArray[Any], n_classes: int
-) -> tuple[NDArray[np.intp], NDArray[np.bool_] | None]:
-    """Targets as indices in range, and which were (None: all of them). Never fails on a record's value."""
-    targets = np.asarray(targets)
-    if targets.ndim != 1 or targets.dtype.kind not in "iub":
-        raise ValueError(
-            f"targets: must be integers of shape (b,), got {targets.dtype} of shape {targets.shape}"
-        )
-    index = targets.astype(np.intp, copy=False)
-    if index.size == 0 or (index.min() >= 0 and index.max() < n_classes):
-        return index, None
-    valid = (index >= 0) & (index < n_classes)
-    return np.where(valid, index, 0), valid
-
-
-def _signs(targets: NDArray[Any], outputs: int) -> FloatArray:
-    """(b, K): +1 where the output's class is the target, −1 elsewhere; a row of 0 for a target out of range.
-
-    With one output, class 1 is +1 and class 0 is −1.
-    """
-    index, valid = _class_indices(targets, max(outputs, 2))
-    if outputs == 1:
-        signs: FloatArray = np.where(index == 1, 1.0, -1.0)[:, None]
-    else:
-        signs = np.full((len(index), outputs), -1.0)
-        signs[np.arange(len(index)), index] = 1.0
-    if valid is not None:
-        signs[~valid] = 0.0
-    return signs
-
-
-def _row_max(matrix: FloatArray) -> FloatArray:
-    if matrix.shape[1] > _COLUMN_LOOP:
-        return np.asarray(np.maximum.reduce(matrix, axis=1))
-    result: FloatArray = matrix[:, 0].copy()
-    for k in range(1, matrix.shape[1]):
-        np.maximum(result, matrix[:, k], out=result)
-    return result
-
-
-def _row_sum(matrix: FloatArray) -> FloatArray:
-    """Sum over the outputs of each row, in an order that depends on the number of outputs alone."""
-    if matrix.shape[1] > _COLUMN_LOOP:
-        return np.asarray(np.add.reduce(matrix, axis=1))
-    result: FloatArray = matrix[:, 0].copy()
-    for k in range(1, matrix.shape[1]):
-        np.add(result, matrix[:, k], out=result)
-    return result
+    """σ(z) for z ≥ 0, infinite allowed."""
+    return 1.0 / (1.0 + math.exp(-z))

@@ -1,0 +1,72 @@
+"""Array helpers of the losses: total in the targets, and the same bits for a row wherever it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+# Below this many outputs adding columns is faster than numpy's row reductions. Both orders depend on the
+# number of outputs alone.
+_COLUMN_LOOP = 32
+
+
+def as_matrix(scores: FloatArray, outputs: int | None = None) -> FloatArray:
+    """Scores as a C-contiguous float64 matrix: numpy's elementwise kernels then treat all rows alike."""
+    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or (outputs is not None and matrix.shape[1] != outputs):
+        wanted = "K" if outputs is None else outputs
+        raise ValueError(f"scores: must have shape (b, {wanted}), got {matrix.shape}")
+    return matrix
+
+
+def class_indices(targets: NDArray[Any], n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.bool_] | None]:
+    """Targets as indices in range, and which were (None: all of them). Never fails on a record's value."""
+    targets = np.asarray(targets)
+    if targets.ndim != 1 or targets.dtype.kind not in "iub":
+        raise ValueError(
+            f"targets: must be integers of shape (b,), got {targets.dtype} of shape {targets.shape}"
+        )
+    index = targets.astype(np.intp, copy=False)
+    if index.size == 0 or (index.min() >= 0 and index.max() < n_classes):
+        return index, None
+    valid = (index >= 0) & (index < n_classes)
+    return np.where(valid, index, 0), valid
+
+
+def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
+    """(b, K): +1 where the output's class is the target, −1 elsewhere; a row of 0 for a target out of range.
+
+    With one output, class 1 is +1 and class 0 is −1.
+    """
+    index, valid = class_indices(targets, max(outputs, 2))
+    if outputs == 1:
+        signs: FloatArray = np.where(index == 1, 1.0, -1.0)[:, None]
+    else:
+        signs = np.full((len(index), outputs), -1.0)
+        signs[np.arange(len(index)), index] = 1.0
+    if valid is not None:
+        signs[~valid] = 0.0
+    return signs
+
+
+def row_max(matrix: FloatArray) -> FloatArray:
+    if matrix.shape[1] > _COLUMN_LOOP:
+        return np.asarray(np.maximum.reduce(matrix, axis=1))
+    result: FloatArray = matrix[:, 0].copy()
+    for k in range(1, matrix.shape[1]):
+        np.maximum(result, matrix[:, k], out=result)
+    return result
+
+
+def row_sum(matrix: FloatArray) -> FloatArray:
+    """Sum over the outputs of each row, in an order that depends on the number of outputs alone."""
+    if matrix.shape[1] > _COLUMN_LOOP:
+        return np.asarray(np.add.reduce(matrix, axis=1))
+    result: FloatArray = matrix[:, 0].copy()
+    for k in range(1, matrix.shape[1]):
+        np.add(result, matrix[:, k], out=result)
+    return result
