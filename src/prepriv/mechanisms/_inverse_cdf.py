@@ -1,10 +1,10 @@
 """Exact sampling of integer laws by inverting the distribution function, vectorised.
 
-A symmetric law on the integers is given by ``survival(m) = P(|K| >= m)``. One 64-bit word is a fair sign and
-the first 63 bits of a uniform p in (0, 1); the magnitude is ``max{m >= 0 : p < survival(m)}``. Floats decide
-almost every word. A word whose prefix leaves the answer open within the float error is decided by comparison in
-multiple precision, with further bits of p drawn until the answer is certain. So the law of the output is exactly
-the one stated, given ideal bits. Proof: docs/proofs/noise.md (P5).
+A symmetric law on the integers is given by ``survival(m) = P(|K| >= m)``. One 64-bit word is a fair sign
+and the first 63 bits of a uniform p in (0, 1); the magnitude is ``max{m >= 0 : p < survival(m)}``. Floats
+decide almost every word. A word whose prefix leaves the answer open within the float error is decided by
+comparison in multiple precision, with further bits of p drawn until the answer is certain. So the law of the
+output is exactly the one stated, given ideal bits. Proof: docs/proofs/noise.md (P5).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK = 2**14  # words handled at once: the temporaries stay in cache
 SMALL_PREFIX = 2**44
 
 _GUARD_BITS = 64
-_SLACK = 2.0**-32  # a survival function computed with 64 guard bits is trusted to 32
+_SLACK_BITS = 32  # a survival function computed with 64 guard bits is trusted to 32
 _MAX_MAGNITUDE = 2**62  # no admissible scale reaches it with probability above 2^-1000
 
 _local = threading.local()
@@ -77,13 +77,11 @@ def sample(
 def exact_side(law: SymmetricLaw, prefix: int, m: int, draw: Callable[[], int]) -> int:
     """m if p < survival(m), else m - 1, for p in [prefix, prefix + 1] / 2^63 that takes one of the two."""
     bits, low = PREFIX_BITS, prefix
-    context = _context()
     while m > 0:
-        context.prec = bits + _GUARD_BITS
-        threshold = law.survival(m, context) * 2**bits
-        if low + 1 + _SLACK < threshold:
+        least, most = _threshold(law, m, bits)
+        if low + 1 < least:
             return m
-        if threshold < low - _SLACK:
+        if most < low:
             return m - 1
         low = (low << 64) | draw()
         bits += 64
@@ -96,37 +94,42 @@ def exact_magnitude(law: SymmetricLaw, prefix: int, draw: Callable[[], int]) -> 
     Magnitudes are capped at 2^62.
     """
     bits, low = PREFIX_BITS, prefix
-    context = _context()
     while True:
         if low >= 2**32:  # else the interval is so wide that it is sure to be cut
             guess = law.guess(math.log(low) - bits * math.log(2.0))
-            settled, magnitude = _settle(law, context, guess, low, bits)
+            settled, magnitude = _settle(law, guess, low, bits)
             if settled:
                 return min(magnitude, _MAX_MAGNITUDE)
         low = (low << 64) | draw()
         bits += 64
 
 
-def _settle(law: SymmetricLaw, context: Any, m: int, low: int, bits: int) -> tuple[bool, int]:
+def _settle(law: SymmetricLaw, m: int, low: int, bits: int) -> tuple[bool, int]:
     """Move m until p's interval lies in [survival(m + 1), survival(m)), or report that it is cut."""
-    context.prec = bits + _GUARD_BITS
     while True:
-        above = law.survival(m + 1, context) * 2**bits
-        if low + 1 + _SLACK < above:
+        least, most = _threshold(law, m + 1, bits)
+        if low + 1 < least:
             m += 1
             continue
-        certain = above < low - _SLACK
+        certain = most < low
         if m == 0:
             return certain, m
-        below = law.survival(m, context) * 2**bits
-        if below < low - _SLACK:
+        least, most = _threshold(law, m, bits)
+        if most < low:
             m -= 1
             continue
-        return certain and low + 1 + _SLACK < below, m
+        return certain and low + 1 < least, m
 
 
-def _context() -> Any:
-    """A multiple-precision context of this thread: the precision of the shared one belongs to others."""
+def _threshold(law: SymmetricLaw, m: int, bits: int) -> tuple[Any, Any]:
+    """Bounds below and above on survival(m) * 2^bits, as multiple-precision numbers.
+
+    Every thread has a context of its own: the precision of mpmath's shared one belongs to others.
+    """
     if not hasattr(_local, "context"):
         _local.context = mpmath.MPContext()
-    return _local.context
+    context = _local.context
+    context.prec = bits + _GUARD_BITS
+    value = law.survival(m, context) * 2**bits
+    slack = context.mpf(2) ** -_SLACK_BITS
+    return value - slack, value + slack
