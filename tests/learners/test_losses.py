@@ -10,6 +10,7 @@ from prepriv.learners.loss_constants import (
     certified_supremum,
     direction_bound,
     logistic_input_lipschitz,
+    softmax_cell,
     softmax_input_lipschitz,
     softmax_residual_norm,
 )
@@ -403,15 +404,17 @@ def test_softmax_lemmas():
     for _ in range(6000):
         outputs = int(rng.choice([2, 3, 4, 10, 60]))
         s = rng.normal(size=outputs) * rng.choice([0.1, 1, 4, 15]) * rng.choice([1, 0.1], size=outputs)
+        s[0] += rng.choice([0, math.log(outputs), 3])  # one class against many small ones
         s -= s.mean()
         p = np.exp(s - s.max())
         p /= p.sum()
         p1, p2 = np.sort(p)[:-3:-1]
         jacobian = np.diag(p) - np.outer(p, p)
-        assert np.linalg.eigvalsh(jacobian)[-1] <= p1 * (1 - p1 + p2) + 1e-12
-        square = p1**2 + p2 * (1 - p1)
-        rest, gap = max(1 - p1 - p2, 0.0), math.sqrt(2) * np.linalg.norm(s)
-        drift = 1.044 + square * (1 + rest * gap) + p1 * p2 * (p1 - p2) * math.log(p1 / max(p2, 1e-300))
+        corner = np.array([[p1, p2 / p1]])
+        curvature, drift = softmax_cell(corner, corner, math.sqrt(2) * np.linalg.norm(s))
+        wide_curvature, wide_drift = softmax_cell(corner * 0.9, np.minimum(corner * 1.1, 1.0), 1e3)
+        assert wide_curvature >= curvature and wide_drift >= drift
+        assert np.linalg.eigvalsh(jacobian)[-1] <= curvature + 1e-12
         for y in range(min(outputs, 4)):
             r = p - np.eye(outputs)[y]
             assert r @ (r + jacobian @ s) <= drift + 1e-12

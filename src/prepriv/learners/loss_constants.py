@@ -83,28 +83,35 @@ def softmax_residual_norm(reach: float) -> float:
     return math.sqrt((1 - beta * c) * (1 + beta * (1 - c)))
 
 
+def softmax_cell(a: FloatArray, b: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:
+    """Lemmas 2 and 3 on boxes of (p1, x), p2 = x·p1: bounds of ‖J‖ and of r·(r + J s), (m,) each.
+
+    a, b: (m, 2) low and high corners. gap: largest difference of two scores.
+    """
+    p, x, p_high, x_high = a[:, 0], a[:, 1], b[:, 0], b[:, 1]
+    rest = np.maximum(1 - p * (1 + x), 0.0)
+    # ‖J‖ ≤ p1(1 − p1 + p2) = p1 − p1²(1 − x): concave in p1, increasing in x.
+    lean = 1 - x_high
+    top = np.clip(0.5 / np.maximum(lean, 1e-9), p, p_high)
+    curvature = top - top * top * lean
+    # Σp² ≤ p1² + p2(1 − p1) = p1x + p1²(1 − x), increasing in both; −x log x peaks at 1/e.
+    square = p_high * x_high + p_high * p_high * lean
+    peak = np.clip(math.exp(-1), x, x_high)
+    entropy = -peak * np.log(np.maximum(peak, 1e-300))
+    return curvature, 1.044 + square * (1 + rest * gap) + p_high**3 * entropy * (1 - x)
+
+
 @lru_cache(maxsize=256)
 def softmax_input_lipschitz(reach: float) -> float:
     """Upper bound for any number of classes, from the two largest probabilities p1 and p2 = x·p1."""
     if math.isinf(reach):
         return math.inf
-    gap = math.sqrt(2.0) * reach
 
     def upper(a: FloatArray, b: FloatArray) -> FloatArray:
-        p, x, p_high, x_high = a[:, 0], a[:, 1], b[:, 0], b[:, 1]
-        feasible = p * (1 + x) <= 1
-        rest = np.maximum(1 - p * (1 + x), 0.0)
-        # ‖J‖ ≤ p1(1 − p1 + p2) = p1 − p1²(1 − x): concave in p1, increasing in x.
-        lean = 1 - x_high
-        top = np.clip(0.5 / np.maximum(lean, 1e-9), p, p_high)
-        curvature = top - top * top * lean
-        square = p_high * x_high + p_high * p_high * lean
-        peak = np.clip(math.exp(-1), x, x_high)
-        entropy = -peak * np.log(np.maximum(peak, 1e-300))
-        drift = 1.044 + square * (1 + rest * gap) + p_high**3 * entropy * (1 - x)
+        curvature, drift = softmax_cell(a, b, math.sqrt(2.0) * reach)
         slope = curvature * reach
         bound = 0.5 * (slope + np.sqrt(slope * slope + 4 * drift))
-        return np.asarray(np.where(feasible, bound, -np.inf))
+        return np.asarray(np.where(a[:, 0] * (1 + a[:, 1]) <= 1, bound, -np.inf))
 
     simple = 0.5 * reach + softmax_residual_norm(reach)
     return min(simple, certified_supremum(upper, [0.0, 0.0], [1.0, 1.0]))
