@@ -89,7 +89,7 @@ def test_variance_is_that_of_the_gaussian_plus_a_twelfth(scale):
     error = variance * math.sqrt(2 / SAMPLES)
     assert abs((k**2).mean() - variance) < 5 * error
     if scale == 2.0:
-        assert 1 / 12 > 15 * error  # so that a missing twelfth would be seen
+        assert 15 * error < 1 / 12  # so that a missing twelfth would be seen
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 300.0])
@@ -257,7 +257,7 @@ def test_an_inaccurate_platform_is_refused(monkeypatch):
 
 
 def proved_by_low_bits(y):
-    """Share of outputs that are no multiple of 2^-53: 1 + n rounded to a float always is one, so x was not 1."""
+    """Share of outputs that are no multiple of 2^-53; 1 + n rounded to a float always is one."""
     return np.mean(np.mod(np.abs(y) * 2.0**53, 1.0) != 0.0)
 
 

@@ -66,8 +66,7 @@ class Lattice:
         return math.ldexp(float(self.sensitivity), self.exponent)
 
     def quantize(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-        """Contributions in grid steps, shape (n, d) to (n, d); every row has integer l2 norm <=
-        `sensitivity`.
+        """Contributions in grid steps, (n, d) to (n, d); every row has integer l2 norm <= `sensitivity`.
 
         Truncation towards zero, so no norm grows. A row with a NaN, an infinity or a norm above the bound
         becomes zero: a rule for each row by itself that never fails. Raises ValueError if d is so large
@@ -206,4 +205,4 @@ def _is_int(value: object) -> bool:
 
 
 def _is_finite(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
+    return (_is_int(value) or isinstance(value, (float, np.floating))) and math.isfinite(value)  # type: ignore[arg-type]
