@@ -1,6 +1,92 @@
 """The automatic recipe: steps and learner from (n, d, classes, epsilon, delta, adjacency) alone. No tuning.
 
-How the constants were chosen: docs/recipe.md.
+How the constants were chosen: docs/recipe.md. They never depend on a record.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from prepriv import payment as pay
+from prepriv.domain import Domain
+from prepriv.guarantees import gdp_mu
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic, Loss, Softmax
+from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.normalize import Normalize, Rescale
+
+SCALE = 5.0  # rows of norm 1 before centring have norm SCALE when the gradient is clipped to 1
+CENTER_SHARE = 0.02
+STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
+REACH = 1.1  # steps * learning rate, in units of n mu / sqrt(d)
+LONGEST, SHORTEST = 2000.0, 10.0
+WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
+MISSING_CAP = 0.05
+
+
+def recipe(
+    domain: Domain,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    steps: str | Sequence[Step] = "auto",
+    learner: str | GradientDescent = "auto",
+) -> tuple[tuple[Step, ...], GradientDescent]:
+    """(steps, learner), each automatic unless given. Raises ValueError for anything else."""
+    if isinstance(steps, str):
+        if steps != "auto":
+            raise ValueError(f"steps must be 'auto' or a list of steps; got {steps!r}")
+        steps = auto_steps(domain)
+    if isinstance(learner, str):
+        if learner != "auto":
+            raise ValueError(f"learner must be 'auto' or a GradientDescent; got {learner!r}")
+        paid = any(isinstance(s.payment, pay.Sensitivity) for s in steps)
+        learner = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid)
+    return tuple(steps), learner
+
+
+def auto_steps(domain: Domain) -> list[Step]:
+    """Impute what is declared so, normalise the rows of plain matrices, centre privately, scale to norm about 5."""
+    space = domain.space
+    steps: list[Step] = []
+    if space.may_miss.any():
+        way: pay.Payment = pay.Budget(CENTER_SHARE)
+        if domain.adjacency == "replace-one":
+            way = pay.Sensitivity({"missing": MISSING_CAP})
+        steps.append(MeanImputer(payment=way))
+    plain = domain.is_ball or space.d == len(domain.columns)
+    if plain and not space.may_miss.any():
+        steps.append(Normalize(1.0))
+        space = steps[-1].output(space)
+    center = Center(payment=pay.Budget(CENTER_SHARE))
+    centred = center.output(space)
+    return [*steps, center, Rescale(SCALE * centred.radius / space.radius)]
+
+
+def auto_loss(domain: Domain) -> Loss:
+    """Logistic for two classes, softmax for more."""
+    return Logistic() if len(domain.classes) == 2 else Softmax()
+
+
+def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool) -> GradientDescent:
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md).
+
+    After T steps of rate lr the noise in the weights is that of lr * T = reach, whatever T: the reach is set
+    in proportion to the signal-to-noise ratio n mu / sqrt(d) of one whole-budget gradient.
+    """
+    if math.isinf(epsilon):
+        return GradientDescent(auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+    record = 2 if domain.adjacency == "replace-one" else 1
+    ratio = n * gdp_mu(epsilon, delta) / (record * math.sqrt(domain.space.d + 1))
+    reach = min(LONGEST, max(SHORTEST, REACH * ratio))
+    return GradientDescent(
+        auto_loss(domain),
+        steps=STEPS,
+        learning_rate=reach / STEPS,
+        clip_norm=1.0,
+        weight_bound=WEIGHT_BOUND if moved else math.inf,
+    )

@@ -1,0 +1,132 @@
+"""What the commands share: exit codes, one-line errors, tables, a progress bar that shows public numbers only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table as RichTable
+
+from prepriv.data import BadData, read_table
+from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.price import Price
+from prepriv.pipeline.schema import Schema, load_schema
+from prepriv.release.report import TITLES
+
+BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
+REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
+AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
+
+console = Console(highlight=False)
+
+
+class Stop(Exception):
+    """End the command with one line and an exit code."""
+
+    def __init__(self, message: str, code: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextlib.contextmanager
+def private_data_open() -> Iterator[None]:
+    """From here on private records are in memory: no error text but our own about the schema may leave."""
+    try:
+        yield
+    except (BadData, Stop, KeyboardInterrupt):
+        raise
+    except Exception:
+        raise Stop(
+            "the run failed after private data was opened; details are withheld because they could hold a value "
+            "of a record (a charge, if any, stays)",
+            AFTER_TOUCH,
+        ) from None
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], Any] | None]:
+    """A bar on a terminal, nothing elsewhere. It shows steps of the frozen plan, never times or data."""
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description:<15}"), BarColumn(40), MofNCompleteColumn())
+    with Progress(*columns, console=console) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, of: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=of)
+            bar.update(tasks[stage], completed=done)
+
+        yield update
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """A table on stdout, plain when it is not a terminal."""
+    table = RichTable(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    (console if console.is_terminal else Console(width=140, highlight=False)).print(table)
+
+
+def print_prices(table: Sequence[Price]) -> None:
+    """The price of every step in each of the three ways."""
+    rows = []
+    for p in table:
+        factor = f"x {p.factor:.4f}" if p.open else "closed"
+        real = f"{p.epsilon:.4g}" if p.open and p.epsilon is not None else "-"
+        rows.append((p.step, TITLES[p.way], factor, real, "paid" if p.chosen else "", p.note))
+    columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")
+    print_table("What each step costs, in each of the three ways", columns, rows, right=(2, 3))
+
+
+def print_guarantee(plan: Plan, private: bool) -> None:
+    """ε, δ, adjacency, conditions: the claim."""
+    if not private or plan.guarantee is None:
+        console.print("private: no (no noise, or reproducible noise): nothing is claimed")
+        return
+    g = plan.guarantee
+    console.print(
+        f"ε = {g.epsilon(plan.delta):.6g} at δ = {plan.delta:g}, {g.adjacency}, n = {plan.n} ({g.mu:.5f}-GDP)"
+    )
+    for condition in g.conditions:
+        console.print(f"  rests on: {condition}")
+
+
+def read_columns(path: str | Path, schema: Schema, *, label: bool) -> Any:
+    """The declared columns of a table (with the label or without), as an Arrow table. Raises BadData."""
+    names = [*schema.columns, schema.label.name] if label else list(schema.columns)
+    return read_table(path, names)
+
+
+def load(path: Path, label: str | None = None) -> Schema:
+    """The schema; `label`, if given, must be its label."""
+    schema = load_schema(path)
+    if label is not None and label != schema.label.name:
+        raise Stop(f"--label {label} is not the label of the schema, {schema.label.name}")
+    return schema
+
+
+def fresh_folder(path: Path) -> Path:
+    """A folder that can be written to; checked before anything is charged or read."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        raise Stop(f"cannot write to {path}") from None
+    return path
+
+
+def usage_errors() -> tuple[type[Exception], type[Exception]]:
+    """(UsageError, ClickException) of whichever click typer carries."""
+    bases = typer.BadParameter.__mro__
+    return bases[1], bases[2]

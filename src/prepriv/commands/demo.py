@@ -1,0 +1,71 @@
+"""`prepriv demo`: real data, a private model, its guarantee and its price, in a few seconds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from prepriv.commands.common import console, fresh_folder, print_guarantee, print_prices, print_table, progress_bar
+from prepriv.data import encode, encode_labels
+from prepriv.domain import Domain
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.plan import check_budget, make_plan
+from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.run import execute
+from prepriv.release.model import Model
+from prepriv.release.report import Evaluation, Report, _paid
+
+
+def demo(
+    epsilon: Annotated[float, typer.Option(help="Privacy budget.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
+    out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
+) -> None:
+    """Train on scikit-learn's handwritten digits; write OUT/model, OUT/report.html and OUT/report.json."""
+    check_budget(epsilon, delta)
+    from sklearn.datasets import load_digits
+
+    folder = fresh_folder(out)
+    digits = load_digits()
+    test = np.arange(len(digits.target)) % 5 == 4  # every fifth image, a fixed rule
+    x, y = digits.data, digits.target
+    console.print(
+        f"handwritten digits: {int((~test).sum())} private images of 8 x 8 pixels to train on, {int(test.sum())} to test"
+    )
+    domain = Domain.box(0, 16, features=64, classes=range(10), n=int((~test).sum()), adjacency="add-or-remove-one")
+    accuracies: list[float] = []
+    for budget in (math.inf, epsilon):
+        steps, learner = recipe(domain, n=domain.n or 1, epsilon=budget, delta=delta)
+        plan = make_plan(domain, steps, learner, epsilon=budget, delta=delta)
+        session = NoisySession() if plan.private else ExactSession()
+        with progress_bar() as progress:
+            trained = execute(
+                plan,
+                encode(x[~test], domain),
+                encode_labels(y[~test], domain.classes),
+                session,
+                progress=progress if plan.private else None,
+            )
+        model = Model.of(trained)
+        accuracies.append(float((model.predict_index(x[test]) == y[test]).mean()))
+    evaluation = Evaluation(int(test.sum()), accuracies[1], accuracies[0], "the held-out images (public here)")
+    report = Report.of(plan, private=trained.private, evaluation=evaluation)
+    written = model.save(folder / "model")
+    report.save(folder / "report.json")
+    report.save(folder / "report.html")
+    print_guarantee(plan, trained.private)
+    print_table("What was paid for what", ("step", "paid by", "cost"), _paid(plan))
+    console.print()
+    print_prices(report.prices)
+    console.print()
+    print_table(
+        "Test accuracy",
+        ("pipeline", "accuracy"),
+        [(f"private, ε = {epsilon:g}", f"{100 * accuracies[1]:.1f} %"), ("without privacy", f"{100 * accuracies[0]:.1f} %")],
+        right=(1,),
+    )
+    console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")

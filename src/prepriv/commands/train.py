@@ -1,0 +1,260 @@
+"""`prepriv train`, `plan`, `predict`, `validate`, `schema init`: a raw table in, a private model out."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prepriv.commands.common import (
+    Stop,
+    console,
+    fresh_folder,
+    load,
+    print_guarantee,
+    print_prices,
+    print_table,
+    private_data_open,
+    progress_bar,
+    read_columns,
+)
+from prepriv.data import BadData, encode, encode_labels, read_table
+from prepriv.domain import Domain
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.plan import Plan, check_budget, make_plan
+from prepriv.pipeline.price import prices
+from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.run import execute
+from prepriv.pipeline.schema import WARNING, Schema, draft
+from prepriv.release.model import FILE, Model
+from prepriv.release.report import Evaluation, Report, _paid
+
+SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
+Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
+Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
+Rows = Annotated[int | None, typer.Option(help="Declared number of records (public).")]
+AdjacencyOption = Annotated[str | None, typer.Option(help="replace-one or add-or-remove-one; wins over the schema.")]
+
+
+def plan_for(schema: Schema, base: Path, *, rows: int, epsilon: float, delta: float, adjacency: str | None) -> Plan:
+    """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one."""
+    domain = schema.domain(rows=rows, adjacency=adjacency)
+    steps = schema.build_steps(lambda path: read_columns(base / path, schema, label=False))
+    built, learner = recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
+    return make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
+
+
+def plan(
+    schema: Annotated[Path, typer.Argument(help="The declared schema (YAML).")],
+    rows: Rows = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
+    adjacency: AdjacencyOption = None,
+) -> None:
+    """Price every step in each of the three ways. Reads no private data."""
+    check_budget(epsilon, delta)
+    declared = load(schema)
+    n = rows if rows is not None else declared.rows
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
+    print_guarantee(frozen, frozen.private)
+    learner = frozen.learner
+    console.print(
+        f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
+        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most {frozen.learner_shift:.5g}, "
+        f"noise {frozen.learner_noise:.5g}"
+    )
+    if frozen.private:
+        steps = [p.step for p in frozen.steps]
+        print_prices(prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n))
+
+
+def train(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    schema: SchemaFile,
+    label: Annotated[str | None, typer.Option(help="The label column (default: the schema's).")] = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
+    out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
+    rows: Rows = None,
+    adjacency: AdjacencyOption = None,
+    ledger: Annotated[Path | None, typer.Option(help="Charge this ledger before the data is opened.")] = None,
+    public_test: Annotated[Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")] = None,
+) -> None:
+    """Train a private model on a table and write OUT/model and OUT/report.html + report.json."""
+    check_budget(epsilon, delta)
+    declared = load(schema, label)
+    n = _declared_rows(declared, data, rows, adjacency, ledger)
+    frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
+    test = read_columns(public_test, declared, label=True) if public_test is not None else None
+    if not data.is_file():
+        raise BadData(f"no such file: {data}")
+    folder = fresh_folder(out)
+    uid = _charge(ledger, frozen) if ledger is not None else None
+    model, private = _run(data, declared, frozen)
+    evaluation = None
+    if test is not None:
+        evaluation = Evaluation(test.num_rows, accuracy(model, test, frozen.domain), table=str(public_test))
+    report = Report.of(frozen, private=private, evaluation=evaluation)
+    written = model.save(folder / "model")
+    report.save(folder / "report.json")
+    report.save(folder / "report.html")
+    if ledger is not None and uid is not None:
+        Ledger.open(ledger).released(uid, hashlib.sha256(written.read_bytes()).hexdigest())
+    print_guarantee(frozen, private)
+    print_table("What was paid for what", ("step", "paid by", "cost"), _paid(frozen))
+    if evaluation is not None:
+        console.print(f"accuracy on {evaluation.table} (declared public): {100 * evaluation.accuracy:.2f} %")
+    console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
+
+
+def _declared_rows(schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: Path | None) -> int:
+    """The declared number of records; under replace-one, where it is public, counted if not declared."""
+    n = rows if rows is not None else schema.rows
+    if n is not None:
+        return n
+    if (adjacency or schema.adjacency) != "replace-one":
+        raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
+    if ledger is not None:
+        raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
+    count = read_table(data, [*schema.columns, schema.label.name]).num_rows
+    if count == 0:
+        raise BadData(f"{data} has no rows")
+    return int(count)
+
+
+def _charge(path: Path, plan: Plan) -> str:
+    if plan.guarantee is None or plan.guarantee.mu is None:
+        raise Stop("--ledger: a run without privacy cannot be charged")
+    uid = secrets.token_hex(16)
+    mu = plan.guarantee.mu
+    Ledger.open(path).charge(
+        uid,
+        plan.hash,
+        adjacency=plan.domain.adjacency,
+        epsilon=plan.guarantee.epsilon(plan.delta),
+        delta=plan.delta,
+        mu=mu,
+        rho=mu * mu / 2 * (1 + 1e-12),
+    )
+    return uid
+
+
+def _run(data: Path, schema: Schema, plan: Plan) -> tuple[Model, bool]:
+    with private_data_open():
+        raw = read_columns(data, schema, label=True)
+        if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
+            raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
+        table = encode(raw.select(list(schema.columns)), plan.domain)
+        targets = encode_labels(raw[schema.label.name], plan.domain.classes)
+        session = NoisySession() if plan.private else ExactSession()
+        with progress_bar() as progress:
+            trained = execute(plan, table, targets, session, progress=progress)
+        return Model.of(trained), trained.private
+
+
+def accuracy(model: Model, table: Any, domain: Domain) -> float:
+    """Share of rows of a labelled Arrow table that the model labels right."""
+    assert domain.label is not None
+    targets = encode_labels(table[domain.label], domain.classes)
+    return float((model.predict_index(table.select(list(domain.columns))) == targets).mean())
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
+    data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
+    out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of stdout.")] = None,
+    proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
+) -> None:
+    """Predict labels of raw rows with the released model alone."""
+    released = Model.load(model)
+    rows = read_table(data, list(released.domain.columns) or None)
+    with private_data_open():
+        probabilities = released.predict_proba(rows)
+    classes = released.domain.classes
+    header = ["prediction", *(f"p({c})" for c in classes)] if proba else ["prediction"]
+    lines = (
+        [str(classes[int(k)]), *(f"{v:.6f}" for v in p)] if proba else [str(classes[int(k)])]
+        for k, p in zip(probabilities.argmax(axis=1), probabilities)
+    )
+    if out is None:
+        _write_csv(sys.stdout, header, lines)
+        return
+    fresh_folder(out.parent)
+    with out.open("w", newline="", encoding="utf-8") as file:
+        _write_csv(file, header, lines)
+
+
+def _write_csv(file: Any, header: list[str], lines: Any) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+
+
+def validate(
+    data: Annotated[Path, typer.Argument(help="The private table.")],
+    schema: SchemaFile,
+    rows: Rows = None,
+) -> None:
+    """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change. Never publish the output."""
+    from prepriv.data import counts_of_bad_cells
+
+    declared = load(schema)
+    raw = read_columns(data, declared, label=True)
+    domain = declared.domain(rows=rows)
+    console.print("for the curator only: these counts are not private", style="bold red")
+    console.print(f"records: {raw.num_rows}" + (f" (declared: {domain.n})" if domain.n else ""))
+    lines = [
+        (name, *(str(counts.get(k, 0)) for k in ("missing", "out of bounds", "unknown")))
+        for name, counts in counts_of_bad_cells(raw, domain).items()
+    ]
+    print_table("Cells the declared rules will change", ("column", "missing", "out of bounds", "unknown"), lines, (1, 2, 3))
+
+
+schema_app = typer.Typer(help="The declared schema.", no_args_is_help=True)
+
+
+@schema_app.callback()
+def _schema() -> None:
+    """The declared schema."""
+
+
+@schema_app.command("init")
+def schema_init(
+    data: Annotated[Path, typer.Argument(help="A table to draft from.")],
+    label: Annotated[str | None, typer.Option(help="The label column (default: the last).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write here instead of stdout.")] = None,
+) -> None:
+    """Draft a schema from a table. Bounds read off private data leak: edit every one."""
+    table = read_table(data)
+    if table.num_rows == 0:
+        raise BadData(f"{data} has no rows")
+    text = draft(table, label)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        fresh_folder(out.parent)
+        out.write_text(text, encoding="utf-8")
+    typer.echo(f"WARNING: {WARNING}", err=True)
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
+) -> None:
+    """What a released model promises, read from its artifact."""
+    released = Model.load(model)
+    claim = released.plan.get("guarantee")
+    if not released.private or not isinstance(claim, dict):
+        console.print("private: no: nothing is claimed")
+        return
+    console.print(f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}, {claim['adjacency']}")
+    for condition in claim["conditions"]:
+        console.print(f"  rests on: {condition}")
+    console.print(f"file: {model / FILE if model.is_dir() else model}")

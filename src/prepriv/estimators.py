@@ -1,0 +1,156 @@
+"""`PrivateClassifier`: scikit-learn's conventions, with the whole pipeline under one guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from prepriv.data import BadData, encode, encode_labels
+from prepriv.domain import Domain
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.plan import Plan, make_plan
+from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.run import Trained, execute
+from prepriv.preprocessing.base import Step
+from prepriv.release.model import Model
+from prepriv.release.report import Report
+
+
+class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier trained with differential privacy, pre-processing included.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is public about the data: columns with bounds and categories, classes, adjacency, n. Declared,
+        never inferred: `fit` refuses to run without it.
+    epsilon : float
+        The privacy budget, positive; math.inf trains without privacy (no noise, no clip, no claim).
+    delta : float
+        In (0, 1), well below 1 / n.
+    steps : "auto" or list of steps
+        Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe.
+    learner : "auto" or GradientDescent
+        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
+    threads : int or None
+        Threads of the gradient sum; the result does not depend on it. None: one a core.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain.
+    plan_ : Plan. guarantee_ : Guarantee or None. model_ : Model, what may leave. report_ : Report.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 500, axis=0); y = np.repeat([0, 1], 500)
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> clf = prepriv.PrivateClassifier(domain, epsilon=1.0, delta=1e-5).fit(X, y)
+    >>> bool(clf.guarantee_.epsilon(1e-5) <= 1.0), float(clf.score(X, y))
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        domain: Domain | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        steps: str | Sequence[Step] = "auto",
+        learner: str | GradientDescent = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self.domain = domain
+        self.epsilon = epsilon
+        self.delta = delta
+        self.steps = steps
+        self.learner = learner
+        self.threads = threads
+
+    def plan(self, n: int | None = None) -> Plan:
+        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        domain = self._domain()
+        n = domain.n if n is None else n
+        if n is None:
+            raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
+        steps, learner = recipe(domain, n=n, epsilon=self.epsilon, delta=self.delta, steps=self.steps, learner=self.learner)
+        return make_plan(domain, steps, learner, epsilon=self.epsilon, delta=self.delta, n=n)
+
+    def fit(self, X: Any, y: Any) -> PrivateClassifier:
+        """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
+
+        A label outside the declared classes makes its record count as nothing; no record can abort the run.
+        """
+        domain = self._domain()
+        table = encode(X, domain)
+        if y is None:
+            raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
+        targets = encode_labels(y, domain.classes)
+        if len(targets) != table.n:
+            raise BadData("X and y have different numbers of rows")
+        if table.n == 0:
+            raise BadData("the table is empty: 0 sample(s); at least one row is needed")
+        plan = self.plan(table.n if domain.adjacency == "replace-one" and domain.n is None else None)
+        trained = self._execute(plan, table, targets)
+        self.plan_ = plan
+        self.guarantee_ = plan.guarantee if trained.private else None
+        self.model_ = Model.of(trained)
+        self.report_ = Report.of(plan, private=trained.private)
+        self.classes_ = np.asarray(domain.classes)
+        self.n_features_in_ = domain.n_inputs
+        names = getattr(X, "columns", None)
+        if names is not None and all(isinstance(c, str) for c in names):
+            self.feature_names_in_ = np.asarray(list(names), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _execute(self, plan: Plan, table: Any, targets: Any) -> Trained:
+        return execute(plan, table, targets, self._session(plan), threads=self.threads)
+
+    def _session(self, plan: Plan) -> Session:
+        return NoisySession() if plan.private else ExactSession()
+
+    def _domain(self) -> Domain:
+        if self.domain is None:
+            raise ValueError("domain must be declared: bounds and classes are never inferred from private data")
+        return self.domain
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores: (n,) for two classes with one output, else (n, classes)."""
+        scores = self._fitted().scores(self._checked(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities, (n, classes), in the order of classes_."""
+        return self._fitted().predict_proba(self._checked(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predicted labels, (n,)."""
+        return np.asarray(self.classes_[self._fitted().predict_index(self._checked(X))])
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("This PrivateClassifier instance is not fitted yet. Call 'fit' first.")
+        return self.model_
+
+    def _checked(self, X: Any) -> Any:
+        self._fitted()
+        return X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = math.isfinite(self.epsilon) if isinstance(self.epsilon, int | float) else True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,192 @@
+"""The declared schema: a YAML file that says what is public about a table, and optionally the pipeline.
+
+```yaml
+label: {name: income, classes: ["<=50K", ">50K"]}
+adjacency: replace-one          # or add-or-remove-one, which needs rows:
+columns:
+  age: {type: numeric, low: 17, high: 90, missing: impute}
+  workclass: {type: categorical, categories: [Private, State-gov]}
+steps:                           # optional; the recipe otherwise
+  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}}
+  - {step: Center, pay: budget, share: 0.02}
+  - {step: Rescale, radius: 5}
+```
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prepriv import payment as pay
+from prepriv import preprocessing as pre
+from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
+from prepriv.preprocessing.base import Step
+
+
+class BadSchema(ValueError):
+    """The schema file cannot be used; the message says where and why."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NumericColumn(_Strict):
+    """A numeric column with declared bounds."""
+
+    type: Literal["numeric"]
+    low: float
+    high: float
+    missing: Literal["impute", "midpoint"] = "midpoint"
+
+
+class CategoricalColumn(_Strict):
+    """A categorical column with declared categories; "other" and "missing" are always there."""
+
+    type: Literal["categorical"]
+    categories: list[str | int | float | bool] = Field(min_length=1)
+
+
+class Label(_Strict):
+    """The label column and its declared classes."""
+
+    name: str
+    classes: list[str | int | float | bool] = Field(min_length=2)
+
+
+AnyColumn = Annotated[NumericColumn | CategoricalColumn, Field(discriminator="type")]
+
+
+class Schema(_Strict):
+    """Everything declared about one table."""
+
+    columns: dict[str, AnyColumn] = Field(min_length=1)
+    label: Label
+    adjacency: Adjacency = "replace-one"
+    rows: int | None = Field(default=None, ge=1)
+    steps: list[dict[str, Any]] | None = None
+
+    def domain(self, *, rows: int | None = None, adjacency: str | None = None) -> Domain:
+        """The domain this schema declares; rows and adjacency given on the command line win."""
+        columns: dict[str, Column] = {}
+        for name, c in self.columns.items():
+            if isinstance(c, NumericColumn):
+                columns[name] = Numeric(c.low, c.high, c.missing)
+            else:
+                columns[name] = Categorical(tuple(str(v) for v in c.categories))
+        chosen = self.adjacency if adjacency is None else adjacency
+        if chosen not in ADJACENCIES:
+            raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
+        return Domain(columns, tuple(self.label.classes), rows or self.rows, chosen, self.label.name)
+
+    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto"]:
+        """The declared steps, or "auto". read_public: reads a public table by its path."""
+        if self.steps is None:
+            return "auto"
+        return [build_step(i, dict(spec), read_public) for i, spec in enumerate(self.steps, 1)]
+
+
+def step_kinds() -> dict[str, type[Step]]:
+    """Every step by name."""
+    kinds = (getattr(pre, name) for name in pre.__all__)
+    return {k.__name__: k for k in kinds if isinstance(k, type) and issubclass(k, Step) and not inspect.isabstract(k)}
+
+
+def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str], Any]) -> Step:
+    """One step from its YAML mapping. Raises BadSchema with the position and the reason."""
+    kinds = step_kinds()
+    name = spec.pop("step", None)
+    if name not in kinds:
+        raise BadSchema(f"steps[{position}]: step must be one of {', '.join(sorted(kinds))}; got {name!r}")
+    kind = kinds[name]
+    way = spec.pop("pay", None)
+    options = {k: spec.pop(k) for k in list(spec) if k in inspect.signature(kind).parameters and k != "payment"}
+    try:
+        payment: pay.Payment | None = None
+        if way == pay.Public.way:
+            payment = pay.Public(read_public(str(spec.pop("data"))))
+        elif way == pay.Budget.way:
+            payment = pay.Budget(**({"share": float(spec.pop("share"))} if "share" in spec else {}))
+        elif way == pay.Sensitivity.way:
+            payment, spec = pay.Sensitivity(dict(spec)), {}
+        elif way is not None:
+            raise BadSchema(f"steps[{position}]: pay must be one of {', '.join(pay.WAYS)}; got {way!r}")
+        if spec:
+            raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
+        return kind(payment=payment, **options)
+    except KeyError:
+        raise BadSchema(f"steps[{position}] ({name}): pay: public needs data: PATH of the public table") from None
+    except TypeError:
+        raise BadSchema(f"steps[{position}] ({name}): an option has the wrong type") from None
+    except BadSchema:
+        raise
+    except ValueError as error:
+        raise BadSchema(f"steps[{position}]: {error}") from None
+
+
+def load_schema(path: str | Path) -> Schema:
+    """Read and check a schema file. Raises BadSchema with one line."""
+    path = Path(path)
+    if not path.is_file():
+        raise BadSchema(f"no such schema file: {path}")
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise BadSchema(f"{path} is no valid YAML") from None
+    if not isinstance(data, dict):
+        raise BadSchema(f"{path} must hold a mapping with columns: and label:")
+    try:
+        schema = Schema.model_validate(data)
+        schema.domain()
+        return schema
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadSchema(f"{path}: {where}: {first['msg'].lower()}") from None
+    except ValueError as error:
+        raise BadSchema(f"{path}: {error}") from None
+
+
+WARNING = (
+    "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
+    "that depends on this file leaks: replace every bound and category by what you know without looking."
+)
+
+
+def draft(table: Any, label: str | None) -> str:
+    """A first schema for an Arrow table, to be edited: bounds and categories come from the data itself."""
+    import narwhals.stable.v1 as nw
+    import numpy as np
+
+    from prepriv.data import MISSING_TEXT, _cells, number_of, text_of
+
+    frame = nw.from_native(table, eager_only=True)
+    label = label or frame.columns[-1]
+    if label not in frame.columns:
+        raise BadSchema(f"the table has no column {label!r} to use as label")
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        codes, distinct = _cells(frame[name])
+        used = [v for v in distinct if text_of(v).lower() not in MISSING_TEXT]
+        has_missing = len(used) < len(distinct) or bool((codes < 0).any())
+        if name == label:
+            columns[name] = {"classes": sorted({text_of(v) for v in used})}
+            continue
+        numbers = np.array([number_of(v) for v in used])
+        if used and np.isfinite(numbers).all():
+            low, high = float(numbers.min()), float(numbers.max())
+            columns[name] = {"type": "numeric", "low": low, "high": high if high > low else low + 1}
+            if has_missing:
+                columns[name]["missing"] = "impute"
+        else:
+            columns[name] = {"type": "categorical", "categories": sorted({text_of(v) for v in used})[:100] or ["a"]}
+    classes = columns.pop(label)["classes"]
+    body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
+    head = "".join(f"# {line}\n" for line in WARNING.splitlines())
+    return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)

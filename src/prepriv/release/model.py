@@ -1,0 +1,162 @@
+"""The model artifact: one JSON file, a function of the frozen plan and of mechanism outputs only.
+
+No host, user, path, time or data-dependent count. The same plan and the same mechanism outputs give the same
+bytes. Reading it needs no training code and runs none: hostile files are refused with one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.data import encode
+from prepriv.domain import Domain
+from prepriv.pipeline.run import Trained, predict_scores
+from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.impute import FillReleased
+from prepriv.preprocessing.normalize import Multiply, ScaleRows
+from prepriv.preprocessing.pca import Project
+from prepriv.release.arrays import pack, unpack
+
+FORMAT = "prepriv-model-1"
+FILE = "model.json"
+LARGEST_FILE = 2**30
+
+# How each released map is read back; arrays are packed by name on the way out.
+_READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
+    "identity": lambda m: Identity(),
+    "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
+    "multiply": lambda m: Multiply(_number(m, "factor")),
+    "subtract": lambda m: Subtract(unpack(m["offset"], "offset")),
+    "fill": lambda m: FillReleased(unpack(m["fill"], "fill")),
+    "project": lambda m: Project(unpack(m["components"], "components")),
+}
+
+
+class BadArtifact(ValueError):
+    """The file is no model of this library."""
+
+
+def _number(data: Mapping[str, Any], name: str) -> float:
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise ValueError(f"{name} is no finite number")
+    return float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A released linear model: domain, released maps, weights (d + 1, K) with the bias last, and its claim.
+
+    private: whether noise from the operating system protected it. plan: the plan as plain data.
+    """
+
+    domain: Domain
+    maps: tuple[ReleasedMap, ...]
+    weights: Floats
+    private: bool
+    plan: Mapping[str, Any]
+
+    @staticmethod
+    def of(trained: Trained) -> Model:
+        """What of a run may leave, as a model."""
+        return Model(trained.plan.domain, trained.maps, trained.weights, trained.private, trained.plan.to_json())
+
+    def scores(self, data: Any) -> Floats:
+        """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
+        return predict_scores(self.maps, self.weights, encode(data, self.domain))
+
+    def predict_proba(self, data: Any) -> Floats:
+        """Class probabilities (n, classes)."""
+        scores = self.scores(data)
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def predict_index(self, data: Any) -> NDArray[np.intp]:
+        """Index of the predicted class among the declared ones, (n,)."""
+        scores = self.scores(data)
+        return np.asarray(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; arrays as base64."""
+        maps = [_packed(m.to_json()) for m in self.maps]
+        return {
+            "format": FORMAT,
+            "private": self.private,
+            "domain": self.domain.to_json(),
+            "maps": maps,
+            "weights": pack(self.weights),
+            "plan": dict(self.plan),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `folder`/model.json in one atomic step; returns its path."""
+        target = Path(folder) / FILE
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n")
+        return target
+
+    @staticmethod
+    def load(path: str | Path) -> Model:
+        """Read a model from its folder or file. Raises BadArtifact on anything that is not one."""
+        path = Path(path)
+        path = path / FILE if path.is_dir() else path
+        if not path.is_file():
+            raise BadArtifact(f"no model at {path}")
+        if path.stat().st_size > LARGEST_FILE:
+            raise BadArtifact(f"{path} is too large to be a model")
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["format"] != FORMAT:
+                raise ValueError
+            return _read(data)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
+
+
+def _packed(data: dict[str, Any]) -> dict[str, Any]:
+    return {k: pack(np.asarray(v, dtype=np.float64)) if isinstance(v, list) else v for k, v in data.items()}
+
+
+def _read(data: Mapping[str, Any]) -> Model:
+    if not isinstance(data["private"], bool) or len(data["maps"]) > 64:
+        raise ValueError
+    domain = Domain.from_json(data["domain"])
+    maps = tuple(_READERS[m["map"]](m) for m in data["maps"])
+    weights = unpack(data["weights"], "weights")
+    outputs = 1 if len(domain.classes) == 2 and weights.shape[-1] == 1 else len(domain.classes)
+    if weights.ndim != 2 or weights.shape[1] != outputs:
+        raise ValueError
+    model = Model(domain, maps, weights, data["private"], dict(data["plan"]))
+    model.scores(np.zeros((1, domain.n_inputs)) if domain.is_ball else _blank(domain))  # shapes fit together
+    return model
+
+
+def _blank(domain: Domain) -> NDArray[Any]:
+    return np.full((1, domain.n_inputs), None, dtype=object)
+
+
+def write_atomically(target: Path, text: str) -> None:
+    """Write text to a file so that it is either all there or not there, also after a crash."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,163 @@
+"""The report: what was promised, to whom, and what each step cost, as JSON and as one HTML page.
+
+Every number is a function of the frozen plan (or of a table the user declared public, and then says so).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.price import Price, prices
+from prepriv.release.model import write_atomically
+
+TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Accuracies on a table the user declared public; not part of the private release."""
+
+    rows: int
+    accuracy: float
+    accuracy_without_privacy: float | None = None
+    table: str = "a table declared public"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run promises. `save("report.html")` or `save("report.json")`."""
+
+    plan: Plan
+    private: bool
+    prices: tuple[Price, ...]
+    evaluation: Evaluation | None = None
+    paid: tuple[tuple[str, str, str], ...] = field(default=())
+
+    @staticmethod
+    def of(plan: Plan, *, private: bool, evaluation: Evaluation | None = None) -> Report:
+        """The report of a plan. private: whether the run really used noise from the operating system."""
+        table: Sequence[Price] = ()
+        if plan.private:
+            steps = [p.step for p in plan.steps]
+            table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
+        return Report(plan, private and plan.private, tuple(table), evaluation, tuple(_paid(plan)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        out: dict[str, Any] = {
+            "private": self.private,
+            "guarantee": self.plan.guarantee.to_json(self.plan.delta) if self.private and self.plan.guarantee else None,
+            "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
+            "prices": [_finite(asdict(p)) for p in self.prices],
+            "plan": self.plan.to_json(),
+            "plan_hash": self.plan.hash,
+        }
+        if self.evaluation is not None:
+            out["evaluation_on_public_table"] = asdict(self.evaluation)
+        return out
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        source = resources.files("prepriv.release").joinpath("report.html.j2").read_text(encoding="utf-8")
+        template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
+        guarantee = self.plan.guarantee if self.private else None
+        return template.render(
+            plan=self.plan,
+            guarantee=guarantee,
+            epsilon=guarantee.epsilon(self.plan.delta) if guarantee else None,
+            paid=self.paid,
+            prices=self.prices,
+            titles=TITLES,
+            evaluation=self.evaluation,
+            curve=_curve(self.plan) if guarantee else "",
+            bars=_bars(self.prices) if self.prices else "",
+            json=json.dumps(self.to_json(), sort_keys=True, indent=1),
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write .html or .json, by the name's ending."""
+        path = Path(path)
+        if path.suffix not in (".html", ".json"):
+            raise ValueError(f"a report is saved as .html or .json; got {path.suffix or 'no ending'}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = self.to_html() if path.suffix == ".html" else json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n"
+        write_atomically(path, text)
+        return path
+
+
+def _finite(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in data.items()}
+
+
+def _paid(plan: Plan) -> list[tuple[str, str, str]]:
+    """(step, way, cost in words) of every step and of training."""
+    table = []
+    for planned in plan.steps:
+        step, way = planned.step, planned.step.way
+        cost = {"free": "depends on no data", "public": "nothing"}.get(way, "")
+        if way == "budget":
+            cost = f"{step.payment.share:.1%} of the budget"  # type: ignore[union-attr]
+        if way == "sensitivity":
+            common = planned.outgoing.total_shift
+            cost = f"common rows move by at most {common:.4g} in total; noise grows"
+        table.append((step.name, way, cost))
+    if plan.guarantee is not None:
+        share = dict(plan.guarantee.breakdown)[plan.learner.name]
+        table.append(
+            (f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", f"{share:.1%} of the budget")
+        )
+    return table
+
+
+def _svg(figure: Any) -> str:
+    import matplotlib
+
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "prepriv", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _figure() -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(5.2, 3.6), layout="constrained")
+
+
+def _curve(plan: Plan) -> str:
+    """The trade-off function: what an attacker's best test can reach."""
+    assert plan.guarantee is not None
+    figure = _figure()
+    axes = figure.subplots()
+    alpha = np.linspace(0, 1, 401)
+    axes.plot(alpha, plan.guarantee.tradeoff(alpha), lw=2, color="#2563eb", label="this run")
+    axes.plot(alpha, 1 - alpha, lw=1, ls="--", color="#888", label="perfect privacy")
+    axes.set(xlabel="false alarms of an attacker (α)", ylabel="misses, at least (β)", xlim=(0, 1), ylim=(0, 1))
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def _bars(table: Sequence[Price]) -> str:
+    """How many times more noise training needs, by step and way."""
+    shown = [p for p in table if p.open]
+    figure = _figure()
+    axes = figure.subplots()
+    colours = {"public": "#16a34a", "budget": "#2563eb", "sensitivity": "#d97706"}
+    names = [f"{p.step}, {TITLES[p.way]}{' (paid)' if p.chosen else ''}" for p in shown]
+    axes.barh(names, [p.factor for p in shown], color=[colours[p.way] for p in shown])
+    axes.axvline(1, color="#888", lw=1, ls="--")
+    axes.set(xlabel="noise of training, times that of a free step")
+    axes.invert_yaxis()
+    return _svg(figure)
