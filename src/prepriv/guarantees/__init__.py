@@ -1,23 +1,44 @@
 """What a claim is: certified trade-off functions, mixtures, amplification, composition. Knows no data."""
 
-from prepriv.guarantees.families import (
-    approximate_dp,
-    gaussian,
-    gdp_delta,
-    gdp_epsilon,
-    gdp_mu,
-    laplace,
-    randomized_response,
+from prepriv.guarantees.advanced_mixtures import advanced_mixture
+from prepriv.guarantees.families import approximate_dp, gaussian, laplace, randomized_response
+from prepriv.guarantees.gaussian import gdp_delta, gdp_epsilon, gdp_mu
+from prepriv.guarantees.loss_distribution import compose, from_dp_accounting, to_dp_accounting
+from prepriv.guarantees.mixtures import joint_concavity_is_exact, mixture
+from prepriv.guarantees.piecewise import discrete_pair, piecewise_linear
+from prepriv.guarantees.renyi import (
+    RenyiCurve,
+    bounded_range_renyi,
+    gaussian_renyi,
+    pure_renyi,
+    renyi_curve,
+    zcdp,
 )
+from prepriv.guarantees.swap_mixtures import swap_mixture
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 __all__ = [
+    "RenyiCurve",
     "TradeoffFunction",
+    "advanced_mixture",
     "approximate_dp",
+    "bounded_range_renyi",
+    "compose",
+    "discrete_pair",
+    "from_dp_accounting",
     "gaussian",
+    "gaussian_renyi",
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
+    "joint_concavity_is_exact",
     "laplace",
+    "mixture",
+    "piecewise_linear",
+    "pure_renyi",
     "randomized_response",
+    "renyi_curve",
+    "swap_mixture",
+    "to_dp_accounting",
+    "zcdp",
 ]

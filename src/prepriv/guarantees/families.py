@@ -23,9 +23,9 @@ from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 __all__ = [
+    "ApproximateDP",
     "Gaussian",
     "Laplace",
-    "ApproximateDP",
     "approximate_dp",
     "gaussian",
     "gdp_delta",
@@ -43,7 +43,7 @@ class Gaussian(TradeoffFunction):
     mu: float
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:
-        return delta_upper(np.float64(self.mu), epsilon)
+        return delta_upper(self.mu, epsilon)
 
     def inverse(self) -> Gaussian:
         """The curve is symmetric."""

@@ -22,12 +22,12 @@ SMALLEST = 1e-300  # a positive delta below this is reported as this
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-def delta_upper(mu: FloatArray, epsilon: FloatArray) -> FloatArray:
+def delta_upper(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray:
     """Upper bound of the Gaussian delta for mu >= 0, epsilon >= 0 (arrays that broadcast)."""
-    mu, epsilon = np.broadcast_arrays(np.asarray(mu, np.float64), np.asarray(epsilon, np.float64))
-    m = np.maximum(mu, 1e-290)
+    scale, at = np.broadcast_arrays(np.asarray(mu, np.float64), np.asarray(epsilon, np.float64))
+    m = np.maximum(scale, 1e-290)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        ratio = np.minimum(epsilon / m, 1e300)
+        ratio = np.minimum(at / m, 1e300)
         # shift x down by its rounding error: the same as a smaller epsilon, hence a larger delta
         x = ratio - 0.5 * m - 2.0 * ULP * (ratio + m)
         far = np.clip(x + m, 0.0, 1e200)
@@ -44,7 +44,7 @@ def delta_upper(mu: FloatArray, epsilon: FloatArray) -> FloatArray:
         held = np.where(x * x < 1500.0, held * (1.0 - ULP * (16.0 + 4.0 * bulk_square)), 0.0)
         bulk = 1.0 - held + ULP
     value = np.where(x < -8.0, bulk, np.minimum(tail, 1.0))
-    return np.where(mu == 0.0, 0.0, np.clip(value, SMALLEST, 1.0))
+    return np.where(scale == 0.0, 0.0, np.clip(value, SMALLEST, 1.0))
 
 
 def beta_lower(mu: float, alpha: FloatArray) -> FloatArray:
@@ -66,7 +66,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
     """Smallest certified epsilon >= 0 of the Gaussian curve at delta."""
     if mu == 0.0:
         return 0.0
-    return smallest_epsilon(lambda epsilon: delta_upper(np.float64(mu), epsilon), delta)
+    return smallest_epsilon(lambda epsilon: delta_upper(mu, epsilon), delta)
 
 
 def _mills(x: FloatArray) -> FloatArray:
@@ -113,7 +113,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     d = number("delta", delta, above=0.0, below=1.0)
 
     def good(mu: float) -> bool:
-        return bool(delta_upper(np.float64(mu), np.float64(e)) <= d)
+        return bool(delta_upper(mu, e) <= d)
 
     high = 1.0
     while good(high):

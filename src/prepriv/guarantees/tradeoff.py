@@ -87,7 +87,9 @@ class TradeoffFunction(abc.ABC):
     def _renyi(self, order: float) -> float:
         from prepriv.guarantees.divergences import renyi_of_lines
 
-        return renyi_of_lines(self.lines(), order)
+        bound = self.inverse()._pure_epsilon()
+        value = renyi_of_lines(self.lines(), order, -bound if math.isfinite(bound) else None)
+        return min(value, bound)  # |log dP/dQ| <= bound
 
     # ---- the curve and its dual -----------------------------------------------------------------
     @property
@@ -236,7 +238,7 @@ def _shaped(values: FloatArray, like: FloatArray) -> Any:
     return float(values.reshape(-1)[0]) if like.ndim == 0 else values
 
 
-def _reach(delta: Any, small: float = 1e-15) -> float:
+def _reach(delta: Any, small: float = 1e-25) -> float:
     """An epsilon near which delta falls below `small` (or stops falling), at most 600."""
     high = 1e-6
     last = 1.0
