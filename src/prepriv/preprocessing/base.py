@@ -189,6 +189,28 @@ class Step(abc.ABC):
         """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
         raise ValueError(f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}")
 
+    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+        """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.
+
+        Raises ValueError if the map bounds no shift.
+        """
+        stretch = self.stretch(space)
+        if incoming.rows_moved > 0 and math.isinf(stretch):
+            raise ValueError(
+                f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
+                "give it a floor, or use ClipNorm"
+            )
+        return incoming.through(stretch)
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
+
+        1-Lipschitz under replace-one, for propose-test-release (sensitivities.md, section 10); it looks at
+        private rows and may leave through that test only. inf for an unconditional step. Valid on rows that
+        no earlier step has moved.
+        """
+        return math.inf
+
     def free(self, space: Space) -> ReleasedMap:
         """The map of a data-independent step."""
         raise TypeError(f"{self.name} depends on data")

@@ -1,0 +1,127 @@
+"""Declared caps on missing cells, and the shift that filling them makes: shared by all imputation steps.
+
+Proof: docs/proofs/impute.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, Rows, Sensitivity
+
+DEFAULT_MISSING = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class MissingCaps:
+    """How many cells of each imputable column may be missing, in records.
+
+    columns: (k,) indices. full: (k,) up to this many missing cells the filling is in full force. fade: (k,)
+    0, or over how many further cells it fades to the midpoint, after which it depends on no record.
+    """
+
+    columns: NDArray[np.intp]
+    full: NDArray[np.int64]
+    fade: NDArray[np.int64]
+    names: tuple[str, ...]
+    n: int
+
+    @staticmethod
+    def of(payment: pay.Payment | None, space: Space, n: int) -> MissingCaps:
+        """The caps `missing` and `fade` of a payment by sensitivity (defaults for any other payment)."""
+        declared = payment.caps if isinstance(payment, pay.Sensitivity) else {}
+        columns = np.flatnonzero(space.may_miss)
+        names = tuple(space.names[j] if space.names else f"x{j}" for j in columns)
+        missing = shares("missing", declared.get("missing", DEFAULT_MISSING), names, DEFAULT_MISSING)
+        fade = shares("fade", declared.get("fade", 0.0), names, 0.0)
+        full = np.array([min(n - 1, math.ceil(s * n)) for s in missing], dtype=np.int64)
+        faded = np.array([math.ceil(s * n) for s in fade], dtype=np.int64)
+        return MissingCaps(columns, full, faded, names, n)
+
+    @property
+    def observed(self) -> NDArray[np.int64]:
+        """N: the least number of observed cells that a statistic of a column is divided by, (k,)."""
+        return np.maximum(self.n - self.full - self.fade, 1)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """How many common rows can have a filled cell that differs, by column, (k,)."""
+        return np.minimum(np.where(self.fade > 0, self.full + self.fade - 1, self.full), self.n - 1)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a column has no fade, so that the cap has to hold of the data."""
+        return bool((self.fade == 0).any())
+
+    def weight(self, missing: NDArray[np.int64]) -> Floats:
+        """How much of (statistic - midpoint) is filled in, given the missing cells of each column, (k,)."""
+        fading = np.maximum(self.fade, 1)
+        return np.where(self.fade > 0, np.clip((self.full + self.fade - missing) / fading, 0.0, 1.0), 1.0)
+
+    def conditions(self) -> tuple[str, ...]:
+        """What has to hold of the data, in words."""
+        return tuple(
+            f"at most {cap} of the {self.n} records miss {name!r}"
+            for name, cap, fade in zip(self.names, self.full, self.fade)
+            if fade == 0
+        )
+
+    def distance(self, rows: Rows) -> float:
+        """Records that must change before a cap without fade is exceeded: a record is one cell of a column."""
+        missing = np.zeros(len(self.columns), dtype=np.int64)
+        for block in rows:
+            missing += np.isnan(block[:, self.columns]).sum(axis=0)
+        left = (self.full + 1 - missing)[self.fade == 0]
+        return float(left.min()) if len(left) else math.inf
+
+
+def shares(name: str, declared: object, columns: tuple[str, ...], default: float) -> list[float]:
+    """One share for all columns, or a mapping by column name; ValueError for anything else."""
+    if isinstance(declared, int | float):
+        return [pay.check_fraction(f"{name} cap", declared)] * len(columns)
+    if not isinstance(declared, dict):
+        raise ValueError(f"{name} cap must be a number or a dict by column; got {type(declared).__name__}")
+    unknown = sorted(str(c) for c in set(declared) - set(columns))
+    if unknown:
+        raise ValueError(f"{name} caps name {unknown[0]!r}, which is no column to impute")
+    return [pay.check_fraction(f"{name} cap of {c!r}", declared.get(c, default)) for c in columns]
+
+
+def filled_sensitivity(
+    step: str,
+    caps: MissingCaps,
+    space: Space,
+    n: int,
+    incoming: Sensitivity,
+    own: Floats,
+    *,
+    per_unit: Floats | float = 0.0,
+    stretch: float = 1.0,
+    conditions: tuple[str, ...] = (),
+) -> Sensitivity:
+    """The shift after filling, when the statistic of column j moves by own[j] + per_unit[j] * (its shift).
+
+    own, per_unit: (k,), in the units of the rows. stretch: Lipschitz constant of the fitted map for rows that
+    differ already. Common rows miss the same cells in both data sets: no step before an imputer may change
+    which cells are missing. Raises ValueError after a step that drops rows.
+    """
+    if incoming.rows_dropped > 0:
+        raise ValueError(f"{step} cannot follow a step that drops rows: impute first")
+    if len(caps.columns) == 0:
+        return incoming
+    w, tau = space.widths[caps.columns], incoming.total_shift
+    fading = np.where(caps.fade > 0, w / (2 * np.maximum(caps.fade, 1)), 0.0)
+    rows = caps.rows.astype(float)
+    own = np.where(rows > 0, np.minimum(own + fading, w), 0.0)
+    unit = np.where(rows > 0, per_unit, 0.0)
+    row = float(np.linalg.norm(own)) + tau * float(unit.max())
+    total = float(rows @ own) + tau * float(np.linalg.norm(rows * unit))
+    moved = float(min(int(caps.rows.sum()), n - 1))
+    made = Sensitivity(moved, row, total, 0.0, caps.conditions() + conditions)
+    return incoming.through(stretch).plus(made, n=n)
