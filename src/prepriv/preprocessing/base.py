@@ -11,7 +11,7 @@ import abc
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class Sensitivity:
     total_shift: sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
     rows_dropped: number of common rows kept in one and dropped in the other.
     conditions: what has to hold of the data for these numbers to be true, in words; empty = unconditional.
+    any_order: False: rows are matched by their number. True: by their content, so whatever depends on the
+    order of the rows (one pass, fixed batches) must not follow.
     """
 
     rows_moved: float = 0.0
@@ -38,6 +40,7 @@ class Sensitivity:
     total_shift: float = 0.0
     rows_dropped: float = 0.0
     conditions: tuple[str, ...] = ()
+    any_order: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rows_moved", "row_shift", "total_shift", "rows_dropped"):
@@ -59,6 +62,7 @@ class Sensitivity:
             _up(self.total_shift * stretch),
             self.rows_dropped,
             self.conditions,
+            self.any_order,
         )
 
     def plus(self, other: Sensitivity, *, n: int) -> Sensitivity:
@@ -67,7 +71,8 @@ class Sensitivity:
         row = _up(self.row_shift + other.row_shift)
         total = min(_up(self.total_shift + other.total_shift), _up(moved * row))
         conditions = self.conditions + tuple(c for c in other.conditions if c not in self.conditions)
-        return Sensitivity(moved, row, total, min(self.rows_dropped + other.rows_dropped, n - 1), conditions)
+        dropped = min(self.rows_dropped + other.rows_dropped, n - 1)
+        return Sensitivity(moved, row, total, dropped, conditions, self.any_order or other.any_order)
 
 
 UNTOUCHED = Sensitivity()
@@ -93,6 +98,14 @@ class Rows(Protocol):
     """Rows that can be read again and again, in order, in blocks of (b, d) floats."""
 
     def __iter__(self) -> Iterator[Floats]: ...
+
+
+@runtime_checkable
+class LabelledRows(Rows, Protocol):
+    """Rows that come with the class index of each, (n,), in the order of the rows (see Step.reads_labels)."""
+
+    @property
+    def labels(self) -> NDArray[np.integer[Any]]: ...
 
 
 class FittedMap(abc.ABC):
@@ -154,6 +167,11 @@ class Step(abc.ABC):
     ways: ClassVar[tuple[str, ...]] = ()
     why_not: ClassVar[dict[str, str]] = {}
     at_prediction: ClassVar[bool] = True
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether `fit_confidential` must be handed LabelledRows."""
+        return False
 
     def __post_init__(self) -> None:
         way = self.way
