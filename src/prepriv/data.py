@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Categorical, Column, Domain, Numeric
 
-BLOCK = 1024
+BLOCK = 256
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing"})
 
 

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from prepriv.learners.losses import Loss
 
-BLOCK = 1024  # rows: a block of 784 float64 features is 6 MB and stays in cache
+BLOCK = 512  # rows: a block of 784 float64 features is 3 MB and stays in cache
 _EXACT = 52  # bits a float64 product sum may use
 _MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
@@ -95,7 +95,7 @@ class QuantizedRows:
         ints[~fits] = 0.0
         self.x[start:stop, :-1] = ints
         self.x[start:stop, -1] = self._bias
-        self.norms[start:stop] = np.where(fits, norms, 1.0)
+        self.norms[start:stop] = np.where(fits, np.maximum(norms, 1.0), 1.0)
         self.targets[start:stop] = np.where(fits, targets, -1)
 
     @property
@@ -121,7 +121,7 @@ def _clipped(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Gr
         size += residual[:, k] * residual[:, k]
     np.sqrt(size, out=size)
     allowed = grid.clip * (1 - _MARGIN) / norms
-    scale = np.minimum(2.0**grid.r_bits, allowed / np.maximum(size, 1e-300))
+    scale = np.minimum(2.0**grid.r_bits, allowed / np.maximum(size, 1e-250))
     ints = np.trunc(residual * scale[:, None])
     size[:] = 0.0
     for k in range(residual.shape[1]):

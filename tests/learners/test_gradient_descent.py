@@ -1,0 +1,102 @@
+"""Full-batch private gradient descent: its shift, its account, its noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.gradient_sum import QuantizedRows
+from prepriv.learners.losses import Hinge, Logistic, Softmax
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+
+MOVED = Sensitivity(100, 0.01, 0.5, 0.0, ())
+
+
+def test_shift_is_the_record_the_moved_rows_and_the_dropped_ones():
+    learner = GradientDescent(Softmax(), clip_norm=1.0, weight_bound=2.0)
+    plain = learner.shift(5.0, 10, 3, 1000, "replace-one", UNTOUCHED)
+    assert plain == pytest.approx(2.0, rel=1e-8) and plain >= 2.0
+    assert learner.shift(5.0, 10, 3, 1000, "add-or-remove-one", UNTOUCHED) == pytest.approx(1.0, rel=1e-8)
+    mu = Softmax().input_lipschitz(math.hypot(5.0, 1.0), 2.0)
+    moved = learner.shift(5.0, 10, 3, 1000, "replace-one", MOVED)
+    assert 2 + mu * 0.5 <= moved <= 2 + mu * 0.5 + 0.01
+    dropped = learner.shift(5.0, 10, 3, 1000, "replace-one", Sensitivity(0, 0, 0, 7))
+    assert dropped == pytest.approx(9.0, rel=1e-8)
+
+
+def test_moved_rows_never_cost_more_than_group_privacy():
+    far = Sensitivity(3, 1e6, 3e6, 0.0, ())
+    learner = GradientDescent(Logistic(), clip_norm=1.0, weight_bound=2.0)
+    assert learner.shift(5.0, 10, 1, 1000, "replace-one", far) == pytest.approx(2 + 2 * 3, rel=1e-8)
+
+
+def test_without_a_weight_bound_or_a_lipschitz_loss_only_the_count_helps():
+    for learner in (GradientDescent(Softmax()), GradientDescent(Hinge(), weight_bound=1.0)):
+        assert learner.shift(5.0, 10, 2, 1000, "replace-one", MOVED) == pytest.approx(2 + 2 * 100, rel=1e-8)
+
+
+def rows_of(learner, x, y, n):
+    rows = QuantizedRows(learner.grid(5.0, n, UNTOUCHED), len(x), x.shape[1], learner.bias)
+    rows.fill(0, x, y)
+    return rows
+
+
+def test_every_point_a_gradient_is_taken_at_is_projected(rng, monkeypatch):
+    learner = GradientDescent(Softmax(), steps=30, learning_rate=50.0, weight_bound=0.5)
+    x = rng.standard_normal((50, 4))
+    seen = []
+    from prepriv.learners import gradient_descent as module
+
+    original = module.GradientSum.__call__
+    monkeypatch.setattr(
+        module.GradientSum, "__call__", lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1]
+    )
+    session = NoisySession(NoiseSource.for_tests(1))
+    final = learner.fit(
+        rows_of(learner, x, rng.integers(0, 3, 50), 50), 3, n=50, shift=2.0, noise_multiplier=5.0, session=session
+    )
+    assert len(seen) == 30 and max(seen) <= 0.5 and np.linalg.norm(final) <= 0.5
+
+
+def test_noise_is_drawn_at_every_step_with_the_declared_scale(rng):
+    """With no data at all, what is released is noise: its size and count are those of the plan."""
+    learner = GradientDescent(Softmax(), steps=50, learning_rate=1.0, momentum=0.0, average=0.02, bias=0.0)
+    empty = rows_of(learner, np.zeros((4, 200)), np.full(4, -1), 4)
+    session = NoisySession(NoiseSource.for_tests(2))
+    final = learner.fit(empty, 10, n=4, shift=2.0, noise_multiplier=3.0, session=session)
+    assert [r.noise_multiplier for r in session.releases] == [3.0] * 50
+    # 50 steps of N(0, 6^2) / 4, with rate 1 and no momentum, add up
+    assert np.std(final[:-1]) == pytest.approx(math.sqrt(50) * 6 / 4, rel=0.1)
+
+
+def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
+    learner = GradientDescent(Softmax(), steps=1, learning_rate=1.0, momentum=0.0, average=1.0, clip_norm=10.0)
+    x, y = rng.standard_normal((20, 3)), rng.integers(0, 2, 20)
+    rows = rows_of(learner, x, y, 20)
+    one = learner.fit(rows, 2, n=20, shift=1.0, noise_multiplier=0.0, session=ExactSession())
+    ten = learner.fit(rows, 2, n=200, shift=1.0, noise_multiplier=0.0, session=ExactSession())
+    assert np.allclose(one, 10 * ten)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"steps": 0},
+        {"steps": 1.5},
+        {"learning_rate": 0},
+        {"clip_norm": -1},
+        {"momentum": 1.0},
+        {"average": 0},
+        {"weight_bound": 0},
+        {"bias": -1},
+        {"bias": math.nan},
+    ],
+)
+def test_bad_settings_are_refused_by_name(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        GradientDescent(Softmax(), **bad)

@@ -1,0 +1,120 @@
+"""The clipped gradient sum: exact, order-independent, and never longer than promised."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from prepriv.learners.gradient_sum import BLOCK, GradientSum, Grid, QuantizedRows
+from prepriv.learners.losses import Logistic, Softmax
+
+
+def filled(x, targets, radius, clip, *, fine=False, bias=1.0, block=256, declared=None):
+    n, d = x.shape
+    rows = QuantizedRows(Grid.of(math.hypot(radius, bias), clip, declared or n, fine=fine), n, d, bias)
+    for start in range(0, n, block):
+        rows.fill(start, x[start : start + block], targets[start : start + block])
+    return rows
+
+
+def ball(rng, n, d, radius):
+    x = rng.standard_normal((n, d))
+    return x * (radius * rng.random((n, 1)) / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("fine", [False, True])
+@pytest.mark.parametrize("clip", [0.3, 1.0])
+def test_sum_agrees_with_a_plain_float_reference(rng, fine, clip):
+    n, d, k = 3000, 20, 4
+    x, y, w = ball(rng, n, d, 5.0), rng.integers(0, k, n), rng.standard_normal((d + 1, k))
+    rows = filled(x, y, 5.0, clip, fine=fine)
+    with GradientSum(rows, Softmax()) as gradient:
+        got = gradient(w) * 2.0**rows.grid.exponent
+    with_bias = np.column_stack([x, np.ones(n)])
+    residual = Softmax().residual(with_bias @ w, y)
+    norms = np.linalg.norm(residual, axis=1) * np.linalg.norm(with_bias, axis=1)
+    want = with_bias.T @ (residual * np.minimum(1, clip / norms)[:, None])
+    assert np.abs(got - want).max() < n * (1e-5 if fine else 5e-4)
+
+
+def test_sum_is_bitwise_equal_under_permutations_blocks_and_threads(rng):
+    n, d, k = 2 * BLOCK + 37, 30, 3
+    x, y, w = ball(rng, n, d, 5.0), rng.integers(0, k, n), rng.standard_normal((d + 1, k))
+    with GradientSum(filled(x, y, 5.0, 1.0), Softmax(), threads=1) as gradient:
+        reference = gradient(w)
+    for trial in range(40):
+        order = rng.permutation(n)
+        rows = filled(x[order], y[order], 5.0, 1.0, block=int(rng.integers(1, 600)))
+        with GradientSum(rows, Softmax(), threads=1 + trial % 16) as gradient:
+            assert (gradient(w) == reference).all()
+
+
+@pytest.mark.parametrize("fine", [False, True])
+def test_one_record_moves_the_sum_by_at_most_the_clip_in_exact_integers(rng, fine):
+    d, k = 6, 3
+    base = ball(rng, 64, d, 5.0)
+    y = rng.integers(0, k, 64)
+    for trial in range(300):
+        row = ball(rng, 1, d, 5.0) if trial % 3 else base[:1] * 1e6
+        if trial % 7 == 0:
+            row[0, 0] = [np.nan, np.inf, -np.inf, 1e308, 5e-324][trial // 7 % 5]
+        w = rng.standard_normal((d + 1, k)) * 10.0 ** rng.uniform(-3, 3)
+        added = filled(np.vstack([base, row]), np.append(y, trial % k), 5.0, 0.7, fine=fine, declared=64)
+        removed = filled(base, y, 5.0, 0.7, fine=fine, declared=64)
+        with GradientSum(added, Softmax()) as a, GradientSum(removed, Softmax()) as b:
+            difference = (a(w) - b(w)).astype(object)
+        moved = sum(int(v) ** 2 for v in difference.ravel())
+        assert moved <= added.grid.clip**2
+        assert Fraction(added.grid.clip) * Fraction(2) ** added.grid.exponent <= Fraction(0.7)
+
+
+def test_unknown_label_and_bad_rows_contribute_nothing(rng):
+    x = ball(rng, 4, 3, 5.0)
+    x[1, 0], x[2, 1] = np.nan, np.inf
+    rows = filled(x, np.array([-1, 0, 1, -1]), 5.0, 1.0)
+    with GradientSum(rows, Softmax()) as gradient:
+        assert (gradient(np.ones((4, 2))) == 0).all()
+
+
+def test_grid_leaves_room_for_every_sum():
+    for n in (1, 10, 60_000, 10**7, 10**9):
+        for radius, clip in ((0.1, 1e-3), (5.1, 1.0), (1e4, 30.0)):
+            for fine in (False, True):
+                grid = Grid.of(radius, clip, n, fine=fine)
+                assert BLOCK * grid.clip <= 2**53
+                assert (n + 1) * grid.clip < 2**62
+                assert grid.norm <= (2**24 if fine else 2**15 - 1)
+                assert grid.clip * Fraction(2) ** grid.exponent <= Fraction(clip)
+
+
+def test_rounding_slack_covers_rows_that_move_a_little(rng):
+    """Rows that move by almost nothing can still be cut to the grid differently: the slack pays for it."""
+    n, d, k, radius = 200, 8, 3, 5.0
+    x, y = ball(rng, n, d, 4.9), rng.integers(0, k, n)
+    w = rng.standard_normal((d + 1, k))
+    w *= 2.0 / np.linalg.norm(w)
+    for shift in (0.0, 1e-9, 1e-4):
+        direction = rng.standard_normal((n, d))
+        moved = x + shift * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+        a, b = (filled(v, y, radius, 1.0, fine=True) for v in (x, moved))
+        mu = Softmax().input_lipschitz(math.hypot(radius, 1.0), 2.0)
+        with GradientSum(a, Softmax()) as ga, GradientSum(b, Softmax()) as gb:
+            distance = float(np.linalg.norm((ga(w) - gb(w)) * 2.0**a.grid.exponent))
+        assert distance <= mu * n * shift + a.grid.rounding(n, d + 1, k, math.hypot(radius, 1.0), mu)
+
+
+def test_subset_of_rows_is_the_sum_over_those_rows(rng):
+    x, y, w = ball(rng, 700, 5, 5.0), rng.integers(0, 2, 700), rng.standard_normal((6, 1))
+    rows = filled(x, y, 5.0, 1.0)
+    index = np.flatnonzero(rng.random(700) < 0.5)
+    rest = np.setdiff1d(np.arange(700), index)
+    with GradientSum(rows, Logistic()) as gradient:
+        assert (gradient(w, index) + gradient(w, rest) == gradient(w)).all()
+
+
+def test_too_many_records_are_refused():
+    with pytest.raises(ValueError, match="too many"):
+        Grid.of(5.0, 1.0, 10**16, fine=True)
