@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from prepriv.guarantees.arguments import FloatArray
 from prepriv.guarantees.lines import ULP, LossAtoms
 
-NOISE = 4.0  # FFT noise of a tail sum, in units of (number of parts) * ulp: 20 times what was measured
+NOISE = 4.0  # FFT noise of a tail sum, in units of (parts + 4) * ulp: 20 times the measured worst
 LOW_TAIL, HIGH_TAIL = 1e-16, 1e-36  # mass outside the window: raised to its floor, moved to infinity
 EXPONENT = 11.0  # the tilt puts the centre where the tail is about e^-11 times a Gaussian factor
 
@@ -37,7 +37,7 @@ class LossGrid:
 
     def losses(self) -> FloatArray:
         """The grid points, shape (m,)."""
-        return (self.first + np.arange(len(self.masses))) * self.interval
+        return np.asarray((self.first + np.arange(len(self.masses))) * self.interval, dtype=np.float64)
 
 
 def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
@@ -58,7 +58,7 @@ def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
     index = (left - first).astype(np.int64)
     size = int(index.max(initial=0)) + 2
     grid = np.bincount(index, masses * rest, size) + np.bincount(index + 1, masses * share, size)
-    return LossGrid(interval, first, grid * (1.0 + 16.0 * ULP), infinite)
+    return LossGrid(interval, first, np.asarray(grid * (1.0 + 16.0 * ULP), dtype=np.float64), infinite)
 
 
 def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +86,7 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
         best = np.minimum(best, (tail + noise)[start - low :])
     best = np.maximum(best, 0.0) * (1.0 + 32.0 * ULP * (total + 4.0)) + infinite + HIGH_TAIL
     best += LOW_TAIL if low > 0 else 0.0  # mass lost below the window counts where it lay above epsilon
-    epsilons = np.arange(start, high + 1) * interval
+    epsilons = np.asarray(np.arange(start, high + 1) * interval, dtype=np.float64)
     return epsilons, np.minimum.accumulate(np.minimum(best, 1.0))
 
 

@@ -114,7 +114,8 @@ class Laplace(TradeoffFunction):
             return (e0 + math.expm1(-e0)) * (1.0 + 8.0 * ULP) + ULP * e0
         first = math.log(a / (2.0 * a - 1.0)) + (a - 1.0) * e0
         second = math.log((a - 1.0) / (2.0 * a - 1.0)) - a * e0
-        return min(float(np.logaddexp(first, second)) / (a - 1.0) + 8.0 * ULP * (1.0 + e0) / (a - 1.0), e0)
+        slack = 8.0 * ULP * (1.0 + a * (1.0 + e0))
+        return min((float(np.logaddexp(first, second)) + slack) / (a - 1.0), e0)
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ class ApproximateDP(TradeoffFunction):
         # delta0 + (1 - delta0) (e^{epsilon0} - e^epsilon) / (1 + e^{epsilon0}) below epsilon0
         drop = -np.expm1(np.minimum(epsilon - self.epsilon0, 0.0))
         share = drop / (1.0 + math.exp(-self.epsilon0)) * (1.0 + 16.0 * ULP)
-        return np.minimum(self.delta0 + (1.0 - self.delta0) * share * (1.0 + ULP), 1.0)
+        total = (self.delta0 + (1.0 - self.delta0) * share) * (1.0 + 2.0 * ULP)
+        return np.minimum(np.where(share > 0.0, total, self.delta0), 1.0)
 
     def inverse(self) -> ApproximateDP:
         """The curve is symmetric."""
@@ -158,9 +160,9 @@ class ApproximateDP(TradeoffFunction):
     def _beta(self, alpha: FloatArray) -> FloatArray:
         grow = np.exp(np.minimum(self.epsilon0 + np.log(np.maximum(alpha, 5e-324)), 1.0))
         error = ULP * (16.0 + 4.0 * self.epsilon0)
-        steep = 1.0 - self.delta0 - grow * (1.0 + error) - 2.0 * ULP
-        steep = np.where(alpha == 0.0, 1.0 - self.delta0, steep)
-        flat = math.exp(-self.epsilon0) * ((1.0 - self.delta0) - alpha) * (1.0 - error)
+        held = 1.0 if self.delta0 == 0.0 else math.nextafter(1.0 - self.delta0, 0.0)
+        steep = np.where(alpha == 0.0, held, held - grow * (1.0 + error) - 2.0 * ULP)
+        flat = math.exp(-self.epsilon0) * (held - alpha) * (1.0 - error)
         return np.clip(np.maximum(steep, flat), 0.0, 1.0)
 
     def _loss_atoms(self) -> LossAtoms:

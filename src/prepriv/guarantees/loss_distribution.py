@@ -131,8 +131,7 @@ def _interval(atoms: Sequence[tuple[LossAtoms, int]]) -> float:
         variance += count * float(law.masses @ (law.losses - mean) ** 2) / max(mass, 1e-300)
         uses += count
         top = float(np.max(np.abs(law.losses), initial=0.0))
-        if top > bound:
-            bound = top
+        bound = max(bound, top)
         widest = max(widest, float(np.ptp(law.losses)))
     typical = math.sqrt(variance / uses)
     if typical == 0.0:

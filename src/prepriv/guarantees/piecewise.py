@@ -85,9 +85,8 @@ def piecewise_linear(
     if np.any(d < least * (1.0 - 8.0 * ULP)):
         raise ValueError("deltas must be at least 1 - e^epsilon: no pair of distributions is below that")
     d = np.maximum(d, least)
-    mirrored = np.clip(
-        1.0 - np.exp(np.log(np.maximum(1.0 - d, 5e-324)) - s) * (1.0 - 8.0 * ULP) + ULP, 0.0, 1.0
-    )
+    kept = np.exp(np.log(np.maximum(1.0 - d, 5e-324)) - s) * (1.0 - ULP * (8.0 + 2.0 * np.abs(s)))
+    mirrored = np.clip(1.0 - kept + ULP, 0.0, 1.0)
     if not symmetric:
         return PiecewiseLinear(support_lines(s, d), support_lines(-s, mirrored))
     both = support_lines(np.append(s, -s), np.append(d, mirrored))

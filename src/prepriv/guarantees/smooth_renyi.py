@@ -152,7 +152,7 @@ def laplace_mechanism(epsilon: float, *, lipschitz: float, sensitivity: float) -
 
 
 def exponential_mechanism(epsilon: float, *, lipschitz: float, sensitivity: float) -> SmoothMechanism:
-    """Scores exp(eps Q / (2 sensitivity)), Q L-Lipschitz in the data: bounded range eps, L tau eps / sensitivity."""
+    """Weights exp(eps Q / (2 sensitivity)), Q L-Lipschitz: bounded range eps and L tau eps / sensitivity."""
     e, rate = number("epsilon", epsilon, at_least=0.0), _rate(lipschitz, sensitivity)
     return SmoothMechanism(
         bounded_range_renyi(e), SmoothCurve(lambda shift: bounded_range_renyi(e * rate * shift))
@@ -315,10 +315,8 @@ def _whole_numbers(largest: int) -> Sequence[int]:
 
 def _blocks(steps: int) -> tuple[np.ndarray, np.ndarray]:
     # m = 1..steps in blocks, each read at its smallest m (where the summand is largest)
-    edges = np.unique(
-        np.floor(
-            np.concatenate([np.arange(1, min(steps, 4096) + 1), np.geomspace(min(steps, 4096), steps, 4096)])
-        )
-    )
-    edges = edges[edges <= steps].astype(np.float64)
+    exact = min(steps, 4096)
+    far = np.floor(np.geomspace(exact, steps, 4096))
+    edges = np.unique(np.concatenate([np.arange(1.0, exact + 1.0), far]))
+    edges = edges[edges <= steps]
     return edges, np.diff(np.append(edges, steps + 1.0))

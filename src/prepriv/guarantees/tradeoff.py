@@ -138,7 +138,7 @@ class TradeoffFunction(abc.ABC):
         negative = points < 0
         slope = np.log(np.where(negative, -points, 1.0))
         slope -= 4.0 * ULP * (1.0 + np.abs(slope))  # delta falls: a smaller epsilon is the safe side
-        value = np.where(negative, self._signed_delta(slope) - 1.0, points)
+        value = np.where(negative, np.nextafter(self._signed_delta(slope) - 1.0, 1.0), points)
         return _shaped(value, numbers("y", y))
 
     def symmetrized(self, *, both_orders: bool = False) -> TradeoffFunction:
