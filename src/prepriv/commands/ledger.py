@@ -1,0 +1,169 @@
+"""`prepriv ledger create | show | verify`: the budget of a data set on the command line.
+
+Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledger corrupt, 6 plan refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
+from prepriv.ledger.units import UNITS, Quanta, decimals, describe
+
+app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
+
+
+def _number(text: str) -> Decimal:
+    # not float: a cap is to be rounded from what was typed
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _receipt(text: str) -> Charge:
+    sequence, _, head = text.partition(":")
+    if not sequence.isdecimal() or len(head) != 64:
+        raise ValueError("a receipt is SEQUENCE:HEAD, as an artifact carries it (the head has 64 digits)")
+    return Charge(int(sequence), head)
+
+
+_Amount = Annotated[Decimal | None, typer.Option(parser=_number, metavar="NUMBER")]
+_Path = Annotated[Path, typer.Argument(help="The ledger file.")]
+
+
+@app.command()
+def create(
+    path: _Path,
+    dataset: Annotated[str, typer.Option(help="Declared name of the data set; never a hash of it.")],
+    epsilon: _Amount = None,
+    delta: _Amount = None,
+    mu: _Amount = None,
+    rho: _Amount = None,
+    unit: Annotated[str, typer.Option(help=f"What is added up: {', '.join(UNITS)}.")] = "basic",
+    adjacency: Annotated[str, typer.Option(help="replace-one or add-or-remove-one.")] = "replace-one",
+) -> None:
+    """Create a ledger. Cap, unit and adjacency cannot be changed later."""
+    with _exit_codes():
+        ledger = Ledger.create(
+            path, dataset, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=unit, adjacency=adjacency
+        )
+        typer.echo(f"created {path.name}")
+        typer.echo(_claim(ledger.header))
+
+
+@app.command()
+def show(
+    path: _Path,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    """Show the cap, what is left, and every charge (after verifying all of it)."""
+    with _exit_codes():
+        ledger = Ledger.open(path)
+        entries = ledger.entries()
+        header, spent = ledger.header, entries[-1].spent if entries else Quanta(0)
+        left = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+        if as_json:
+            typer.echo(json.dumps(_as_json(header, spent, left, entries), indent=2))
+            return
+        typer.echo(f"data set   {header.dataset_id}")
+        typer.echo(f"claim      {_claim(header)}")
+        typer.echo(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
+        typer.echo(f"left       {describe(header.unit, left)}")
+        typer.echo(f"head       {_head(header, entries)}")
+        for entry in entries:
+            typer.echo(_line(header, entry))
+
+
+@app.command()
+def verify(
+    paths: Annotated[list[Path], typer.Argument(help="One ledger file, or several.")],
+    receipt: Annotated[
+        list[Charge] | None,
+        typer.Option(parser=_receipt, metavar="SEQUENCE:HEAD", help="From an artifact; may be repeated."),
+    ] = None,
+) -> None:
+    """Check ledgers: file, hash chain, totals, cap; receipts of artifacts; no data set capped twice.
+
+    A ledger restored from an older copy is consistent in itself: only receipts can show it.
+    """
+    with _exit_codes():
+        if receipt and len(paths) > 1:
+            raise ValueError("receipts belong to one ledger; verify that one alone")
+        found: dict[str, list[str]] = {str(path): verify_file(path, receipt or ()) for path in paths}
+        sound = {name: Ledger.open(name) for name, problems in found.items() if not problems}
+        datasets = Counter(ledger.header.dataset_id for ledger in sound.values())
+        for name, ledger in sound.items():
+            if datasets[ledger.header.dataset_id] > 1:
+                found[name].append("another of these ledgers is for the same data set: their caps add up")
+        for name, problems in found.items():
+            for problem in problems:
+                typer.echo(f"{name}: {problem}", err=True)
+            if not problems:
+                entries = sound[name].entries()
+                typer.echo(f"{name}: ok, rows {len(entries)}, head {_head(sound[name].header, entries)}")
+        if any(found.values()):
+            raise typer.Exit(LedgerCorrupt.exit_code)
+
+
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except LedgerError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from None
+
+
+def _claim(header: Header) -> str:
+    return (
+        "everything released through this ledger costs together at most "
+        f"{describe(header.unit, header.cap)} ({header.unit}, {header.adjacency})"
+    )
+
+
+def _head(header: Header, entries: tuple[Entry, ...]) -> str:
+    return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
+
+
+def _line(header: Header, entry: Entry) -> str:
+    what = describe(header.unit, entry.cost) if entry.kind == "charged" else f"artifact {entry.artifact[:12]}"
+    line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
+    return line.rstrip()
+
+
+def _as_json(header: Header, spent: Quanta, left: Quanta, entries: tuple[Entry, ...]) -> dict[str, object]:
+    return {
+        "dataset": header.dataset_id,
+        "adjacency": header.adjacency,
+        "unit": header.unit,
+        "cap": decimals(header.unit, header.cap),
+        "booked": decimals(header.unit, spent),
+        "left": decimals(header.unit, left),
+        "head": _head(header, entries),
+        "rows": [
+            {
+                "sequence": entry.sequence,
+                "day": entry.day,
+                "kind": entry.kind,
+                "plan_uid": entry.plan_uid,
+                "plan_hash": entry.plan_hash,
+                "cost": decimals(header.unit, entry.cost),
+                "artifact": entry.artifact,
+                "note": entry.note,
+                "head": entry.head,
+            }
+            for entry in entries
+        ],
+    }

@@ -1,0 +1,283 @@
+"""`Ledger`: create, charge, record a release, verify."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+from prepriv.ledger import chain, schema, store, units
+from prepriv.ledger.chain import Entry, Header, Tail
+from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailable, PlanRefused
+from prepriv.ledger.units import Budget, Number
+from prepriv.ledger.verification import Charge, header_problems, inspect, utc_date, verify_file
+
+_UID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
+
+
+class Ledger:
+    """The privacy budget of one declared data set, kept in one file that only grows.
+
+    Whatever is released under charges of this ledger satisfies the cap, even when each plan is chosen after
+    seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and no
+    guarantee of its own: stopping at a total picked from the outputs is not covered by that total.
+
+    A plan is charged once, in full, before the data is opened: an early stop, an abort or an error after
+    that gives nothing back. The object is safe to share between threads, and forked processes.
+
+    >>> import tempfile; folder = tempfile.mkdtemp()
+    >>> ledger = Ledger.create(f"{folder}/census.db", "census-2020", epsilon=1.0, delta=1e-5)
+    >>> ledger.charge("run-1", "0" * 64, epsilon=0.3, delta=1e-6, adjacency="replace-one").sequence
+    1
+    >>> ledger.remaining().epsilon
+    0.7
+    """
+
+    def __init__(self, path: Path, header: Header, tail: Tail, timeout: float) -> None:
+        """Not for direct use: `create` makes a ledger, `open` opens one."""
+        self.path = path
+        self.header = header
+        self._timeout = timeout
+        # The verified past. Assigned whole, so threads may race for it: each value is a true prefix.
+        self._tail = tail
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        dataset_id: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        mu: Number | None = None,
+        rho: Number | None = None,
+        unit: str = "basic",
+        adjacency: str = "replace-one",
+        timeout: float = 10.0,
+    ) -> Ledger:
+        """Create the ledger of a data set; cap, unit and adjacency can never be changed.
+
+        path: a file that does not exist, on a local disk.
+        dataset_id: a declared name, 1 to 200 printable characters. Never a hash of the data: that would
+            tell anyone who holds a candidate data set whether it is this one.
+        unit: "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is
+            capped by mu. The cap is rounded down to the ledger's quantum (units.py).
+        adjacency: the neighbours that every charge must refer to.
+        timeout: seconds to wait for other processes.
+
+        Raises:
+            ValueError: bad input, or the file exists.
+            LedgerUnavailable: the file cannot be written there.
+        """
+        known_unit = units.check_unit(unit)
+        header = Header(
+            _check_dataset_id(dataset_id),
+            _check_adjacency(adjacency),
+            known_unit,
+            units.cap(known_unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho),
+        )
+        resolved = Path(os.path.realpath(path))
+        store.create(resolved, header, timeout=timeout)
+        return cls(resolved, header, Tail.start(header), timeout)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, timeout: float = 10.0) -> Ledger:
+        """Open a ledger after checking all of it (`verify_file`).
+
+        Raises:
+            LedgerUnavailable: missing, locked for longer than `timeout` seconds, a newer format.
+            LedgerCorrupt: anything in it is wrong.
+        """
+        resolved = Path(os.path.realpath(path))
+        inspection = inspect(resolved, timeout=timeout)
+        if inspection.problems or inspection.header is None:
+            raise LedgerCorrupt(f"{resolved.name}: {'; '.join(inspection.problems[:3])}")
+        return cls(resolved, inspection.header, inspection.tail, timeout)
+
+    @property
+    def cap(self) -> Budget:
+        """What everything released through this ledger costs together, at most."""
+        return units.budget(self.header.unit, self.header.cap)
+
+    def remaining(self) -> Budget:
+        """What can still be charged. Raises as `charge` does."""
+        with store.transaction(self.path, timeout=self._timeout, write=False) as db:
+            spent = self._catch_up(db).spent
+        cap = self.header.cap
+        return units.budget(self.header.unit, units.Quanta(cap.main - spent.main, cap.delta - spent.delta))
+
+    def charge(
+        self,
+        plan_uid: str,
+        plan_hash: str,
+        *,
+        adjacency: str,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        mu: Number | None = None,
+        rho: Number | None = None,
+        note: str = "",
+    ) -> Charge:
+        """Book the whole cost of a plan; the charge is on disk when this returns. Only then open the data.
+
+        plan_uid: this run of the plan, 1 to 128 of A-Z a-z 0-9 . _ - ; a retry is a new uid and is charged.
+        plan_hash: SHA-256 of the frozen plan, 64 lower-case hexadecimal digits.
+        adjacency: the one under which the amounts hold; must be the ledger's.
+        epsilon, delta, mu, rho: what the plan's proof gives before any data is read. Those of the ledger's
+            unit must be there and are booked, rounded up; the others are not counted.
+        note: at most 200 printable characters, written before the data is opened, so never about it.
+
+        Raises:
+            ValueError: bad input. Nothing was written; likewise for the next two.
+            BudgetExceeded: it does not fit.
+            PlanRefused: the uid was charged before.
+            LedgerUnavailable, LedgerCorrupt: nothing was granted (see errors.py).
+        """
+        _check_plan(plan_uid, plan_hash)
+        _check_note(note)
+        if _check_adjacency(adjacency) != self.header.adjacency:
+            raise ValueError(f"adjacency must be the ledger's, {self.header.adjacency!r}; got {adjacency!r}")
+        unit, cap = self.header.unit, self.header.cap
+        cost = units.cost(unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+        with store.transaction(self.path, timeout=self._timeout, write=True) as db:
+            tail = self._catch_up(db)
+            day = _today(tail)
+            if _find(db, "charged", plan_uid):
+                raise PlanRefused(
+                    f"plan {plan_uid} was charged before; a retry is a new uid and a new charge"
+                )
+            if not (tail.spent + cost).fits(cap):
+                left = units.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
+                raise BudgetExceeded(
+                    f"the plan costs {units.describe(unit, cost)}, and {units.describe(unit, left)} is left"
+                )
+            entry = chain.extend(tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note)
+            store.append(db, entry)
+        self._tail = Tail.after(entry)
+        return Charge(entry.sequence, entry.head)
+
+    def confirm(self, plan_uid: str, plan_hash: str) -> Charge:
+        """The committed charge of this very plan: ask right before the data is opened, with the hash of the
+        plan that is about to run.
+
+        Raises:
+            ValueError: malformed uid or hash.
+            PlanRefused: no charge, one for another plan hash, or the run was released already.
+            LedgerUnavailable, LedgerCorrupt: as in `charge`.
+        """
+        _check_plan(plan_uid, plan_hash)
+        with store.transaction(self.path, timeout=self._timeout, write=False) as db:
+            self._catch_up(db)
+            charged = _charged(db, plan_uid, plan_hash)
+            if _find(db, "released", plan_uid):
+                raise PlanRefused(
+                    f"plan {plan_uid} was released before; a new run is a new uid and a new charge"
+                )
+        return Charge(charged.sequence, charged.head)
+
+    def released(self, plan_uid: str, artifact_sha256: str) -> None:
+        """Record that the artifact of a charged plan is published (after it is durably in place).
+
+        artifact_sha256: of the artifact's public bytes, 64 lower-case hexadecimal digits.
+
+        Raises:
+            ValueError: malformed uid or hash.
+            PlanRefused: the plan was not charged, or released before.
+            LedgerUnavailable, LedgerCorrupt: as in `charge`.
+        """
+        _check_plan(plan_uid, artifact_sha256, name="artifact_sha256")
+        with store.transaction(self.path, timeout=self._timeout, write=True) as db:
+            tail = self._catch_up(db)
+            charged = _charged(db, plan_uid)
+            if _find(db, "released", plan_uid):
+                raise PlanRefused(f"plan {plan_uid} was released before")
+            entry = chain.extend(
+                tail, "released", plan_uid, charged.plan_hash, day=tail.day, artifact=artifact_sha256
+            )
+            store.append(db, entry)
+        self._tail = Tail.after(entry)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All rows, verified, oldest first. Raises LedgerUnavailable or LedgerCorrupt."""
+        inspection = inspect(self.path, timeout=self._timeout)
+        if inspection.problems:
+            raise LedgerCorrupt(f"{self.path.name}: {'; '.join(inspection.problems[:3])}")
+        return inspection.entries
+
+    def verify(self, receipts: Iterable[Charge] = ()) -> list[str]:
+        """`verify_file` on this ledger, from whose past what this object has seen must not be missing."""
+        seen = self._tail
+        return verify_file(self.path, (*receipts, Charge(seen.sequence, seen.head)), timeout=self._timeout)
+
+    def _catch_up(self, db: sqlite3.Connection) -> Tail:
+        """Check what was added since the verified tail, and that the tail itself is still there."""
+        problems = schema.problems(db) or header_problems(db, self.header)
+        tail = self._tail
+        if not problems and tail.sequence:
+            row = next(store.read_entries(db, tail.sequence - 1), None)
+            if row is None or row.head != tail.head or row.digest() != tail.head:
+                problems = ["rows that were there are gone or changed: the file was rolled back or edited"]
+        for entry in store.read_entries(db, tail.sequence) if not problems else ():
+            problems = problems or chain.check(self.header, tail, entry)
+            tail = Tail.after(entry)
+        if problems:
+            raise LedgerCorrupt(f"{self.path.name}: {problems[0]}; nothing was granted")
+        self._tail = tail
+        return tail
+
+
+def _find(db: sqlite3.Connection, kind: str, plan_uid: str) -> Entry | None:
+    found = db.execute(
+        "SELECT sequence FROM entries WHERE kind = ? AND plan_uid = ?", (kind, plan_uid)
+    ).fetchone()
+    return next(store.read_entries(db, found[0] - 1)) if found else None
+
+
+def _charged(db: sqlite3.Connection, plan_uid: str, plan_hash: str | None = None) -> Entry:
+    entry = _find(db, "charged", plan_uid)
+    if entry is None:
+        raise PlanRefused(f"plan {plan_uid} was never charged; charge it before the data is opened")
+    if plan_hash is not None and entry.plan_hash != plan_hash:
+        raise PlanRefused(f"plan {plan_uid} was charged with another plan hash: the plan was edited since")
+    return entry
+
+
+def _today(tail: Tail) -> str:
+    today = utc_date()
+    if today < tail.day:
+        raise LedgerUnavailable(
+            f"the clock says {today}, before the last charge ({tail.day}): set it right; nothing was granted"
+        )
+    return today
+
+
+def _check_dataset_id(dataset_id: str) -> str:
+    if not isinstance(dataset_id, str) or not dataset_id.isprintable() or not 1 <= len(dataset_id) <= 200:
+        raise ValueError("dataset_id must be 1 to 200 printable characters")
+    if _LOOKS_HASHED.fullmatch(dataset_id):
+        raise ValueError(
+            "dataset_id must be a declared name; this looks like a hash, which would identify the data"
+        )
+    return dataset_id
+
+
+def _check_adjacency(adjacency: str) -> str:
+    if adjacency not in schema.ADJACENCIES:
+        raise ValueError(f"adjacency must be one of {', '.join(schema.ADJACENCIES)}; got {adjacency!r}")
+    return adjacency
+
+
+def _check_plan(plan_uid: str, sha256: str, name: str = "plan_hash") -> None:
+    if not isinstance(plan_uid, str) or not _UID.fullmatch(plan_uid):
+        raise ValueError("plan_uid must be 1 to 128 of A-Z a-z 0-9 . _ -")
+    if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+        raise ValueError(f"{name} must be a SHA-256 in 64 lower-case hexadecimal digits")
+
+
+def _check_note(note: str) -> None:
+    if not isinstance(note, str) or not note.isprintable() or len(note) > 200:
+        raise ValueError("note must be at most 200 printable characters")

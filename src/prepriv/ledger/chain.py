@@ -1,0 +1,143 @@
+"""The SHA-256 hash chain over the rows of a ledger, and the rules each row must keep.
+
+head_0 = H(header), head_k = H(head_{k-1}, row k), H the SHA-256 of a canonical JSON list. A head therefore
+fixes the caps and every row before it: whoever holds a (sequence, head) from an artifact can tell whether
+the ledger still contains the past in which that artifact was made.
+
+The day of a row is outside the hash: heads go into artifacts, which must not depend on the time of a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+from prepriv.ledger.schema import KINDS, VERSION
+from prepriv.ledger.units import Quanta, Unit
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is fixed when a ledger is created: data set, adjacency, unit and cap."""
+
+    dataset_id: str
+    adjacency: str
+    unit: Unit
+    cap: Quanta
+
+    @property
+    def genesis(self) -> str:
+        """The head of the empty ledger."""
+        return _digest(
+            "prepriv-ledger",
+            VERSION,
+            self.dataset_id,
+            self.adjacency,
+            self.unit,
+            self.cap.main,
+            self.cap.delta,
+        )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row. `cost` and `spent` (the total after the row) are in quanta of the ledger's unit (units.py).
+
+    kind: "charged" (plan_uid may open the data) or "released" (artifact, a SHA-256, was published).
+    day: the UTC date on which a charge was booked; a release carries its predecessor's date, since the time
+    between the two is the run time, which can depend on the data.
+    """
+
+    sequence: int
+    kind: str
+    plan_uid: str
+    plan_hash: str
+    cost: Quanta
+    spent: Quanta
+    artifact: str
+    note: str
+    previous: str
+    head: str
+    day: str
+
+    def digest(self) -> str:
+        """What `head` must be."""
+        return _digest(
+            self.previous,
+            self.sequence,
+            self.kind,
+            self.plan_uid,
+            self.plan_hash,
+            [self.cost.main, self.cost.delta],
+            [self.spent.main, self.spent.delta],
+            self.artifact,
+            self.note,
+        )
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The verified end of a chain: what the next row has to continue. `day` is "" before the first row."""
+
+    sequence: int
+    head: str
+    spent: Quanta
+    day: str
+
+    @classmethod
+    def start(cls, header: Header) -> Tail:
+        """The tail of the empty ledger."""
+        return cls(0, header.genesis, Quanta(0), "")
+
+    @classmethod
+    def after(cls, entry: Entry) -> Tail:
+        """The tail that ends in `entry`."""
+        return cls(entry.sequence, entry.head, entry.spent, entry.day)
+
+
+def extend(
+    tail: Tail,
+    kind: str,
+    plan_uid: str,
+    plan_hash: str,
+    *,
+    day: str,
+    cost: Quanta = Quanta(0),  # noqa: B008 (frozen)
+    artifact: str = "",
+    note: str = "",
+) -> Entry:
+    """The row that continues `tail`."""
+    entry = Entry(
+        sequence=tail.sequence + 1,
+        kind=kind,
+        plan_uid=plan_uid,
+        plan_hash=plan_hash,
+        cost=cost,
+        spent=tail.spent + cost,
+        artifact=artifact,
+        note=note,
+        previous=tail.head,
+        head="",
+        day=day,
+    )
+    return replace(entry, head=entry.digest())
+
+
+def check(header: Header, tail: Tail, entry: Entry) -> list[str]:
+    """What is wrong with `entry` as the row after `tail`, in words; empty if nothing is."""
+    kind_ok = entry.kind in KINDS and (entry.cost == Quanta(0)) == (entry.kind == "released")
+    checks = {
+        "its sequence number has a gap before it": entry.sequence == tail.sequence + 1,
+        "it does not continue the hash chain": entry.previous == tail.head,
+        "its content does not match its hash": entry.head == entry.digest(),
+        "its kind and cost do not belong together": kind_ok and min(entry.cost.main, entry.cost.delta) >= 0,
+        "its totals do not add up": entry.spent == tail.spent + entry.cost,
+        "its totals exceed the cap": entry.spent.fits(header.cap),
+        "it is dated before the row above it": tail.day <= entry.day,
+    }
+    return [f"row {entry.sequence}: {what}" for what, holds in checks.items() if not holds]
+
+
+def _digest(*fields: object) -> str:
+    return hashlib.sha256(json.dumps(fields, separators=(",", ":")).encode()).hexdigest()

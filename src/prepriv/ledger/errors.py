@@ -1,0 +1,39 @@
+"""What can go wrong with a ledger, each kind with its own exit code (2 is left for bad input)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LedgerError(Exception):
+    """No charge was granted; the data must not be opened.
+
+    After `LedgerUnavailable` from a failed write the charge may still have reached the disk: it then
+    counts, and the plan has to be charged again under a new uid. The error is never the other way round.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+
+class BudgetExceeded(LedgerError):
+    """The charge does not fit under the cap; nothing was written."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be used now: missing, read-only, locked, disk full, newer schema, clock moved."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class LedgerCorrupt(LedgerError):
+    """The file contradicts itself or what was read from it before: damaged, edited or rolled back."""
+
+    exit_code: ClassVar[int] = 5
+
+
+class PlanRefused(LedgerError):
+    """The plan may not do this: uid charged already, never charged, or charged for another plan hash."""
+
+    exit_code: ClassVar[int] = 6

@@ -1,0 +1,124 @@
+"""The tables of a ledger file, and the triggers that let SQLite itself refuse anything but appending.
+
+The triggers bind every program that opens the file, not only this one: no update, no delete, no gap in the
+sequence, no total above the cap, no release without a charge. They cannot bind someone who drops them;
+`problems` notices that, and the hash chain (chain.py) notices what was done meanwhile.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from prepriv.ledger.errors import LedgerUnavailable
+from prepriv.ledger.units import DELTA_DIGITS, MAX_QUANTA, UNITS
+
+VERSION = 1
+APPLICATION_ID = 0x70725076  # "prPv", in the SQLite file header
+ADJACENCIES = ("replace-one", "add-or-remove-one")
+KINDS = ("charged", "released")
+
+
+def _among(column: str, values: tuple[str, ...]) -> str:
+    return f"CHECK ({column} IN ({', '.join(map(repr, values))}))"
+
+
+def _integer(column: str, low: int, high: int) -> str:
+    return f"CHECK (typeof({column}) = 'integer' AND {column} BETWEEN {low} AND {high})"
+
+
+def _text(column: str, low: int, high: int) -> str:
+    return f"CHECK (typeof({column}) = 'text' AND length({column}) BETWEEN {low} AND {high})"
+
+
+_BELOW_ONE = 10**DELTA_DIGITS - 1
+_LAST = "FROM entries ORDER BY sequence DESC LIMIT 1"
+
+
+def _never(table: str, action: str) -> str:
+    return f"""CREATE TRIGGER {table}_no_{action.lower()} BEFORE {action} ON {table}
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"""
+
+
+STATEMENTS: dict[str, str] = {
+    "header": f"""CREATE TABLE header (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    dataset_id TEXT NOT NULL {_text("dataset_id", 1, 200)},
+    adjacency TEXT NOT NULL {_among("adjacency", ADJACENCIES)},
+    unit TEXT NOT NULL {_among("unit", UNITS)},
+    cap INTEGER NOT NULL {_integer("cap", 0, MAX_QUANTA)},
+    cap_delta INTEGER NOT NULL {_integer("cap_delta", 0, _BELOW_ONE)},
+    genesis TEXT NOT NULL {_text("genesis", 64, 64)},
+    CHECK (cap + cap_delta > 0 AND (unit = 'basic' OR cap_delta = 0))
+)""",
+    "entries": f"""CREATE TABLE entries (
+    sequence INTEGER PRIMARY KEY CHECK (sequence > 0),
+    kind TEXT NOT NULL {_among("kind", KINDS)},
+    plan_uid TEXT NOT NULL {_text("plan_uid", 1, 128)},
+    plan_hash TEXT NOT NULL {_text("plan_hash", 64, 64)},
+    amount INTEGER NOT NULL {_integer("amount", 0, MAX_QUANTA)},
+    delta INTEGER NOT NULL {_integer("delta", 0, _BELOW_ONE)},
+    spent INTEGER NOT NULL {_integer("spent", 0, MAX_QUANTA)},
+    spent_delta INTEGER NOT NULL {_integer("spent_delta", 0, _BELOW_ONE)},
+    artifact TEXT NOT NULL CHECK (typeof(artifact) = 'text'),
+    note TEXT NOT NULL {_text("note", 0, 200)},
+    previous TEXT NOT NULL {_text("previous", 64, 64)},
+    head TEXT NOT NULL {_text("head", 64, 64)},
+    day TEXT NOT NULL {_text("day", 10, 10)},
+    CHECK (CASE kind WHEN 'charged' THEN amount + delta > 0 AND length(artifact) = 0
+                     ELSE amount + delta = 0 AND length(artifact) = 64 END),
+    UNIQUE (kind, plan_uid)
+)""",
+    "header_no_update": _never("header", "UPDATE"),
+    "header_no_delete": _never("header", "DELETE"),
+    "entries_no_update": _never("entries", "UPDATE"),
+    "entries_no_delete": _never("entries", "DELETE"),
+    # INSERT OR REPLACE would delete the row in the way without firing the delete trigger
+    "header_once": """CREATE TRIGGER header_once BEFORE INSERT ON header
+WHEN EXISTS (SELECT 1 FROM header)
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    "entries_append": f"""CREATE TRIGGER entries_append BEFORE INSERT ON entries
+BEGIN
+    SELECT RAISE(ABORT, 'the sequence has a gap')
+    WHERE NEW.sequence IS NOT COALESCE((SELECT sequence {_LAST}), 0) + 1;
+    SELECT RAISE(ABORT, 'the row does not continue the chain')
+    WHERE NEW.previous IS NOT COALESCE((SELECT head {_LAST}), (SELECT genesis FROM header));
+    SELECT RAISE(ABORT, 'the plan was charged or released before')
+    WHERE EXISTS (SELECT 1 FROM entries WHERE kind = NEW.kind AND plan_uid = NEW.plan_uid);
+    SELECT RAISE(ABORT, 'the totals do not add up')
+    WHERE NEW.spent IS NOT COALESCE((SELECT spent {_LAST}), 0) + NEW.amount
+       OR NEW.spent_delta IS NOT COALESCE((SELECT spent_delta {_LAST}), 0) + NEW.delta;
+    SELECT RAISE(ABORT, 'the cap is exceeded')
+    WHERE NOT EXISTS (SELECT 1 FROM header WHERE NEW.spent <= cap AND NEW.spent_delta <= cap_delta);
+    SELECT RAISE(ABORT, 'released without a charge')
+    WHERE NEW.kind = 'released' AND NOT EXISTS (SELECT 1 FROM entries
+        WHERE kind = 'charged' AND plan_uid = NEW.plan_uid AND plan_hash = NEW.plan_hash);
+END""",
+}
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the empty tables, in the caller's transaction."""
+    for statement in STATEMENTS.values():
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def problems(db: sqlite3.Connection) -> list[str]:
+    """Whatever in the file's format differs from what `create` makes, in words.
+
+    Raises:
+        LedgerUnavailable: the file was written by a newer version of this library.
+    """
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        return ["the file is not a ledger"]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise LedgerUnavailable(
+            f"the ledger has format {version}; this version knows up to {VERSION}: update it"
+        )
+    if version != VERSION:
+        return [f"the ledger claims format {version}, which never existed"]
+    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"))
+    names = [name for name in (*STATEMENTS, *found) if found.get(name) != STATEMENTS.get(name)]
+    return [f"table or trigger {name!r} was changed, removed or added" for name in dict.fromkeys(names)]

@@ -1,0 +1,243 @@
+"""How a ledger file is opened: the SQLite settings that make a commit durable, and what counts as failure.
+
+Every operation opens its own connection and closes it again. That costs under a millisecond, is safe under
+threads and fork, and leaves one self-contained file at rest, since closing the last connection folds the
+write-ahead log back into it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from prepriv.ledger import schema
+from prepriv.ledger.chain import Entry, Header
+from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from prepriv.ledger.units import Quanta, check_unit
+
+# FULL: fsync at every commit (NORMAL would lose the last charges at a power cut); the other two: fsync that
+# reaches the platter on macOS.
+DURABLE = {"synchronous": ("FULL", 2), "fullfsync": ("ON", 1), "checkpoint_fullfsync": ("ON", 1)}
+HARDENED = {"trusted_schema": "OFF", "cell_size_check": "ON"}
+SIDE_FILES = ("-wal", "-shm", "-journal")
+
+# File systems on which a write-ahead log is unsafe: hosts do not share memory, locks are unreliable.
+_NETWORK = re.compile(
+    r"(fuse\.)?(nfs\d*|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|beegfs\w*|gpfs|sshfs|davfs2?|s3fs|gcsfuse|rclone)"
+)
+_HEADER = "SELECT dataset_id, adjacency, unit, cap, cap_delta, genesis FROM header"
+_COLUMNS = (
+    "sequence, kind, plan_uid, plan_hash, amount, delta, spent, spent_delta,"
+    " artifact, note, previous, head, day"
+)
+_ENTRY_TYPES = (int, str, str, str, int, int, int, int, str, str, str, str, str)
+
+
+@contextmanager
+def transaction(path: Path, *, timeout: float, write: bool) -> Iterator[sqlite3.Connection]:
+    """A transaction on the ledger file: committed to disk on a normal end of a `write`, else rolled back.
+
+    timeout: seconds to wait for other processes.
+
+    Raises:
+        LedgerUnavailable, LedgerCorrupt: see errors.py; also for every SQLite error inside the block.
+    """
+    with _translated(path), ExitStack() as stack:
+        db = _begin(stack, path, timeout, write)
+        yield db
+        db.execute("COMMIT" if write else "ROLLBACK")
+
+
+def create(path: Path, header: Header, *, timeout: float) -> None:
+    """Write a new ledger file: on any failure nothing is left at `path`.
+
+    Raises:
+        ValueError: a file is there already, or remains of one that was (its log would be replayed).
+        LedgerUnavailable: the directory is missing, read-only, full or on a network file system.
+    """
+    for other in (path, *side_files(path)):
+        if os.path.lexists(other):
+            raise ValueError(f"a ledger is never overwritten, and {other.name} exists; choose another path")
+    made: list[int] = []
+    try:
+        with _translated(path):
+            made.append(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            os.close(made[0])
+            refuse_unsafe_place(path)
+            _create_tables(path, header, timeout)
+            _sync_directory(path.parent)
+    except BaseException:
+        for file in (path, *side_files(path)) if made else ():
+            file.unlink(missing_ok=True)
+        raise
+
+
+def read_header(db: sqlite3.Connection) -> tuple[Header, str]:
+    """The header and its stored hash. Raises LedgerCorrupt unless there is exactly one, well formed."""
+    rows = db.execute(_HEADER).fetchall()
+    if len(rows) != 1 or tuple(map(type, rows[0])) != (str, str, str, int, int, str):
+        raise LedgerCorrupt("the header is missing or malformed")
+    dataset_id, adjacency, unit, cap, cap_delta, genesis = rows[0]
+    try:
+        return Header(dataset_id, adjacency, check_unit(unit), Quanta(cap, cap_delta)), genesis
+    except ValueError:
+        raise LedgerCorrupt("the header names a unit that does not exist") from None
+
+
+def read_entries(db: sqlite3.Connection, after: int) -> Iterator[Entry]:
+    """The rows with a sequence number above `after`, in order. Raises LedgerCorrupt for a malformed one."""
+    for row in db.execute(f"SELECT {_COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence", (after,)):
+        if tuple(map(type, row)) != _ENTRY_TYPES:
+            raise LedgerCorrupt("a row is malformed")
+        sequence, kind, uid, plan_hash, amount, delta, spent, spent_delta, *rest = row
+        yield Entry(sequence, kind, uid, plan_hash, Quanta(amount, delta), Quanta(spent, spent_delta), *rest)
+
+
+def append(db: sqlite3.Connection, entry: Entry) -> None:
+    """Insert one row; the triggers of schema.py check it again."""
+    values = (
+        entry.sequence,
+        entry.kind,
+        entry.plan_uid,
+        entry.plan_hash,
+        entry.cost.main,
+        entry.cost.delta,
+        entry.spent.main,
+        entry.spent.delta,
+        entry.artifact,
+        entry.note,
+        entry.previous,
+        entry.head,
+        entry.day,
+    )
+    db.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
+
+
+def side_files(path: Path) -> tuple[Path, ...]:
+    """The files SQLite keeps beside an open ledger; none of them exists at rest."""
+    return tuple(path.with_name(path.name + suffix) for suffix in SIDE_FILES)
+
+
+def refuse_unsafe_place(path: Path) -> None:
+    """Raise LedgerUnavailable where SQLite's locking cannot be trusted: network mounts, hard links."""
+    kind = file_system(path)
+    if _NETWORK.fullmatch(kind):
+        raise LedgerUnavailable(f"{path.name}: is on a network file system ({kind}); keep it on a local disk")
+    if path.stat().st_nlink > 1:
+        # two names, two write-ahead logs: each would miss the other's charges
+        raise LedgerUnavailable(f"{path.name}: has hard links, which break SQLite's locking; keep one name")
+
+
+def file_system(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:
+    """The type of the file system that holds `path` (absolute), "" where the system does not tell."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    best, found = -1, ""
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), left.split(" ")[4])
+        if path.is_relative_to(point) and len(point) >= best:  # of two on one point the later covers
+            best, found = len(point), right.split(" ")[0]
+    return found
+
+
+def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
+    # the busy handler does not cover every moment (recovery, last close), hence the loop
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            db = _connect(stack, path, max(0.0, deadline - time.monotonic()), write)
+            if not _frozen(path, write) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                raise LedgerCorrupt(f"{path.name}: is not in write-ahead mode, or not a ledger")
+            db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # takes the snapshot
+            return db
+        except sqlite3.OperationalError as error:
+            stack.close()
+            if not _is_busy(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.002)
+
+
+def _connect(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
+    if not path.is_file():
+        raise LedgerUnavailable(f"{path.name}: no such ledger file; `create` makes one")
+    uri = f"{path.as_uri()}?{'immutable=1' if _frozen(path, write) else 'mode=rw'}"
+    db = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
+    stack.callback(_abandon, db)
+    # a damaged text is to reach the hash check, not to stop on its encoding
+    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    for name, value in HARDENED.items():
+        db.execute(f"PRAGMA {name} = {value}")
+    for name, (value, code) in DURABLE.items():
+        db.execute(f"PRAGMA {name} = {value}")
+        if db.execute(f"PRAGMA {name}").fetchone() != (code,):
+            raise LedgerUnavailable(f"SQLite does not take {name} = {value}: commits would not be durable")
+    if not write:
+        db.execute("PRAGMA query_only = ON")
+    return db
+
+
+def _abandon(db: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+    db.close()
+
+
+def _frozen(path: Path, write: bool) -> bool:
+    # A published copy may lie in a directory where SQLite cannot place its shared-memory file. Without a
+    # log beside it there is no writer, and it can be read as it is.
+    return not (write or os.access(path.parent, os.W_OK) or any(map(os.path.lexists, side_files(path))))
+
+
+def _create_tables(path: Path, header: Header, timeout: float) -> None:
+    cap, genesis = header.cap, header.genesis
+    with ExitStack() as stack:
+        db = _connect(stack, path, timeout, write=True)
+        if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise LedgerUnavailable(f"{path.name}: SQLite cannot keep a write-ahead log here")
+        db.execute("BEGIN IMMEDIATE")
+        schema.create(db)
+        row = (header.dataset_id, header.adjacency, header.unit, cap.main, cap.delta, genesis)
+        db.execute("INSERT INTO header VALUES (1, ?, ?, ?, ?, ?, ?)", row)
+        db.execute("COMMIT")
+
+
+def _sync_directory(directory: Path) -> None:
+    if os.name != "posix":  # elsewhere a directory cannot be opened
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return any(word in str(error) for word in ("locked", "busy", "locking protocol"))
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    # by class and message: error codes are not in Python 3.10's sqlite3
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise LedgerUnavailable(f"{path.name}: {error}; nothing was granted") from error
+    except (sqlite3.Error, UnicodeError, MemoryError, OverflowError) as error:
+        # UnicodeError: an error message that quotes damaged bytes
+        raise LedgerCorrupt(f"{path.name}: {error}; nothing was granted") from error
+    except FileExistsError:
+        raise ValueError(
+            f"a ledger is never overwritten, and {path.name} exists; choose another path"
+        ) from None
+    except OSError as error:
+        raise LedgerUnavailable(f"{path.name}: {error.strerror}; nothing was granted") from error

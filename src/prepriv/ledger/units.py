@@ -1,0 +1,189 @@
+"""Exact budget arithmetic: privacy amounts as integers, charges rounded up, caps rounded down.
+
+Every amount is an integer number of quanta, so ten charges of 0.1 are exactly a cap of 1.0:
+
+    unit    sums                 quantum
+    basic   epsilon and delta    1e-9 and 1e-18
+    zcdp    rho                  1e-12
+    gdp     mu squared           1e-12
+
+A float means the decimal Python prints for it (0.1 is one tenth), which is also what a plan and a report
+print; the two differ by less than one part in 2^53. `Decimal(x)` charges a float's exact binary value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+Unit = Literal["basic", "zcdp", "gdp"]
+UNITS: tuple[Unit, ...] = ("basic", "zcdp", "gdp")
+Number: TypeAlias = "int | float | Decimal"
+Rounding: TypeAlias = Callable[[Fraction], int]
+
+MAX_QUANTA = 4 * 10**18  # the sum of two amounts still fits SQLite's signed 64-bit integer
+DELTA_DIGITS = 18
+_DIGITS: dict[Unit, int] = {"basic": 9, "zcdp": 12, "gdp": 12}
+_AMOUNTS: dict[Unit, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
+
+
+@dataclass(frozen=True)
+class Quanta:
+    """An exact amount: `main` counts the unit's own quantum, `delta` is 0 unless the unit is basic."""
+
+    main: int
+    delta: int = 0
+
+    def __add__(self, other: Quanta) -> Quanta:
+        return Quanta(self.main + other.main, self.delta + other.delta)
+
+    def fits(self, cap: Quanta) -> bool:
+        """Whether both parts are at most those of `cap`."""
+        return self.main <= cap.main and self.delta <= cap.delta
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount of privacy in one unit; the fields of other units are None.
+
+    The floats are rounded down to numbers that the ledger counts as at most the exact amount, so a charge
+    of exactly what `Ledger.remaining()` says is granted.
+    """
+
+    unit: Unit
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    mu: float | None = None
+
+
+def check_unit(unit: str) -> Unit:
+    """Return `unit`; raise ValueError for any other name, with the reason where it is 'pld'."""
+    for known in UNITS:
+        if unit == known:
+            return known
+    if isinstance(unit, str) and unit.lower() in ("pld", "f-dp", "fdp", "rdp", "renyi"):
+        raise ValueError(
+            f"unit must be one of {', '.join(UNITS)}; got {unit!r}, whose composed curve is no valid filter "
+            "when later plans depend on earlier outputs (docs/proofs/ledger.md); use it inside one plan"
+        )
+    raise ValueError(f"unit must be one of {', '.join(UNITS)}; got {unit!r}")
+
+
+def cap(unit: Unit, **amounts: Number | None) -> Quanta:
+    """The cap in quanta, rounded down. `amounts` are the unit's own, all of them and no others.
+
+    Raises:
+        ValueError: an amount of another unit, one missing, or one that is not a finite number of usable size.
+    """
+    given = sorted(name for name, value in amounts.items() if value is not None)
+    if given != sorted(_AMOUNTS[unit]):
+        wanted, got = " and ".join(_AMOUNTS[unit]), " and ".join(given) or "none"
+        raise ValueError(f"a {unit!r} ledger is capped by {wanted}; got {got}")
+    total = _quanta(unit, amounts, math.floor)
+    if total == Quanta(0):
+        raise ValueError("the cap must be above zero")
+    return total
+
+
+def cost(unit: Unit, **amounts: Number | None) -> Quanta:
+    """The cost of a plan in quanta, rounded up.
+
+    A caller may pass every amount that its plan proves; those of other units are not counted.
+
+    Raises:
+        ValueError: an amount of this unit is missing or no finite number of usable size, or the cost is
+            zero. (A plan that costs nothing needs no charge; positive costs keep their number finite.)
+    """
+    missing = [name for name in _AMOUNTS[unit] if amounts[name] is None]
+    if missing:
+        raise ValueError(
+            f"{' and '.join(missing)} must be given: this ledger counts {unit!r}, "
+            "and an amount in another unit cannot be converted"
+        )
+    for name, value in amounts.items():
+        if value is not None:
+            _check_number(name, value)
+    total = _quanta(unit, amounts, math.ceil)
+    if total == Quanta(0):
+        raise ValueError(f"{' and '.join(_AMOUNTS[unit])} of a charge must not be zero")
+    return total
+
+
+def budget(unit: Unit, quanta: Quanta) -> Budget:
+    """`quanta` as floats, each rounded down to one whose charge costs at most that (0 stays 0)."""
+    root = math.sqrt if unit == "gdp" else float
+    main = _largest_float(
+        root(quanta.main / 10 ** _DIGITS[unit]), lambda x: _main(unit, x, math.ceil) <= quanta.main
+    )
+    if unit == "zcdp":
+        return Budget(unit, rho=main)
+    if unit == "gdp":
+        return Budget(unit, mu=main)
+    delta = _largest_float(
+        quanta.delta / 10**DELTA_DIGITS, lambda x: _round("delta", x, DELTA_DIGITS, math.ceil) <= quanta.delta
+    )
+    return Budget(unit, epsilon=main, delta=delta)
+
+
+def decimals(unit: Unit, quanta: Quanta) -> dict[str, str]:
+    """`quanta` in exact decimals: {"epsilon": "0.3", "delta": "0.000001"}, {"rho": ...} or {"mu^2": ...}."""
+    name = {"basic": "epsilon", "zcdp": "rho", "gdp": "mu^2"}[unit]
+    text = {name: _text(quanta.main, _DIGITS[unit])}
+    return text | {"delta": _text(quanta.delta, DELTA_DIGITS)} if unit == "basic" else text
+
+
+def describe(unit: Unit, quanta: Quanta) -> str:
+    """`quanta` in exact decimals, as in "epsilon 0.3, delta 0.000001"."""
+    return ", ".join(f"{name} {text}" for name, text in decimals(unit, quanta).items())
+
+
+def _text(quanta: int, digits: int) -> str:
+    whole, part = divmod(quanta, 10**digits)
+    return f"{whole}.{part:0{digits}d}".rstrip("0").rstrip(".")
+
+
+def _largest_float(start: float, allowed: Callable[[float], bool]) -> float:
+    # start is within a few ulps of the answer, so this ends after a few steps
+    while start > 0 and not allowed(start):
+        start = math.nextafter(start, 0.0)
+    return start
+
+
+def _quanta(unit: Unit, amounts: dict[str, Number | None], rounding: Rounding) -> Quanta:
+    main = _main(unit, amounts[_AMOUNTS[unit][0]], rounding)
+    if unit != "basic":
+        return Quanta(main)
+    delta = _round("delta", amounts["delta"], DELTA_DIGITS, rounding)
+    if delta >= 10**DELTA_DIGITS:
+        raise ValueError(f"delta must be below 1; got {amounts['delta']}")
+    return Quanta(main, delta)
+
+
+def _main(unit: Unit, value: Number | None, rounding: Rounding) -> int:
+    return _round(_AMOUNTS[unit][0], value, _DIGITS[unit], rounding, power=2 if unit == "gdp" else 1)
+
+
+def _round(name: str, value: Number | None, digits: int, rounding: Rounding, power: int = 1) -> int:
+    number = _check_number(name, value)
+    least, most = Decimal(1).scaleb(-digits), Decimal(MAX_QUANTA).scaleb(-digits)
+    if power == 2:
+        least, most = least.sqrt(), most.sqrt()
+    # refused before the exact fraction is built: that of Decimal("1e999999") would fill the memory
+    if number and not least <= number <= most:
+        raise ValueError(f"{name} must be 0 or between {least:.0e} and {most:.0e}; got {value}")
+    return rounding(Fraction(number) ** power * 10**digits)
+
+
+def _check_number(name: str, value: Number | None) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise ValueError(f"{name} must be an int, a float or a Decimal; got {type(value).__name__}")
+    # float(...) first: subclasses such as numpy's print themselves differently
+    number = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite() or number < 0:
+        raise ValueError(f"{name} must be a finite number, 0 or more; got {value}")
+    return number

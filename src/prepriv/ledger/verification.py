@@ -1,0 +1,115 @@
+"""Checking a whole ledger file: what `Ledger.open` demands and `prepriv ledger verify` reports."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from prepriv.ledger import chain, schema, store
+from prepriv.ledger.chain import Entry, Header, Tail
+from prepriv.ledger.errors import LedgerCorrupt
+from prepriv.ledger.units import Quanta
+
+_SHOWN = 20  # problems listed before "and more"
+
+
+@dataclass(frozen=True)
+class Charge:
+    """Proof of a committed charge, to be embedded in the artifact: the row's number and the chain's head."""
+
+    sequence: int
+    head: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A ledger file as found: what is wrong with it, and what could be read (header None: nothing)."""
+
+    problems: tuple[str, ...]
+    header: Header | None
+    tail: Tail
+    entries: tuple[Entry, ...]
+
+
+def verify_file(
+    path: str | os.PathLike[str], receipts: Iterable[Charge] = (), *, timeout: float = 10.0
+) -> list[str]:
+    """Check a ledger file; an empty list means that all is well.
+
+    Recomputes: SQLite's own integrity check, format and triggers, the hash chain from the header on, the
+    sequence, totals and caps, releases against charges.
+
+    receipts: (sequence, head) pairs from artifacts. A file restored from an older copy, or rewritten from
+        scratch, is consistent in itself; only what was published since can tell.
+
+    Raises:
+        LedgerUnavailable: missing, locked, a newer format.
+    """
+    found = inspect(Path(os.path.realpath(path)), timeout=timeout)
+    problems = list(found.problems)
+    if found.header is not None:
+        problems += _receipt_problems(found.header, found.entries, receipts)
+    if found.tail.day > utc_date():
+        problems.append("the last charge is dated in the future: the clock was moved")
+    return problems[:_SHOWN] + [f"and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
+
+
+def inspect(path: Path, *, timeout: float) -> Inspection:
+    """Read and check the whole file at `path`. Raises LedgerUnavailable (missing, locked, newer format)."""
+    problems: list[str] = []
+    header: Header | None = None
+    entries: list[Entry] = []
+    try:
+        with store.transaction(path, timeout=timeout, write=False) as db:
+            store.refuse_unsafe_place(path)
+            # the format first: SQLite's check of a foreign file means nothing
+            problems += schema.problems(db)
+            if not problems:
+                integrity = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
+                problems += [f"SQLite: {line}" for line in integrity if line != "ok"]
+                header, genesis = store.read_header(db)
+                if genesis != header.genesis:
+                    problems.append("the header does not match its hash: the cap or the data set was edited")
+                entries = list(store.read_entries(db, 0))
+    except LedgerCorrupt as error:
+        problems.append(str(error))
+    if header is None:
+        return Inspection(tuple(problems), None, Tail(0, "", Quanta(0), ""), ())
+    tail = Tail.start(header)
+    charged: dict[str, str] = {}
+    for entry in entries:
+        problems += chain.check(header, tail, entry)
+        if entry.kind == "charged":
+            if entry.plan_uid in charged:
+                problems.append(f"row {entry.sequence}: its plan was charged before")
+            charged[entry.plan_uid] = entry.plan_hash
+        if charged.get(entry.plan_uid) != entry.plan_hash:
+            problems.append(f"row {entry.sequence}: its plan was never charged")
+        tail = Tail.after(entry)
+    return Inspection(tuple(problems), header, tail, tuple(entries))
+
+
+def header_problems(db: sqlite3.Connection, header: Header) -> list[str]:
+    """Whether the file's header is still `header`. Raises LedgerCorrupt for a malformed one."""
+    found, genesis = store.read_header(db)
+    same = found == header and genesis == header.genesis
+    return [] if same else ["the header changed: the cap or the data set was edited"]
+
+
+def utc_date() -> str:
+    """Today as YYYY-MM-DD in UTC. No finer time is kept: gaps between rows would tell how long runs took."""
+    return datetime.now(timezone.utc).date().isoformat()
+
+
+def _receipt_problems(header: Header, entries: Iterable[Entry], receipts: Iterable[Charge]) -> list[str]:
+    heads = {0: header.genesis} | {entry.sequence: entry.head for entry in entries}
+    missing = [receipt for receipt in receipts if heads.get(receipt.sequence) != receipt.head]
+    return [
+        f"receipt {receipt.sequence}:{receipt.head[:12]} is not in this ledger: "
+        "it was rolled back or rewritten, or the artifact belongs to another ledger"
+        for receipt in missing
+    ]

@@ -1,0 +1,99 @@
+"""`prepriv ledger create | show | verify` and their exit codes."""
+
+import json
+import shutil
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+from prepriv.commands.ledger import app
+from prepriv.ledger import Ledger
+
+
+@pytest.fixture
+def run():
+    def call(*arguments):
+        return CliRunner().invoke(app, list(map(str, arguments)))
+
+    return call
+
+
+def test_create_show_verify(tmp_path, run, pay):
+    path = tmp_path / "l.db"
+    made = run("create", path, "--dataset", "census", "--epsilon", "1.0", "--delta", "1e-5")
+    assert made.exit_code == 0 and "epsilon 1, delta 0.00001 (basic, replace-one)" in made.stdout
+    charge = pay(Ledger.open(path), "run-1", 0.3, 1e-6, note="first")
+    shown = run("show", path)
+    assert shown.exit_code == 0
+    assert "left       epsilon 0.7, delta 0.000009" in shown.stdout
+    assert "run-1  epsilon 0.3, delta 0.000001  first" in shown.stdout
+    assert "bookkeeping; the guarantee is the cap" in shown.stdout
+    verified = run("verify", path, "--receipt", f"1:{charge.head}")
+    assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 1, head 1:{charge.head}\n"
+
+
+def test_show_json_is_exact(ledger, run):
+    shown = json.loads(run("show", ledger.path, "--json").stdout)
+    assert shown["left"] == {"epsilon": "0.7", "delta": "0.0000097"}
+    assert shown["unit"] == "basic" and shown["adjacency"] == "replace-one"
+    assert [row["kind"] for row in shown["rows"]] == ["charged"] * 3 + ["released"]
+    assert shown["head"] == f"4:{ledger.entries()[-1].head}"
+
+
+def test_other_units(tmp_path, run):
+    assert run("create", tmp_path / "g.db", "--dataset", "g", "--unit", "gdp", "--mu", "0.5").exit_code == 0
+    assert run("create", tmp_path / "z.db", "--dataset", "z", "--unit", "zcdp", "--rho", "0.5").exit_code == 0
+    assert Ledger.open(tmp_path / "g.db").cap.mu == 0.5
+    assert Ledger.open(tmp_path / "z.db").cap.rho == 0.5
+
+
+def test_a_typed_cap_is_rounded_from_what_was_typed(tmp_path, run):
+    run("create", tmp_path / "l.db", "--dataset", "x", "--epsilon", "1", "--delta", "0.1234567890123456789")
+    assert Ledger.open(tmp_path / "l.db").header.cap.delta == 123456789012345678
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--epsilon", "nan", "--delta", "0"],
+        ["--epsilon", "inf", "--delta", "0"],
+        ["--epsilon", "1e300", "--delta", "0"],
+        ["--epsilon", "1e-300", "--delta", "0"],
+        ["--epsilon", "one", "--delta", "0"],
+        ["--epsilon=-1", "--delta", "0"],
+        ["--epsilon", "1"],
+        ["--epsilon", "1", "--delta", "1"],
+        ["--unit", "pld", "--epsilon", "1", "--delta", "0"],
+        ["--unit", "gdp", "--epsilon", "1", "--delta", "0"],
+        ["--epsilon", "1", "--delta", "0", "--adjacency", "swap"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_exit_code_2_and_makes_no_file(tmp_path, run, arguments):
+    assert run("create", tmp_path / "l.db", "--dataset", "x", *arguments).exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_exit_codes_of_a_missing_and_a_broken_ledger(tmp_path, run, ledger):
+    for command in ("show", "verify"):
+        assert run(command, tmp_path / "none.db").exit_code == 4
+    assert run("create", ledger.path, "--dataset", "x", "--epsilon", "1", "--delta", "0").exit_code == 2
+    db = sqlite3.connect(ledger.path, isolation_level=None)
+    db.execute("DROP TRIGGER header_once")
+    db.close()
+    for command in ("show", "verify"):
+        broken = run(command, ledger.path)
+        assert broken.exit_code == 5 and "header_once" in broken.output
+
+
+def test_receipts_and_second_ledgers(tmp_path, run, ledger):
+    wrong = run("verify", ledger.path, "--receipt", f"2:{'0f' * 32}")
+    assert wrong.exit_code == 5 and "rolled back" in wrong.output
+    assert run("verify", ledger.path, "--receipt", "nonsense").exit_code == 2
+    shutil.copy(ledger.path, tmp_path / "copy.db")
+    twice = run("verify", ledger.path, tmp_path / "copy.db")
+    assert twice.exit_code == 5 and twice.output.count("same data set") == 2
+    Ledger.create(tmp_path / "other.db", "another", epsilon=1.0, delta=0)
+    assert run("verify", ledger.path, tmp_path / "other.db").exit_code == 0
+    assert run("verify", ledger.path, tmp_path / "other.db", "--receipt", f"0:{'0f' * 32}").exit_code == 2

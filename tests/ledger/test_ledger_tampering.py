@@ -1,0 +1,209 @@
+"""Edits, deletions, rollbacks and clones: refused by SQLite itself, or found by verify and receipts."""
+
+import shutil
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from prepriv.ledger import Charge, Ledger, LedgerCorrupt, chain, schema, store, verify_file
+from prepriv.ledger.units import Quanta
+
+HASH = "5e" * 32
+
+
+def edit(path, *statements: str) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        for statement in statements:
+            db.execute(statement)
+    finally:
+        db.close()
+
+
+def without_triggers(*statements: str) -> list[str]:
+    """The attack that SQLite cannot refuse: drop the triggers, edit, put the triggers back."""
+    triggers = {name: sql for name, sql in schema.STATEMENTS.items() if sql.startswith("CREATE TRIGGER")}
+    return [*(f"DROP TRIGGER {name}" for name in triggers), *statements, *triggers.values()]
+
+
+ROW = f"'charged', 'new', '{HASH}', 1, 0, 300000001, 300000000000, '', '', 'HEAD', '{HASH}', '2999-01-01'"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE header SET cap = 4000000000",
+        "DELETE FROM header",
+        "INSERT INTO header SELECT 2, dataset_id, adjacency, unit, 9, 9, genesis FROM header",
+        "INSERT OR REPLACE INTO header SELECT 1, dataset_id, adjacency, unit, 9, 9, genesis FROM header",
+        "UPDATE entries SET amount = 1 WHERE sequence = 1",
+        "DELETE FROM entries WHERE sequence = 4",
+        "DELETE FROM entries",
+        "UPDATE OR REPLACE entries SET sequence = 1 WHERE sequence = 2",
+        f"INSERT OR REPLACE INTO entries VALUES (1, {ROW})",
+        f"INSERT INTO entries VALUES (6, {ROW})",  # a gap
+        f"INSERT INTO entries VALUES (5, {ROW.replace('HEAD', HASH)})",  # a broken chain
+        f"INSERT OR REPLACE INTO entries VALUES (5, {ROW.replace('new', 'a')})",  # would delete row 1
+        f"INSERT INTO entries VALUES (5, {ROW.replace('300000001', '300000000')})",  # a wrong total
+        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 800000000, 0, 1100000000')})",
+        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 0, 0, 300000000')})",  # free
+        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' -1, 0, 299999999')})",  # a refund
+        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 0.5, 0, 300000000.5')})",
+        f"INSERT INTO entries VALUES (5, {ROW.replace('charged', 'refunded')})",
+    ],
+)
+def test_sqlite_itself_refuses_all_but_appending(ledger, statement):
+    """For any program that opens the file; the chain's head is filled in, so only the named fault remains."""
+    before = ledger.entries()
+    with pytest.raises(sqlite3.IntegrityError):
+        edit(ledger.path, statement.replace("HEAD", before[-1].head))
+    assert ledger.entries() == before
+
+
+def test_the_row_used_above_is_refused_for_its_fault_alone(ledger):
+    edit(ledger.path, f"INSERT INTO entries VALUES (5, {ROW})".replace("HEAD", ledger.entries()[-1].head))
+    assert any("hash" in problem for problem in ledger.verify())
+
+
+def test_a_release_for_another_plan_hash_is_refused_by_sqlite(ledger):
+    entry = chain.extend(
+        chain.Tail.after(ledger.entries()[-1]), "released", "b", "0f" * 32, day="2999-01-01", artifact=HASH
+    )
+    opened = store.transaction(ledger.path, timeout=1.0, write=True)
+    with pytest.raises(LedgerCorrupt, match="without a charge"), opened as db:
+        store.append(db, entry)
+    assert len(ledger.entries()) == 4
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TRIGGER entries_no_delete"],
+        [
+            "DROP TRIGGER entries_append",
+            "CREATE TRIGGER entries_append BEFORE INSERT ON entries BEGIN SELECT 1; END",
+        ],
+        ["CREATE TABLE more (a)"],
+        ["CREATE TRIGGER more AFTER INSERT ON entries BEGIN SELECT 1; END"],
+        ["PRAGMA application_id = 0"],
+    ],
+    ids=lambda statements: statements[-1][:24],
+)
+def test_a_changed_format_is_found(ledger, pay, statements):
+    edit(ledger.path, *statements)
+    assert ledger.verify() != []
+    with pytest.raises(LedgerCorrupt):
+        pay(ledger, "x")
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(ledger.path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE header SET cap = 4000000000",
+        "UPDATE header SET cap_delta = 1",
+        "UPDATE header SET unit = 'zcdp', cap_delta = 0",
+        "UPDATE header SET adjacency = 'add-or-remove-one'",
+        "UPDATE header SET dataset_id = 'census-2030'",
+        "UPDATE header SET genesis = '" + HASH + "'",
+        "DELETE FROM header",
+        *(
+            f"UPDATE entries SET {change} WHERE sequence = 2"
+            for change in (
+                "plan_uid = 'z'",
+                f"plan_hash = '{'0f' * 32}'",
+                "amount = 1",
+                "delta = 1",
+                "spent = 1",
+                "spent_delta = 1",
+                "note = 'free'",
+                f"previous = '{HASH}'",
+                f"head = '{HASH}'",
+                "day = '2001-01-01'",
+                "day = '2999-01-01'",
+                "sequence = 9",
+            )
+        ),
+        "UPDATE entries SET kind = 'released', amount = 0, delta = 0, artifact = head WHERE sequence = 2",
+        "UPDATE entries SET artifact = plan_hash WHERE sequence = 4",
+        "DELETE FROM entries WHERE sequence = 1",
+        "DELETE FROM entries WHERE sequence = 2",
+    ],
+)
+def test_every_edit_behind_the_triggers_is_found(ledger, pay, statement):
+    edit(ledger.path, *without_triggers(statement))
+    assert verify_file(ledger.path) != []
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(ledger.path)
+
+
+@pytest.mark.parametrize("deleted", ["sequence = 4", "sequence > 1", "1 = 1"])
+def test_rows_cut_off_the_end_are_found_by_receipts_and_by_whoever_saw_them(ledger, pay, deleted):
+    """The rest is consistent in itself: this is a rollback."""
+    receipts = [Charge(entry.sequence, entry.head) for entry in ledger.entries()]
+    edit(ledger.path, *without_triggers(f"DELETE FROM entries WHERE {deleted}"))
+    assert verify_file(ledger.path) == []
+    assert "rolled back" in verify_file(ledger.path, receipts)[0]
+    assert "rolled back" in ledger.verify()[0], "this object remembers"
+    for action in (lambda: pay(ledger, "x"), ledger.remaining, lambda: ledger.released("b", HASH)):
+        with pytest.raises(LedgerCorrupt, match="rolled back or edited"):
+            action()
+
+
+def test_an_older_copy_put_back_is_found(tmp_path, ledger, pay):
+    copy = tmp_path / "copy.db"
+    shutil.copy(ledger.path, copy)
+    receipt = pay(ledger, "costly", 0.7)
+    shutil.copy(copy, ledger.path)
+    with pytest.raises(LedgerCorrupt):
+        pay(ledger, "again", 0.7)
+    assert verify_file(ledger.path) == []
+    assert len(verify_file(ledger.path, [receipt])) == 1
+    # and the fork of history is found from either artifact once both copies went on
+    other = pay(Ledger.open(ledger.path), "again", 0.7)
+    assert other.sequence == receipt.sequence
+    assert len(verify_file(ledger.path, [receipt, other])) == 1
+
+
+def test_a_ledger_written_anew_by_someone_who_knows_the_format_is_found_by_receipts(tmp_path, ledger, pay):
+    forged = Ledger.create(tmp_path / "forged.db", "census-2020", epsilon=100.0, delta=1e-5)
+    receipts = [Charge(entry.sequence, entry.head) for entry in ledger.entries()]
+    for name in "abc":
+        pay(forged, name, 0.1, 1e-7)
+    assert verify_file(forged.path) == []
+    assert len(verify_file(forged.path, receipts)) == len(receipts)
+    assert verify_file(ledger.path, [*receipts, Charge(0, ledger.header.genesis)]) == []
+
+
+def test_totals_above_the_cap_are_found_even_in_a_perfect_chain(ledger):
+    """Someone recomputed every hash after editing a row."""
+    entries = ledger.entries()
+    tail = chain.Tail.after(entries[-1])
+    forged = chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(800_000_000))
+    assert chain.check(ledger.header, tail, forged) == ["row 5: its totals exceed the cap"]
+    refund = chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(-1))
+    assert chain.check(ledger.header, tail, refund) == ["row 5: its kind and cost do not belong together"]
+    wrong = replace(chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(1)), spent=Quanta(1))
+    wrong = replace(wrong, head=wrong.digest())
+    assert chain.check(ledger.header, tail, wrong) == ["row 5: its totals do not add up"]
+
+
+def test_a_log_lost_after_a_crash_is_found_by_receipts(tmp_path, ledger, pay):
+    """The one moment when part of the ledger is in a second file: between a crash and the next use."""
+    keep_log = sqlite3.connect(ledger.path, isolation_level=None)
+    keep_log.execute("SELECT COUNT(*) FROM entries").fetchone()
+    receipt = pay(ledger, "last")
+    copy = tmp_path / "copy.db"
+    shutil.copy(ledger.path, copy)
+    keep_log.close()
+    assert verify_file(copy) == [] and len(Ledger.open(copy).entries()) == 4
+    assert len(verify_file(copy, [receipt])) == 1
+    assert verify_file(ledger.path, [receipt]) == []
+
+
+def test_many_problems_are_summed_up(ledger):
+    receipts = [Charge(n, HASH) for n in range(100, 150)]
+    problems = ledger.verify(receipts)
+    assert len(problems) == 21 and problems[-1] == "and 30 more"
