@@ -73,7 +73,7 @@ class MissingCaps:
         )
 
     def distance(self, rows: Rows) -> float:
-        """Records that must change before a cap without fade is exceeded: a record is one cell of a column."""
+        """Records that must change before a cap without fade is exceeded: each is one cell of a column."""
         missing = np.zeros(len(self.columns), dtype=np.int64)
         for block in rows:
             missing += np.isnan(block[:, self.columns]).sum(axis=0)

@@ -1,0 +1,288 @@
+"""Regression imputation: fill a missing cell with a linear prediction from the columns that never miss one.
+
+Ridge regression with weights in a ball: unconditional. Proof: docs/proofs/impute.md. Source: paper 000,
+Table 3 (Sherman-Morrison, add-one), replaced by strong convexity (docs/errata.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._sums import Total, pieces
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    GaussianSum,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    check_positive,
+    need_n,
+)
+from prepriv.preprocessing.impute import FillReleased, midpoints
+from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
+
+ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Declared units: predictors z = (x - centre, bias) / radius of norm <= 1, targets t in [-1, 1].
+
+    predictors: (k,) columns that are never missing. targets: (t,) columns to impute. middle, half: (t,)
+    midpoints and half widths of the targets.
+    """
+
+    predictors: NDArray[np.intp]
+    targets: NDArray[np.intp]
+    centre: Floats
+    radius: float
+    middle: Floats
+    half: Floats
+
+    @staticmethod
+    def of(space: Space) -> Frame:
+        """Predictors about the origin or about the midpoints, whichever has the smaller declared norm."""
+        predictors, targets = np.flatnonzero(~space.may_miss), np.flatnonzero(space.may_miss)
+        if len(targets) and not len(predictors):
+            raise ValueError("RegressionImputer needs a column that is never missing; use MeanImputer")
+        low, high = space.low[predictors], space.high[predictors]
+        plain = min(space.radius, float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))))
+        centred = float(np.linalg.norm(high - low)) / 2
+        centre = (low + high) / 2 if centred < plain else np.zeros(len(predictors))
+        radius = math.sqrt(2) * min(plain, centred)
+        return Frame(
+            predictors, targets, centre, radius, midpoints(space)[targets], space.widths[targets] / 2
+        )
+
+    def z(self, x: Floats) -> Floats:
+        """Predictors and bias of a block, (b, k + 1); a row beyond the declared radius is pulled back."""
+        bias = np.full((len(x), 1), self.radius / math.sqrt(2))
+        z = np.hstack([x[:, self.predictors] - self.centre, bias]) / self.radius
+        return np.asarray(z / np.maximum(1.0, np.linalg.norm(z, axis=1, keepdims=True)))
+
+    def t(self, x: Floats) -> Floats:
+        """Targets of a block, (b, t), NaN where missing."""
+        return np.asarray((x[:, self.targets] - self.middle) / self.half)
+
+
+def fill_predicted(x: Floats, frame: Frame, weights: Floats, strength: Floats | float = 1.0) -> Floats:
+    """Missing targets of a block (b, d) become clipped predictions. weights (t, k + 1); strength (t,)."""
+    out = x.copy()
+    guess = frame.middle + frame.half * strength * np.clip(frame.z(x) @ weights.T, -1.0, 1.0)
+    cells = out[:, frame.targets]
+    out[:, frame.targets] = np.where(np.isnan(cells), guess, cells)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionConfidential(ConfidentialMap):
+    """Missing cells become predictions of weights fitted on private rows, faded towards the midpoints."""
+
+    frame: Frame
+    weights: Floats
+    strength: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return fill_predicted(x, self.frame, self.weights, self.strength)
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionReleased(ReleasedMap):
+    """Missing cells become predictions of released weights."""
+
+    frame: Frame
+    weights: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return fill_predicted(x, self.frame, self.weights)
+
+    def to_json(self) -> dict[str, Any]:
+        f = self.frame
+        return {
+            "map": "fill_regression",
+            "predictors": f.predictors.tolist(),
+            "targets": f.targets.tolist(),
+            "centre": f.centre.tolist(),
+            "radius": f.radius,
+            "middle": f.middle.tolist(),
+            "half": f.half.tolist(),
+            "weights": self.weights.tolist(),
+        }
+
+
+def solve_in_ball(a: Floats, b: Floats, bound: float) -> Floats:
+    """argmin over norm(w) <= bound of w'aw/2 - b'w, a positive definite (k, k): by its eigenvectors."""
+    values, vectors = np.linalg.eigh(a)
+    c = vectors.T @ b
+    few, many = 0.0, float(np.linalg.norm(b)) / bound  # the multiplier of the constraint
+    if float(np.linalg.norm(c / values)) > bound:
+        for _ in range(200):
+            half = (few + many) / 2
+            inside = float(np.linalg.norm(c / (values + half))) <= bound
+            few, many = (few, half) if inside else (half, many)
+    else:
+        many = 0.0
+    w = vectors @ (c / (values + many))
+    return np.asarray(w * min(1.0, bound / max(float(np.linalg.norm(w)), 1e-300)))
+
+
+@dataclass(frozen=True)
+class _Products:
+    """Rows of products for one noisy sum: z z' (off the diagonal times sqrt 2), and t z of each target."""
+
+    rows: Rows
+    frame: Frame
+
+    def __iter__(self) -> Iterator[Floats]:
+        k = len(self.frame.predictors) + 1
+        i, j = np.triu_indices(k)
+        weight = np.where(i == j, 1.0, math.sqrt(2))
+        for block in self.rows:
+            z, t = self.frame.z(block), np.nan_to_num(self.frame.t(block))
+            yield np.hstack([z[:, i] * z[:, j] * weight, (t[:, :, None] * z[:, None, :]).reshape(len(z), -1)])
+
+
+@dataclass(frozen=True)
+class RegressionImputer(Step):
+    """Fill each missing numeric cell with a ridge regression on the columns that are never missing.
+
+    ridge: the penalty per record, in units where predictors and targets are at most 1. weight_bound: radius B
+    of the ball the weights lie in; predictions are clipped to the declared bounds. Prefer it to MeanImputer
+    when columns predict each other well: it costs (1 + B) / ridge times as much.
+    Paid for by sensitivity with declared caps `missing` and `fade` as in MeanImputer, and optionally
+      `curvature`: the least eigenvalue of the predictors' second moment over the observed rows is at least
+      this (per record); it adds to ridge in the price, and makes the claim conditional.
+    At prediction the midpoint is filled in.
+    """
+
+    ridge: float = 0.1
+    weight_bound: float = 1.0
+
+    ways: ClassVar[tuple[str, ...]] = pay.WAYS
+    at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("ridge", self.ridge)
+        check_positive("weight_bound", self.weight_bound)
+
+    def output(self, space: Space) -> Space:
+        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
+
+    def _curvature(self) -> float:
+        declared = (
+            self.payment.caps.get("curvature", 0.0) if isinstance(self.payment, pay.Sensitivity) else 0.0
+        )
+        return pay.check_fraction("curvature cap", declared)
+
+    def stretch(self, space: Space) -> float:
+        frame = Frame.of(space)
+        slope = frame.half * self.weight_bound / frame.radius
+        return math.hypot(1.0, float(np.linalg.norm(slope)))
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """Weights move by at most (change of the gradient at the optimum) / (curvature)."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        caps, bound = MissingCaps.of(self.payment, space, n), self.weight_bound
+        if not len(caps.columns):
+            return incoming
+        frame, least = Frame.of(space), self._curvature()
+        slope = np.hypot(
+            (2 * bound + 1) / frame.radius, 1 / frame.half
+        )  # of one record's gradient, per unit of shift
+        gradient = 2 * (1 + bound) + slope * incoming.total_shift
+        weights = gradient / ((self.ridge + least) * n) + ROUNDING * (1 + bound) / self.ridge
+        conditions = tuple(
+            f"the predictors of {name!r} have a second moment of at least {least:g} in every direction"
+            for name in caps.names
+            if least > 0
+        )
+        return filled_sensitivity(
+            self.name,
+            caps,
+            space,
+            n,
+            incoming,
+            frame.half * weights,
+            stretch=self.stretch(space),
+            conditions=conditions,
+        )
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
+        least = MissingCaps.of(self.payment, space, n).distance(rows)
+        if self._curvature() > 0 and space.may_miss.any():
+            for a in self._moments(rows, Frame.of(space))[0]:
+                least = min(least, float(np.linalg.eigvalsh(a)[0]) - self._curvature() * n)
+        return least
+
+    @staticmethod
+    def _moments(rows: Rows, frame: Frame) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """One pass: (t, k+1, k+1) and (t, k+1) sums over the rows that have the target, and their counts."""
+        k, targets = len(frame.predictors) + 1, len(frame.targets)
+        every, without, right = Total((k, k)), Total((targets, k, k)), Total((targets, k))
+        seen = np.zeros(targets, dtype=np.int64)
+        for piece in pieces(rows):
+            z, t = frame.z(piece), frame.t(piece)
+            gaps = np.isnan(t)
+            every.add(z.T @ z)
+            without.add(np.array([z[g].T @ z[g] for g in gaps.T]))
+            right.add(np.where(gaps, 0.0, t).T @ z)
+            seen += (~gaps).sum(axis=0)
+        return every.value - without.value, right.value, seen
+
+    def _weights(self, rows: Rows, frame: Frame, n: int) -> tuple[Floats, NDArray[np.int64]]:
+        a, b, seen = self._moments(rows, frame)
+        ridge = self.ridge * n * np.eye(a.shape[1])
+        found = [solve_in_ball(m + ridge, v, self.weight_bound) for m, v in zip(a, b)]
+        return np.array(found).reshape(len(frame.targets), -1), seen
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        frame = Frame.of(space)
+        weights, seen = self._weights(rows, frame, n)
+        strength = MissingCaps.of(self.payment, space, n).weight(n - seen)
+        return RegressionConfidential(frame, weights, strength)
+
+    def prediction_map(self, space: Space) -> ReleasedMap:
+        """New rows: the midpoint of the declared bounds."""
+        return FillReleased(midpoints(space))
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        frame = Frame.of(space)
+        return RegressionReleased(frame, self._weights(rows, frame, n)[0])
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        """z z' has norm 1 and two of them are at most sqrt 2 apart; t z has norm 1 for each target."""
+        frame = Frame.of(space)
+        t = len(frame.targets)
+        record = math.sqrt(2 + 4 * t) if adjacency == "replace-one" else math.sqrt(1 + t)
+        moved = 0.0
+        if incoming.rows_moved > 0 and t:
+            per_unit = np.linalg.norm([2 / frame.radius, *(1 / frame.radius + 1 / frame.half)])
+            moved = float(per_unit) * incoming.total_shift
+        return (record + moved + math.sqrt(2 + 4 * t) * incoming.rows_dropped) * (1 + 1e-9)
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        frame = Frame.of(space)
+        k, t = len(frame.predictors) + 1, len(frame.targets)
+        if t == 0:
+            return RegressionReleased(frame, np.zeros((0, k)))
+        i, j = np.triu_indices(k)
+        sums = gaussian_sum(_Products(rows, frame), dim=len(i) + t * k, radius=math.sqrt(1 + t))
+        a = np.zeros((k, k))
+        a[i, j] = a[j, i] = sums[: len(i)] / np.where(i == j, 1.0, math.sqrt(2))
+        values, vectors = np.linalg.eigh(a)
+        a = (vectors * (np.maximum(values, 0.0) + self.ridge * n)) @ vectors.T
+        weights = [solve_in_ball(a, b, self.weight_bound) for b in sums[len(i) :].reshape(t, k)]
+        return RegressionReleased(frame, np.array(weights))
