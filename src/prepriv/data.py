@@ -189,7 +189,10 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
         else:
             codes, values = _python_cells(list(labels))
     else:
-        codes, values = _cells(nw.from_native(labels, series_only=True))
+        series = nw.from_native(labels, series_only=True, pass_through=True)
+        if not isinstance(series, nw.Series):
+            return encode_labels(np.asarray(labels), classes)
+        codes, values = _cells(series)
     return _lookup(codes, np.array([position.get(text_of(v), -1) for v in values], dtype=np.int32), -1)
 
 
@@ -257,6 +260,8 @@ def encode(data: Any, domain: Domain) -> Table:
     try:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
+        if hasattr(data, "__array__"):
+            return _from_array(np.asarray(data), domain, numeric_only)
         raise BadData(f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}") from None
     names = list(domain.columns) if not domain.is_ball else frame.columns
     for name in names:
@@ -270,7 +275,7 @@ def _by_position(frame: Any, domain: Domain, missing: str) -> Table:
     unnamed = all(name == f"x{j}" for j, name in enumerate(domain.columns))
     if not unnamed or len(frame.columns) != len(domain.columns):
         raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
-    return _from_series([frame[name] for name in frame.columns], domain)
+    return _from_series([frame[:, j] for j in range(len(frame.columns))], domain)
 
 
 def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
@@ -280,8 +285,10 @@ def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
             "Reshape your data: one row a record"
         )
+    if array.shape[1] == 0:
+        raise BadData("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     if array.shape[1] != domain.n_inputs:
-        raise BadData(f"the domain declares {domain.n_inputs} features, but the matrix has {array.shape[1]} features")
+        raise BadData(f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input")
     if array.dtype.kind == "c":
         raise BadData("Complex data not supported")
     if array.dtype.kind in "iufb" and numeric_only:

@@ -42,6 +42,8 @@ class Numeric:
     missing: Literal["impute", "midpoint"] = "midpoint"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"bounds must be finite with low < high; got low={self.low}, high={self.high}")
         if self.missing not in ("impute", "midpoint"):

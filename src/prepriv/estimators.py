@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.pipeline.plan import Plan, make_plan
+from prepriv.pipeline.plan import Plan, check_budget, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step
@@ -76,6 +77,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def plan(self, n: int | None = None) -> Plan:
         """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        check_budget(self.epsilon, self.delta)
         domain = self._domain()
         n = domain.n if n is None else n
         if n is None:
@@ -92,6 +94,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = encode(X, domain)
         if y is None:
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning, stacklevel=2
+            )
+            y = np.asarray(y)[:, 0]
         targets = encode_labels(y, domain.classes)
         if len(targets) != table.n:
             raise BadData("X and y have different numbers of rows")
@@ -125,25 +132,22 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: (n,) for two classes with one output, else (n, classes)."""
-        scores = self._fitted().scores(self._checked(X))
+        scores = self._fitted().scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, (n, classes), in the order of classes_."""
-        return self._fitted().predict_proba(self._checked(X))
+        return self._fitted().predict_proba(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predicted labels, (n,)."""
-        return np.asarray(self.classes_[self._fitted().predict_index(self._checked(X))])
+        index = self._fitted().predict_index(X)
+        return np.asarray(self.classes_[index])
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             raise NotFittedError("This PrivateClassifier instance is not fitted yet. Call 'fit' first.")
         return self.model_
-
-    def _checked(self, X: Any) -> Any:
-        self._fitted()
-        return X
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -1,0 +1,5 @@
+"""`python -m prepriv`."""
+
+from prepriv.cli import main
+
+main()

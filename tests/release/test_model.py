@@ -1,0 +1,96 @@
+"""The artifact: the same bytes for the same plan and outputs, complete, and deaf to hostile files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from prepriv import Categorical, Domain, Numeric, PrivateClassifier
+from prepriv.release.arrays import pack, unpack
+from prepriv.release.model import BadArtifact, Model
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    domain = Domain({"age": Numeric(0, 100, "impute"), "job": Categorical(("a", "b"))}, ("no", "yes"), n=300)
+    table = pd.DataFrame({"age": rng.integers(0, 100, 300).astype(float), "job": rng.choice(["a", "b", "c"], 300)})
+    table.loc[::50, "age"] = np.nan
+    return PrivateClassifier(domain).fit(table, rng.choice(["no", "yes"], 300)), table
+
+
+def test_round_trip_predicts_the_same(fitted, tmp_path):
+    classifier, table = fitted
+    path = classifier.model_.save(tmp_path / "model")
+    again = Model.load(tmp_path / "model")
+    assert (again.scores(table) == classifier.model_.scores(table)).all()
+    assert Model.load(path).private
+    before = path.read_bytes()
+    again.save(tmp_path / "model")
+    assert path.read_bytes() == before
+
+
+def test_artifact_is_json_without_host_user_path_or_time(fitted, tmp_path):
+    classifier, _ = fitted
+    text = classifier.model_.save(tmp_path / "model").read_text()
+    data = json.loads(text)
+    assert set(data) == {"format", "private", "domain", "maps", "weights", "plan"}
+    for secret in (os.uname().nodename, str(tmp_path), os.environ.get("HOME", "/root") + "/"):
+        assert secret not in text
+    assert not re.search(r"20\d\d-\d\d-\d\d", text)
+    assert stat.S_IMODE((tmp_path / "model" / "model.json").stat().st_mode) == 0o644
+    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["model.json"]
+
+
+def test_weights_can_be_read_by_hand(fitted, tmp_path):
+    """What a reader without this library does: base64, little-endian float64, shape."""
+    import base64
+    import struct
+
+    classifier, _ = fitted
+    data = json.loads(classifier.model_.save(tmp_path / "model").read_text())
+    raw = base64.b64decode(data["weights"]["float64"])
+    values = struct.unpack(f"<{len(raw) // 8}d", raw)
+    assert np.array(values).reshape(data["weights"]["shape"]).tolist() == classifier.model_.weights.tolist()
+
+
+HOSTILE = {
+    "not json": lambda d: "\x80pickle",
+    "other format": lambda d: json.dumps({**d, "format": "x"}),
+    "negative shape": lambda d: json.dumps({**d, "weights": {"shape": [-6, 1], "float64": ""}}),
+    "huge shape": lambda d: json.dumps({**d, "weights": {"shape": [10**9, 10**9], "float64": ""}}),
+    "shape not whole": lambda d: json.dumps({**d, "weights": {**d["weights"], "shape": [6.5, 1]}}),
+    "short array": lambda d: json.dumps({**d, "weights": {"shape": [6, 1], "float64": "AAAA"}}),
+    "nan": lambda d: json.dumps({**d, "weights": pack(np.full((6, 1), np.nan))}),
+    "wrong width": lambda d: json.dumps({**d, "weights": pack(np.zeros((9, 1)))}),
+    "wrong outputs": lambda d: json.dumps({**d, "weights": pack(np.zeros((6, 5)))}),
+    "unknown map": lambda d: json.dumps({**d, "maps": [{"map": "os.system", "command": "true"}]}),
+    "map without data": lambda d: json.dumps({**d, "maps": [{"map": "subtract"}]}),
+    "nested": lambda d: "[" * 100_000,
+    "list": lambda d: "[]",
+    "no domain": lambda d: json.dumps({k: v for k, v in d.items() if k != "domain"}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_artifacts_are_refused_with_one_sentence(fitted, tmp_path, name):
+    classifier, _ = fitted
+    (tmp_path / "model.json").write_text(HOSTILE[name](classifier.model_.to_json()), encoding="latin-1")
+    with pytest.raises(BadArtifact, match="no model of this library"):
+        Model.load(tmp_path)
+
+
+def test_a_missing_artifact_is_one_sentence(tmp_path):
+    with pytest.raises(BadArtifact, match="no model at"):
+        Model.load(tmp_path / "nothing")
+
+
+def test_pack_is_exact(rng):
+    x = rng.standard_normal((5, 3)) * 10.0 ** rng.integers(-300, 300, (5, 3))
+    assert (unpack(json.loads(json.dumps(pack(x))), "x") == x).all()

@@ -1,0 +1,199 @@
+"""The command line, as a user types it: what works, and every mistake as one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from prepriv.cli import run
+from prepriv.release.model import Model
+
+SCHEMA = """
+label: {name: income, classes: [low, high]}
+columns:
+  age: {type: numeric, low: 0, high: 100, missing: impute}
+  job: {type: categorical, categories: [clerk, smith]}
+steps:
+  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.1}}
+  - {step: Center, pay: budget, share: 0.05}
+  - {step: Rescale, radius: 10}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    age = rng.integers(0, 100, 600).astype(float)
+    table = pd.DataFrame({"job": rng.choice(["clerk", "smith", "SECRET-JOB"], 600), "age": age})
+    table["income"] = np.where(age > 50, "high", "low")
+    table.loc[::40, "age"] = np.nan
+    table.loc[1, "age"] = 987654.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "s.yaml").write_text(SCHEMA)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("table", ["t.csv", "t.parquet"])
+def test_train_predict_report(folder, capsys, table):
+    assert run(["train", table, "--schema", "s.yaml", "--label", "income", "--epsilon", "3", "--delta", "1e-4"]) == 0
+    out = capsys.readouterr().out
+    assert "replace-one" in out and "MeanImputer" in out and "rests on: at most 60 of the 600" in out
+    report = json.loads((folder / "run/report.json").read_text())
+    assert report["guarantee"]["epsilon"] <= 3 and len(report["prices"]) == 6
+    assert (folder / "run/report.html").is_file()
+    model = Model.load("run/model")
+    assert model.private
+    assert run(["predict", "run/model", table, "--out", "p/predictions.csv", "--proba"]) == 0
+    lines = (folder / "p/predictions.csv").read_text().splitlines()
+    assert lines[0] == "prediction,p(low),p(high)" and len(lines) == 601
+    truth = pd.read_csv(folder / "t.csv").income
+    assert np.mean([a.split(",")[0] == b for a, b in zip(lines[1:], truth)]) > 0.8
+    capsys.readouterr()
+    assert run(["report", "run/model"]) == 0
+    assert "rests on: at most 60" in capsys.readouterr().out
+
+
+def test_predict_needs_the_model_and_nothing_else(folder, capsys):
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    (folder / "s.yaml").unlink()
+    pd.read_csv("t.csv").drop(columns="income").to_csv("raw.csv", index=False)
+    capsys.readouterr()
+    assert run(["predict", "run/model", "raw.csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 601
+
+
+def test_plan_reads_no_data_and_prices_three_ways(folder, capsys):
+    (folder / "t.csv").unlink()
+    assert run(["plan", "s.yaml", "--rows", "600", "--epsilon", "1", "--delta", "1e-5"]) == 0
+    out = capsys.readouterr().out
+    for word in ("public data", "privacy budget", "sensitivity", "closed", "paid", "MeanImputer", "Center"):
+        assert word in out
+
+
+def test_public_step_from_a_table_beside_the_schema(folder, capsys):
+    (folder / "public.csv").write_text("age,job\n" + "10,clerk\n90,smith\n" * 20)
+    steps = "steps:\n  - {step: MeanImputer, pay: public, data: public.csv}\n  - {step: PCA, k: 2, pay: public, data: public.csv}\n"
+    (folder / "s.yaml").write_text(SCHEMA.split("steps:")[0] + steps)
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    assert Model.load("run/model").weights.shape == (3, 1)
+
+
+def test_scoring_on_a_table_declared_public(folder, capsys):
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--epsilon", "3", "--public-test", "t.parquet"]) == 0
+    assert "declared public" in capsys.readouterr().out
+    assert "evaluation_on_public_table" in json.loads((folder / "run/report.json").read_text())
+
+
+def test_schema_init_drafts_and_warns_loudly(folder, capsys):
+    assert run(["schema", "init", "t.csv", "--label", "income", "--out", "draft.yaml"]) == 0
+    assert "leaks" in capsys.readouterr().err
+    text = (folder / "draft.yaml").read_text()
+    assert text.startswith("# This draft reads bounds") and "OFF THE DATA" in text
+    assert run(["train", "t.csv", "--schema", "draft.yaml"]) == 0
+
+
+def test_ledger_is_charged_before_the_data_is_opened_and_stops_the_second_run(folder, capsys):
+    assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "1.5", "--delta", "1e-4"]) == 0
+    train = ["train", "t.csv", "--schema", "s.yaml", "--rows", "600", "--ledger", "l.db"]
+    assert run(train) == 0
+    capsys.readouterr()
+    assert run([*train, "--out", "run2"]) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (folder / "run2" / "model").exists()
+    assert run(["ledger", "verify", "l.db"]) == 0
+
+
+def test_validate_is_for_the_curator(folder, capsys):
+    assert run(["validate", "t.csv", "--schema", "s.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "curator only" in out and "unknown" in out
+
+
+BAD = {
+    "missing file": ["train", "nothing.csv", "--schema", "s.yaml", "--rows", "600"],
+    "missing file, rows counted": ["train", "nothing.csv", "--schema", "s.yaml"],
+    "missing schema": ["train", "t.csv", "--schema", "nothing.yaml"],
+    "epsilon 0": ["train", "t.csv", "--schema", "s.yaml", "--epsilon", "0"],
+    "epsilon negative": ["train", "t.csv", "--schema", "s.yaml", "--epsilon", "-1"],
+    "epsilon text": ["train", "t.csv", "--schema", "s.yaml", "--epsilon", "one"],
+    "epsilon nan": ["train", "t.csv", "--schema", "s.yaml", "--epsilon", "nan"],
+    "delta 1": ["train", "t.csv", "--schema", "s.yaml", "--delta", "1"],
+    "delta 0": ["train", "t.csv", "--schema", "s.yaml", "--delta", "0"],
+    "unknown option": ["train", "t.csv", "--schema", "s.yaml", "--epsilonn", "1"],
+    "unknown command": ["trian"],
+    "no schema": ["train", "t.csv"],
+    "wrong label": ["train", "t.csv", "--schema", "s.yaml", "--label", "age"],
+    "wrong column": ["train", "wrong.csv", "--schema", "s.yaml"],
+    "wrong rows": ["train", "t.csv", "--schema", "s.yaml", "--rows", "599"],
+    "rows 0": ["train", "t.csv", "--schema", "s.yaml", "--rows", "0"],
+    "empty table": ["train", "empty.csv", "--schema", "s.yaml"],
+    "empty file": ["train", "blank.csv", "--schema", "s.yaml"],
+    "no table": ["train", "s.yaml", "--schema", "s.yaml"],
+    "wrong adjacency": ["train", "t.csv", "--schema", "s.yaml", "--adjacency", "swap"],
+    "add-or-remove needs rows": ["train", "t.csv", "--schema", "s.yaml", "--adjacency", "add-or-remove-one"],
+    "sensitivity needs replace-one": ["plan", "s.yaml", "--rows", "600", "--adjacency", "add-or-remove-one"],
+    "plan without rows": ["plan", "s.yaml"],
+    "schema: unknown key": ["plan", "k.yaml", "--rows", "5"],
+    "schema: bounds": ["plan", "b.yaml", "--rows", "5"],
+    "schema: step": ["plan", "p.yaml", "--rows", "5"],
+    "schema: no yaml": ["plan", "n.yaml", "--rows", "5"],
+    "no model": ["predict", "nothing", "t.csv"],
+    "no ledger with unknown rows": ["train", "t.csv", "--schema", "s.yaml", "--ledger", "l.db"],
+    "demo epsilon": ["demo", "--epsilon", "0"],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, name):
+    (folder / "wrong.csv").write_text("age,income\n1,low\n")
+    (folder / "empty.csv").write_text("age,job,income\n")
+    (folder / "blank.csv").write_text("")
+    (folder / "k.yaml").write_text(SCHEMA + "colour: red\n")
+    (folder / "b.yaml").write_text(SCHEMA.replace("high: 100", "high: -100"))
+    (folder / "p.yaml").write_text(SCHEMA.replace("MeanImputer", "Scaler"))
+    (folder / "n.yaml").write_text("a: [")
+    before = sorted(p.name for p in folder.rglob("*"))
+    assert run(BAD[name]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("prepriv: ") and len(err.splitlines()) == 1, err
+    assert "SECRET" not in err and "987654" not in err and "Traceback" not in err
+    assert sorted(p.name for p in folder.rglob("*")) in (before, sorted([*before, "run"]))
+    assert not list(folder.glob("run/*"))
+
+
+def test_no_message_holds_a_value_of_a_record(folder, capsys, monkeypatch):
+    """Whatever breaks after the data is open, only one fixed sentence leaves."""
+    from prepriv.commands import train as module
+
+    def explode(plan, table, *_args, **_kwargs):
+        raise RuntimeError(f"oops: {table.block(0, 2)} SECRET-JOB")
+
+    monkeypatch.setattr(module, "execute", explode)
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 70
+    captured = capsys.readouterr()
+    assert "SECRET" not in captured.err + captured.out and len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["", "train", "plan", "predict", "demo", "schema", "ledger", "validate", "report"])
+def test_help(command, capsys):
+    assert run([*command.split(), "--help"]) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_demo_as_a_process(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "prepriv", "demo", "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for word in ("ε = ", "add-or-remove-one", "What was paid for what", "without privacy"):
+        assert word in done.stdout
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["model", "report.html", "report.json"]
+    assert pq is not None

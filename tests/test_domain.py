@@ -1,0 +1,55 @@
+"""The domain: everything declared, nothing inferred, every mistake a sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from prepriv.domain import Categorical, Domain, Numeric, Space
+
+
+def test_space_of_a_table_counts_one_for_each_column_in_the_squared_norm():
+    domain = Domain({"a": Numeric(0, 10, "impute"), "b": Categorical(("x", "y"))}, (0, 1))
+    space = domain.space
+    assert space.d == 5 and space.radius == pytest.approx(np.sqrt(2))
+    assert space.may_miss.tolist() == [True, False, False, False, False]
+    assert domain.feature_names == ["a", "b=x", "b=y", "b=other", "b=missing"]
+
+
+def test_diameter_is_the_smaller_of_ball_and_box():
+    assert Space.ball(3, 1.0).diameter == 2.0
+    assert Domain.box(0, 1, 2, [0, 1]).space.diameter == pytest.approx(np.sqrt(2))
+
+
+def test_json_round_trip():
+    for domain in (
+        Domain({"a": Numeric(0, 1), "b": Categorical(("x",))}, ("no", "yes"), 10, "add-or-remove-one", "l"),
+        Domain.ball(4, [0, 1, 2], radius=2.0, n=5),
+        Domain.box(-1, 1, 3, [True, False]),
+    ):
+        again = Domain.from_json(json.loads(json.dumps(domain.to_json())))
+        assert again.to_json() == domain.to_json() and again.space.radius == domain.space.radius
+
+
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda: Numeric(1, 0), "low < high"),
+        (lambda: Numeric(0, float("inf")), "finite"),
+        (lambda: Numeric(0, 1, "drop"), "missing must be"),
+        (lambda: Categorical(()), "at least one"),
+        (lambda: Categorical(("a", "a")), "distinct"),
+        (lambda: Categorical(("other",)), "always there"),
+        (lambda: Domain({"a": Numeric(0, 1)}, (0,)), "two distinct"),
+        (lambda: Domain({"a": Numeric(0, 1)}, (0, 0)), "two distinct"),
+        (lambda: Domain({}, (0, 1)), "needs columns"),
+        (lambda: Domain.box(0, 1, 2, [0, 1], n=0), "n must be"),
+        (lambda: Domain.box(0, 1, 2, [0, 1], adjacency="substitute"), "adjacency must be"),
+        (lambda: Space.ball(2, -1.0), "radius must be"),
+    ],
+)
+def test_mistakes_are_sentences(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
