@@ -1,0 +1,160 @@
+"""One-hot codes and clipped features by declared facts: data-independent, hence free.
+
+Proof: docs/proofs/encode.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import MISSING, Space
+from prepriv.preprocessing.base import Floats, ReleasedMap, Sensitivity, Step
+from prepriv.preprocessing.scale_map import rest_radius
+
+
+@dataclass(frozen=True, eq=False)
+class OneHotMap(ReleasedMap):
+    """Feature columns[i], with counts[i] codes evenly spread over width[i] from low[i] on, to one-hot cells.
+
+    The cells stand after the other features, the last of each group for a missing code.
+    """
+
+    columns: NDArray[np.intp]
+    counts: NDArray[np.intp]
+    low: Floats
+    width: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        rest = np.ones(x.shape[1], dtype=bool)
+        rest[self.columns] = False
+        groups = [x[:, rest]]
+        for j, count, low, width in zip(self.columns, self.counts, self.low, self.width):
+            place = np.clip((x[:, j] - low) / width, 0.0, 1.0) * (count - 1)
+            code = np.where(np.isnan(place), count, np.rint(np.nan_to_num(place))).astype(np.intp)
+            groups.append((code[:, None] == np.arange(count + 1)).astype(np.float64))
+        return np.hstack(groups)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "map": "one_hot",
+            "columns": self.columns.tolist(),
+            "counts": self.counts.tolist(),
+            "low": self.low.tolist(),
+            "width": self.width.tolist(),
+        }
+
+
+@dataclass(frozen=True)
+class OneHot(Step):
+    """Numeric codes to one-hot cells, by a declared number of codes for each feature; missing is one more.
+
+    categories: feature name -> number k >= 2 of codes. They are evenly spread over the declared bounds of the
+    feature (0, 1, ..., k - 1 in a column declared as Numeric(0, k - 1)), and a value counts as the nearest
+    one; so this also cuts a feature into k bins. Categories in a table need no step: declare them in the
+    domain. Each feature becomes k + 1 cells at the end of the row.
+    """
+
+    categories: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.categories, Mapping) or not self.categories:
+            raise ValueError("categories must map at least one feature name to its number of codes")
+        for name, k in self.categories.items():
+            if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+                raise ValueError(f"categories: {name!r} needs a whole number >= 2 of codes; got {k!r}")
+
+    def _columns(self, space: Space) -> NDArray[np.intp]:
+        names = list(space.names) or [f"x{j}" for j in range(space.d)]
+        for name in self.categories:
+            if name not in names:
+                raise ValueError(f"OneHot: categories name {name!r}, which is no feature here")
+        return np.array([names.index(name) for name in self.categories], dtype=np.intp)
+
+    def output(self, space: Space) -> Space:
+        columns = self._columns(space)
+        rest = np.ones(space.d, dtype=bool)
+        rest[columns] = False
+        cells = sum(self.categories.values()) + len(columns)
+        names = [space.names[j] if space.names else f"x{j}" for j in np.flatnonzero(rest)]
+        for name, k in self.categories.items():
+            names += [f"{name}={c}" for c in [*range(k), MISSING]]
+        return Space(
+            np.concatenate([space.low[rest], np.zeros(cells)]),
+            np.concatenate([space.high[rest], np.ones(cells)]),
+            math.hypot(rest_radius(space, columns), math.sqrt(len(columns))),
+            np.concatenate([space.may_miss[rest], np.zeros(cells, dtype=bool)]),
+            tuple(names),
+        )
+
+    def stretch(self, space: Space) -> float:
+        """None: a code jumps at the border between two values. See `carry`."""
+        return math.inf
+
+    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+        """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
+        if incoming.rows_moved == 0:
+            return incoming
+        jump = math.sqrt(2 * len(self.categories))
+        moved = incoming.rows_moved
+        return Sensitivity(
+            moved,
+            math.hypot(incoming.row_shift, jump) * (1 + 1e-12),
+            (incoming.total_shift + moved * jump) * (1 + 1e-12),
+            incoming.rows_dropped,
+            incoming.conditions,
+        )
+
+    def free(self, space: Space) -> ReleasedMap:
+        columns = self._columns(space)
+        width = np.where(space.widths[columns] > 0, space.widths[columns], 1.0)
+        counts = np.array(list(self.categories.values()), dtype=np.intp)
+        return OneHotMap(columns, counts, space.low[columns].copy(), width)
+
+
+@dataclass(frozen=True, eq=False)
+class ClipMap(ReleasedMap):
+    """Each feature clipped to [low, high], (d,); a missing cell stays missing."""
+
+    low: Floats
+    high: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return np.asarray(np.clip(x, self.low, self.high))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "clip_features", "low": self.low.tolist(), "high": self.high.tolist()}
+
+
+@dataclass(frozen=True)
+class ClipFeatures(Step):
+    """Clip each feature to declared bounds, in the units of the encoded matrix. Non-expansive and free.
+
+    low, high: numbers with low < high, for every feature.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"need finite low < high; got {self.low} and {self.high}")
+
+    def output(self, space: Space) -> Space:
+        low, high = np.clip(space.low, self.low, self.high), np.clip(space.high, self.low, self.high)
+        corner = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
+        # A cell grows only where zero is clipped away, and then to the nearer bound at most.
+        pushed = math.sqrt(space.d) * max(0.0, self.low, -self.high)
+        radius = min(math.hypot(space.radius, pushed), corner)
+        return Space(low, high, max(radius, 1e-12), space.may_miss, space.names)
+
+    def free(self, space: Space) -> ReleasedMap:
+        after = self.output(space)
+        return ClipMap(after.low, after.high)

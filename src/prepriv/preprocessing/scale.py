@@ -1,0 +1,242 @@
+"""Standard scaling: subtract the mean, divide by the standard deviation, never by less than a declared floor.
+
+Proof: docs/proofs/scale.md. Source: paper 000, Proposition 6 (corrected and tightened: docs/errata.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._sums import Total, pieces
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    GaussianSum,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    check_positive,
+    need_n,
+)
+from prepriv.preprocessing.scale_map import (
+    Affine,
+    ScaleConfidential,
+    ScaleReleased,
+    chosen_columns,
+    rest_radius,
+)
+from prepriv.preprocessing.scale_shift import Scaling
+
+_TINY = 1e-12  # of the width: what a column without spread is divided by under rule "none"
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """Rows of first and second powers, for one noisy sum (`StandardScaler._frame`)."""
+
+    rows: Rows
+    columns: NDArray[np.intp]
+    centre: Floats
+    unit: Floats
+    level: float
+    first: bool
+
+    def __iter__(self) -> Iterator[Floats]:
+        for block in self.rows:
+            c = np.clip((block[:, self.columns] - self.centre) / self.unit, -1.0, 1.0)
+            yield np.hstack([c, c * c - self.level]) if self.first else c * c - self.level
+
+
+@dataclass(frozen=True)
+class StandardScaler(Step):
+    """Each column to mean zero and standard deviation about one, then the row into a ball of declared norm.
+
+    floor: least standard deviation to divide by, as a share of the column's declared width, in (0, 0.5].
+    rule: "max" divides by max(sigma, floor); "root" by sqrt(sigma^2 + floor^2), which costs about 2.6 times
+    less under sensitivity; "none" by sigma itself, with the claim conditional on sigma >= floor everywhere
+    (by public data or budget it is the same as "max").
+    center: "mean", or "midpoint" of the declared bounds, about which sigma is then taken too: it costs four
+    times less under sensitivity and half the noise under budget, and a learner with a bias misses nothing.
+    radius: declared norm of a row afterwards; the default is sqrt(number of scaled columns), and the declared
+    norm of the others. columns: names of the features to scale; None scales all of them.
+
+    The model needs the map on new rows, so a pipeline that pays by sensitivity can be accounted for but not
+    released.
+    """
+
+    floor: float = 0.1
+    rule: Literal["max", "root", "none"] = "max"
+    center: Literal["mean", "midpoint"] = "mean"
+    radius: float | None = None
+    columns: tuple[str, ...] | None = None
+
+    ways: ClassVar[tuple[str, ...]] = pay.WAYS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.floor, int | float) and 0 < self.floor <= 0.5):
+            raise ValueError(f"floor must lie in (0, 0.5], a share of the declared width; got {self.floor}")
+        if self.rule not in ("max", "root", "none"):
+            raise ValueError(f"rule must be 'max', 'root' or 'none'; got {self.rule!r}")
+        if self.center not in ("mean", "midpoint"):
+            raise ValueError(f"center must be 'mean' or 'midpoint'; got {self.center!r}")
+        if self.radius is not None:
+            check_positive("radius", self.radius)
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    # ------------------------------------------------------------------------------------ declared facts
+
+    def _columns(self, space: Space) -> NDArray[np.intp]:
+        return chosen_columns(self.name, space, self.columns)
+
+    def _reach(self, space: Space) -> Floats:
+        """Largest absolute value of a scaled cell, (k,): its distance from the centre over the floor."""
+        ratio = 1 / self.floor if self.center == "mean" else 1 / (2 * self.floor)
+        return np.full(len(self._columns(space)), ratio)
+
+    def output(self, space: Space) -> Space:
+        columns, reach = self._columns(space), self._reach(space)
+        low, high = space.low.copy(), space.high.copy()
+        low[columns], high[columns] = -reach, reach
+        rest = rest_radius(space, columns)
+        declared = math.hypot(math.sqrt(len(columns)), rest) if self.radius is None else self.radius
+        radius = min(declared, math.hypot(float(np.linalg.norm(reach)), rest))
+        return Space(np.maximum(low, -radius), np.minimum(high, radius), radius, space.may_miss, space.names)
+
+    def stretch(self, space: Space) -> float:
+        columns = self._columns(space)
+        steepest = 1 / (self.floor * float(space.widths[columns].min()))
+        return max(1.0, steepest) if len(columns) < space.d else steepest
+
+    # -------------------------------------------------------------------------------------- sensitivity
+
+    def _scaling(self, space: Space, incoming: Sensitivity) -> Scaling:
+        columns = self._columns(space)
+        low, high = space.low[columns], space.high[columns]
+        if incoming.rows_dropped > 0:  # a dropped row is a row of zeros
+            low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        middle = (space.low + space.high)[columns] / 2
+        return Scaling(
+            width=high - low,
+            reach=np.maximum(high - middle, middle - low),
+            floor=self.floor * space.widths[columns],
+            ball=space.radius if not middle.any() or self.center == "mean" else math.inf,
+            about_mean=self.center == "mean",
+            root=self.rule == "root",
+            radius=self.output(space).radius,
+            stretch=self.stretch(space),
+        )
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """All rows move; (w/s) sqrt(1 + w^2/(4 s^2)) in total for one column, or less (scale_shift.py)."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        scaling = self._scaling(space, incoming)
+        conditions = incoming.conditions
+        if self.rule == "none":
+            names = [space.names[j] if space.names else f"x{j}" for j in self._columns(space)]
+            about = "" if self.center == "mean" else " about its midpoint"
+            conditions += tuple(
+                f"the standard deviation of {name!r}{about} is at least {s:g}"
+                for name, s in zip(names, scaling.floor)
+            )
+        row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)
+        moved = float(n - 1)
+        return Sensitivity(moved, row, min(total, moved * row), incoming.rows_dropped, conditions)
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """Rule "none": records that must change before a standard deviation is below its floor; else inf."""
+        if self.rule != "none":
+            return math.inf
+        scaling = self._scaling(space, UNTOUCHED)
+        _, variance = self._moments(rows, space, n)
+        per_record = scaling.variance_shift()
+        return float(((variance - scaling.floor**2) * n / per_record).min()) * (1 - 1e-9)
+
+    # --------------------------------------------------------------------------------------------- fits
+
+    def _moments(self, rows: Rows, space: Space, n: int) -> tuple[Floats, Floats]:
+        """One pass: (centre, variance about it) of each scaled column, dividing by n."""
+        columns = self._columns(space)
+        middle = (space.low + space.high)[columns] / 2
+        first, second = Total(len(columns)), Total(len(columns))
+        for piece in pieces(rows):
+            c = piece[:, columns] - middle
+            first.add(c.sum(axis=0))
+            second.add(np.einsum("ij,ij->j", c, c))
+        return self._centred(middle, first.value / n, second.value / n)
+
+    def _centred(self, middle: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        """(centre, variance about it) from the moments about the midpoints."""
+        if self.center == "midpoint":
+            return middle, np.maximum(second, 0.0)
+        return middle + first, np.maximum(second - first * first, 0.0)
+
+    def _affine(self, space: Space, centre: Floats, variance: Floats, rule: str) -> Affine:
+        columns, after = self._columns(space), self.output(space)
+        s = self.floor * space.widths[columns]
+        least = _TINY * space.widths[columns] if rule == "none" else s
+        sigma = np.sqrt(variance + s * s) if rule == "root" else np.maximum(np.sqrt(variance), least)
+        offset, factor = np.zeros(space.d), np.ones(space.d)
+        offset[columns], factor[columns] = centre, 1 / sigma
+        return Affine(offset, factor, after.low, after.high, after.radius)
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        return ScaleConfidential(self._affine(space, *self._moments(rows, space, n), self.rule))
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        return ScaleReleased(self._affine(space, *self._moments(rows, space, n), self._floored))
+
+    @property
+    def _floored(self) -> str:
+        return "max" if self.rule == "none" else self.rule
+
+    # ------------------------------------------------------------------------------------------- budget
+
+    def _frame(self, space: Space) -> tuple[Floats, Floats, float, float, float]:
+        """(centre, unit, level, radius, replace-one shift) of the powers c and c^2 - level, c in [-1, 1].
+
+        In the box c is the distance from the midpoint in half widths, and with level 1/2 the squares cost
+        nothing beside the first powers: two rows are at most 2 sqrt(k) apart either way. In the ball
+        c = x / R, radius sqrt(2), shift sqrt(4.5). The frame with the smaller noise on the variance is taken.
+        """
+        columns = self._columns(space)
+        k = len(columns)
+        middle, half = (space.low + space.high)[columns] / 2, space.widths[columns] / 2
+        first = self.center == "mean"
+        shift = 2 * math.sqrt(k) if first else math.sqrt(k)
+        in_ball = math.sqrt(4.5) if first else math.sqrt(2)
+        if (first or not middle.any()) and space.radius**2 * in_ball < float(half.max()) ** 2 * shift:
+            ball = np.full(k, space.radius)
+            return np.zeros(k), ball, 0.0, math.sqrt(2) if first else 1.0, in_ball
+        return middle, half, 0.5, math.sqrt(1.25 * k) if first else math.sqrt(k) / 2, shift
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far."""
+        _, unit, _, radius, shift = self._frame(space)
+        record = shift if adjacency == "replace-one" else radius
+        moved = math.sqrt(5) / float(unit.min()) * incoming.total_shift
+        return (record + moved + 2 * radius * incoming.rows_dropped) * (1 + 1e-9)
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        columns, first = self._columns(space), self.center == "mean"
+        centre, unit, level, radius, _ = self._frame(space)
+        k = len(columns)
+        powers = _Powers(rows, columns, centre, unit, level, first)
+        sums = gaussian_sum(powers, dim=2 * k if first else k, radius=radius) / n
+        one = unit * sums[:k] if first else np.zeros(k)
+        two = unit * unit * (sums[-k:] + level)
+        mean, variance = self._centred(centre, one, two)
+        middle, half = (space.low + space.high)[columns] / 2, space.widths[columns] / 2
+        mean = np.clip(mean, middle - half, middle + half)
+        return ScaleReleased(self._affine(space, mean, np.minimum(variance, half * half), self._floored))

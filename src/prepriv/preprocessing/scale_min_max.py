@@ -1,0 +1,86 @@
+"""Min-max scaling to [0, 1]: by the range of public rows, or by private quantiles. Never by sensitivity.
+
+Proof that no useful bound exists, and of the private quantiles: docs/proofs/scale.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from prepriv.domain import Adjacency, Space
+from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
+from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
+from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, rest_radius
+
+
+@dataclass(frozen=True)
+class MinMaxScaler(Step):
+    """Each column to [0, 1] by its least and greatest usual value; what lies beyond is clipped.
+
+    floor: least range to divide by, as a share of the column's declared width, in (0, 1]. lowest, highest:
+    quantile levels that stand for least and greatest when they are found privately; public rows give their
+    true minimum and maximum. columns: names of the features to scale; None scales all of them.
+    Declared bounds scale to [0, 1] for free: use this step only where they are much wider than the data.
+    """
+
+    floor: float = 0.05
+    lowest: float = 0.01
+    highest: float = 0.99
+    columns: tuple[str, ...] | None = None
+
+    ways: ClassVar[tuple[str, ...]] = ("public", "budget")
+    why_not: ClassVar[dict[str, str]] = {
+        "sensitivity": "one record can move the least or greatest value across the whole domain, and every "
+        "row with it: no useful bound exists; use declared bounds (free), public rows, or private quantiles "
+        "(budget)"
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.floor, int | float) and 0 < self.floor <= 1):
+            raise ValueError(f"floor must lie in (0, 1], a share of the declared width; got {self.floor}")
+        if not 0 <= self.lowest < self.highest <= 1:
+            raise ValueError(f"need 0 <= lowest < highest <= 1; got {self.lowest} and {self.highest}")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def output(self, space: Space) -> Space:
+        columns = chosen_columns(self.name, space, self.columns)
+        low, high = space.low.copy(), space.high.copy()
+        low[columns], high[columns] = 0.0, 1.0
+        radius = math.hypot(math.sqrt(len(columns)), rest_radius(space, columns))
+        return Space(low, high, radius, space.may_miss, space.names)
+
+    def stretch(self, space: Space) -> float:
+        columns = chosen_columns(self.name, space, self.columns)
+        steepest = 1 / (self.floor * float(space.widths[columns].min()))
+        return max(1.0, steepest) if len(columns) < space.d else steepest
+
+    def _map(self, space: Space, least: Floats, greatest: Floats) -> ReleasedMap:
+        columns, after = chosen_columns(self.name, space, self.columns), self.output(space)
+        width = np.maximum(greatest - least, self.floor * space.widths[columns])
+        offset, factor = np.zeros(space.d), np.ones(space.d)
+        offset[columns] = (least + greatest - width) / 2
+        factor[columns] = 1 / width
+        return ScaleReleased(Affine(offset, factor, after.low, after.high, after.radius))
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        columns = chosen_columns(self.name, space, self.columns)
+        least, greatest = space.high[columns].copy(), space.low[columns].copy()
+        for block in rows:
+            x = block[:, columns]
+            least = np.minimum(least, x.min(axis=0, initial=np.inf))
+            greatest = np.maximum(greatest, x.max(axis=0, initial=-np.inf))
+        return self._map(space, np.minimum(least, greatest), greatest)
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        return histogram_shift(space, chosen_columns(self.name, space, self.columns), adjacency, incoming)
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        columns = chosen_columns(self.name, space, self.columns)
+        least, greatest = noisy_quantiles(rows, space, columns, (self.lowest, self.highest), gaussian_sum)
+        return self._map(space, least, greatest)
