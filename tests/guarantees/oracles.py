@@ -94,7 +94,9 @@ class GaussianMixtures:
         value = self.log_ratio(grid) - threshold
         edges = [-np.inf]
         for i in np.flatnonzero(np.sign(value[:-1]) != np.sign(value[1:])):
-            edges.append(brentq(lambda x: float(self.log_ratio(x)[0]) - threshold, grid[i], grid[i + 1], xtol=1e-14))
+            edges.append(
+                brentq(lambda x: float(self.log_ratio(x)[0]) - threshold, grid[i], grid[i + 1], xtol=1e-14)
+            )
         edges.append(np.inf)
         inside = [0.0, 0.0]
         for left, right in itertools.pairwise(edges):

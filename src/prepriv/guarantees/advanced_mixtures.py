@@ -46,17 +46,17 @@ class AdvancedMixture(TradeoffFunction):
             shape = (1, len(flat))
             best = self._bound(flat, np.full(shape, self.gamma), np.full(shape, self.eta))[0]
             return best.reshape(epsilon.shape)
-        grid = np.linspace(0.0, 1.0, 9)
-        one, two = (a.reshape(-1, 1) for a in np.meshgrid(grid, grid))
         best = np.full(len(flat), np.inf)
         centre_g, centre_e, size = np.full(len(flat), 0.5), np.full(len(flat), 0.5), 1.0
-        for _ in range(5):  # gamma = w g, eta = w + (1-w) e; zoom in around the best pair
+        for step in range(14):  # gamma = w g, eta = w + (1-w) e; zoom in around the best pair
+            grid = np.linspace(0.0, 1.0, 9 if step == 0 else 5)
+            one, two = (a.reshape(-1, 1) for a in np.meshgrid(grid, grid))
             g = np.clip(centre_g + size * (one - 0.5), 0.0, 1.0)
             e = np.clip(centre_e + size * (two - 0.5), 0.0, 1.0)
             value = self._bound(flat, w * g, w + (1.0 - w) * e)
             at, columns = np.argmin(value, axis=0), np.arange(len(flat))
             best = np.minimum(best, value[at, columns])
-            centre_g, centre_e, size = g[at, columns], e[at, columns], 0.4 * size
+            centre_g, centre_e, size = g[at, columns], e[at, columns], 0.5 * size
         return best.reshape(epsilon.shape)
 
     def _bound(self, epsilon: FloatArray, gamma: FloatArray, eta: FloatArray) -> FloatArray:

@@ -103,14 +103,14 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 def gdp_mu(epsilon: float, delta: float) -> float:
     """Largest mu for which mu-GDP is certified to give (epsilon, delta)-DP, rounded down.
 
-    epsilon >= 0, delta in (0, 1). A mean of sensitivity s needs Gaussian noise s / mu.
+    epsilon >= 0, delta in [1e-300, 1). A mean of sensitivity s needs Gaussian noise s / mu.
 
     >>> mu = gdp_mu(1.0, 1e-5)
     >>> gdp_delta(mu, 1.0) <= 1e-5, round(mu, 4)
     (True, 0.2681)
     """
     e = number("epsilon", epsilon, at_least=0.0)
-    d = number("delta", delta, above=0.0, below=1.0)
+    d = number("delta", delta, at_least=SMALLEST, below=1.0)
 
     def good(mu: float) -> bool:
         return bool(delta_upper(mu, e) <= d)
@@ -121,6 +121,4 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     low = high / 2.0
     while not good(low):
         low /= 2.0
-        if low < 1e-280:
-            raise ValueError(f"delta must be larger than 1e-280 to calibrate; got {d!r}")
     return largest_below(good, low, high)
