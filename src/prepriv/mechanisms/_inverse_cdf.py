@@ -10,13 +10,13 @@ output is exactly the one stated, given ideal bits. Proof: docs/proofs/noise.md 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
+
+from prepriv.mechanisms._precision import context
 
 PREFIX_BITS = 63
 CHUNK = 2**14  # words handled at once: the temporaries stay in cache
@@ -26,8 +26,6 @@ SMALL_PREFIX = 2**44
 _GUARD_BITS = 64
 _SLACK_BITS = 32  # a survival function computed with 64 guard bits is trusted to 32
 _MAX_MAGNITUDE = 2**62  # no admissible scale reaches it with probability above 2^-1000
-
-_local = threading.local()
 
 
 class SymmetricLaw(Protocol):
@@ -46,8 +44,8 @@ class SymmetricLaw(Protocol):
         """A magnitude near the one that p takes; only speed depends on its quality."""
         ...
 
-    def survival(self, m: int, context: Any) -> Any:
-        """P(|K| >= m) for m >= 1, in the precision of the mpmath `context`."""
+    def survival(self, m: int, precise: Any) -> Any:
+        """P(|K| >= m) for m >= 1, in the precision of an mpmath context."""
         ...
 
 
@@ -122,14 +120,8 @@ def _settle(law: SymmetricLaw, m: int, low: int, bits: int) -> tuple[bool, int]:
 
 
 def _threshold(law: SymmetricLaw, m: int, bits: int) -> tuple[Any, Any]:
-    """Bounds below and above on survival(m) * 2^bits, as multiple-precision numbers.
-
-    Every thread has a context of its own: the precision of mpmath's shared one belongs to others.
-    """
-    if not hasattr(_local, "context"):
-        _local.context = mpmath.MPContext()
-    context = _local.context
-    context.prec = bits + _GUARD_BITS
-    value = law.survival(m, context) * 2**bits
-    slack = context.mpf(2) ** -_SLACK_BITS
+    """Bounds below and above on survival(m) * 2^bits, as multiple-precision numbers."""
+    precise = context(bits + _GUARD_BITS)
+    value = law.survival(m, precise) * 2**bits
+    slack = precise.mpf(2) ** -_SLACK_BITS
     return value - slack, value + slack

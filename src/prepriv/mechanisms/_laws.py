@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, ndtri_exp
+
+from prepriv.mechanisms._precision import context
 
 BAND = 2.0**-38
 _MARGIN = 100  # by which `check_platform` wants the error seen to stay below the band
@@ -43,8 +44,8 @@ class RoundedGaussian:
     def guess(self, log_p: float) -> int:
         return max(0, round(-self.scale * float(ndtri_exp(log_p - math.log(2.0)))))
 
-    def survival(self, m: int, context: Any) -> Any:
-        return context.erfc((m - context.mpf(0.5)) / (context.mpf(self.scale) * context.sqrt(2)))
+    def survival(self, m: int, precise: Any) -> Any:
+        return precise.erfc((m - precise.mpf(0.5)) / (precise.mpf(self.scale) * precise.sqrt(2)))
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class DiscreteLaplace:
     def guess(self, log_p: float) -> int:
         return max(0, math.floor(self.scale * (self._log_centre() - log_p)))
 
-    def survival(self, m: int, context: Any) -> Any:
-        inverse = 1 / context.mpf(self.scale)
-        return 2 * context.exp(-m * inverse) / (1 + context.exp(-inverse))
+    def survival(self, m: int, precise: Any) -> Any:
+        inverse = 1 / precise.mpf(self.scale)
+        return 2 * precise.exp(-m * inverse) / (1 + precise.exp(-inverse))
 
     def _log_centre(self) -> float:
         """log(2 / (1 + t)), without cancellation for t near 1."""
@@ -85,12 +86,11 @@ def check_platform() -> None:
 
     Newton's correction (Q(z) - q) / density(z) in multiple precision measures the error of z = ndtri(q).
     """
-    context = mpmath.MPContext()
-    context.prec = 100
+    precise = context(100)
     q = 0.5 * 2.0 ** -np.linspace(0.0, 20.0, 48) * (1.0 - 2.0**-30)
     for probability, z, log in zip(q.tolist(), ndtri(q).tolist(), np.log(q).tolist()):
-        residual = context.erfc(-context.mpf(z) / context.sqrt(2)) / 2 - context.mpf(probability)
-        density = context.exp(-(context.mpf(z) ** 2) / 2) / context.sqrt(2 * context.pi)
-        error = max(abs(residual / density), abs(context.log(context.mpf(probability)) - log))
+        residual = precise.erfc(-precise.mpf(z) / precise.sqrt(2)) / 2 - precise.mpf(probability)
+        density = precise.exp(-(precise.mpf(z) ** 2) / 2) / precise.sqrt(2 * precise.pi)
+        error = max(abs(residual / density), abs(precise.log(precise.mpf(probability)) - log))
         if not error * _MARGIN < BAND:
             raise RuntimeError("ndtri or log of this platform is inaccurate; no noise is drawn from it")

@@ -1,0 +1,185 @@
+"""Propose-test-release: check in private that the data satisfy a declared condition, else refuse.
+
+A distance is a number q(S) that changes by at most 1 when one record changes and is at most 0 unless the
+condition holds. The test releases one bit, q plus noise above a threshold; only if it passes may a
+mechanism run whose guarantee needs the condition. A refusal is an output: it is charged in full and says
+nothing but "refused". Proof: docs/proofs/propose_test_release.md. It replaces paper 000, Theorem 8, which
+is false for epsilon > log 4.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from prepriv.guarantees.arguments import number
+from prepriv.guarantees.families import approximate_dp, gaussian, laplace
+from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.mechanisms.lattice import laplace_scale, noise_scale
+from prepriv.mechanisms.noise import NoiseSource
+
+STEPS = 2**20  # grid steps for a distance of one
+_FURTHEST = 2.0**30  # distances are clamped to this: beyond, the test passes anyway
+_UP = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceTest(abc.ABC):
+    """The test of propose-test-release.
+
+    delta: bound on the probability to pass on data for which the condition, or that of a neighbour, fails.
+    error: bound on the absolute numerical error of the distances given to `passes`.
+    """
+
+    delta: float
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("delta", self.delta, above=0.0, at_most=0.25)
+        number("error", self.error, at_least=0.0, at_most=1.0)
+
+    def passes(self, distance: float, source: NoiseSource) -> bool:
+        """Whether the noisy distance is above the threshold: the only number that may leave.
+
+        distance: q(S), or a number within `error` of it; NaN counts as a failed condition.
+        """
+        steps = self.steps(distance)
+        return steps + int(self._noise(source)[0]) >= self.threshold
+
+    def steps(self, distance: float) -> int:
+        """The distance less its error, in grid steps rounded down: at most 0 if the condition fails."""
+        if math.isnan(distance):
+            distance = -math.inf
+        clamped = min(max(float(distance), -_FURTHEST), _FURTHEST)
+        return math.floor((clamped - self.error) * STEPS)
+
+    @property
+    def sensitivity(self) -> int:
+        """How far `steps` moves between neighbours: both errors and the rounding down included."""
+        return math.ceil((1 + 2 * Fraction(self.error)) * STEPS) + 2
+
+    @property
+    def threshold(self) -> int:
+        """Grid steps needed: what a neighbour of bad data may have and the noise adds with chance delta."""
+        return STEPS + self._quantile()
+
+    @property
+    @abc.abstractmethod
+    def tradeoff(self) -> TradeoffFunction:
+        """What the released bit satisfies by itself."""
+
+    @abc.abstractmethod
+    def _noise(self, source: NoiseSource) -> NDArray[np.int64]: ...
+
+    @abc.abstractmethod
+    def _quantile(self) -> int:
+        """An integer that the noise reaches with probability at most delta."""
+
+    def combined(
+        self, conditional: TradeoffFunction, always: TradeoffFunction | None = None
+    ) -> TradeoffFunction:
+        """The unconditional guarantee of test and release together.
+
+        conditional: what runs only if the test passes satisfies, between neighbours that both meet the
+        condition. always: what else runs satisfies, between all neighbours. At every epsilon >= 0 its delta
+        is the larger of: all three composed; `always` and a leak of probability `delta`.
+        """
+        both_good = self.tradeoff.compose(conditional)
+        one_bad: TradeoffFunction = approximate_dp(0.0, self.delta)
+        if always is not None:
+            both_good, one_bad = both_good.compose(always), one_bad.compose(always)
+        return EitherCase(both_good, one_bad)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceTest(DistanceTest):
+    """The test with discrete Laplace noise: the bit is epsilon-DP.
+
+    In units of the distance the threshold is 1 + log(1 / (2 delta)) / epsilon, a few millionths more.
+
+    >>> test = LaplaceTest(epsilon=0.5, delta=1e-6)
+    >>> round(test.threshold / STEPS, 3)
+    27.245
+    >>> test.passes(60.0, NoiseSource()), test.passes(-3.0, NoiseSource())
+    (True, False)
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("epsilon", self.epsilon, at_least=1e-6, at_most=100.0)
+
+    @property
+    def tradeoff(self) -> TradeoffFunction:
+        return laplace(float(self.epsilon))
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise in grid steps."""
+        # two steps more: the curve of discrete Laplace noise lies that close to the continuous one's
+        return laplace_scale(self.sensitivity + 2, self.epsilon)
+
+    def _noise(self, source: NoiseSource) -> NDArray[np.int64]:
+        return source.discrete_laplace(self.scale, 1)
+
+    def _quantile(self) -> int:
+        # P(L >= T) = t^T / (1 + t), t = e^{-1 / scale}
+        log_odds = -math.log(self.delta) - math.log1p(math.exp(-1.0 / self.scale))
+        return math.ceil(self.scale * log_odds * _UP) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianTest(DistanceTest):
+    """The test with rounded Gaussian noise: the bit is mu-GDP and composes with Gaussian releases exactly.
+
+    In units of the distance the threshold is 1 + Phi^-1(1 - delta) / mu: at small delta much lower than the
+    Laplace test's for the same total guarantee.
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("mu", self.mu, at_least=1e-6, at_most=100.0)
+
+    @property
+    def tradeoff(self) -> TradeoffFunction:
+        return gaussian(float(self.mu))
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the noise in grid steps."""
+        return noise_scale(self.sensitivity, math.nextafter(1.0 / self.mu, math.inf))
+
+    def _noise(self, source: NoiseSource) -> NDArray[np.int64]:
+        return source.rounded_gaussian(self.scale, 1)
+
+    def _quantile(self) -> int:
+        return math.ceil(-float(ndtri(self.delta)) * self.scale * _UP) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class EitherCase(TradeoffFunction):
+    """The lower of two trade-off functions, convexified: every pair of neighbours satisfies one of them."""
+
+    one: TradeoffFunction
+    two: TradeoffFunction
+
+    def _delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(self.one._delta(epsilon), self.two._delta(epsilon))
+
+    def inverse(self) -> TradeoffFunction:
+        """The same with both functions inverted."""
+        if self.one.symmetric and self.two.symmetric:
+            return self
+        return EitherCase(self.one.inverse(), self.two.inverse())
+
+    def _pure_epsilon(self) -> float:
+        return max(self.one._pure_epsilon(), self.two._pure_epsilon())

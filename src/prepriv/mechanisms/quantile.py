@@ -1,0 +1,141 @@
+"""A private quantile: the exponential mechanism on a declared grid, score minus the distance in rank.
+
+`private_threshold` is the same mechanism as paper 004 (Lemma 4, after Dick et al. 2023, Theorem 2) uses it
+to find a clipping threshold that few records exceed. Proof: docs/proofs/quantile.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.guarantees.arguments import integer, number
+from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.noise import NoiseSource
+
+SCORE_RANGE = 2  # one record moves a count by one, hence each score by at most one, up or down
+_MOST_POINTS = 2**52
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The declared points lower + j * step, 0 <= j < points, with step = (upper - lower) / (points - 1).
+
+    lower < upper: finite. points: 2 to 2^52. Nothing about it may come from the data.
+    """
+
+    lower: float
+    upper: float
+    points: int
+
+    def __post_init__(self) -> None:
+        number("lower", self.lower)
+        number("upper", self.upper, above=self.lower)
+        if integer("points", self.points, at_least=2) > _MOST_POINTS:
+            raise ValueError(f"points must be at most 2^52; got {self.points}")
+        if not (math.isfinite(self.upper - self.lower) and self.step > 0):
+            raise ValueError(
+                f"upper - lower must be finite and large enough; got {self.lower} and {self.upper}"
+            )
+
+    @property
+    def step(self) -> float:
+        """The distance of neighbouring points."""
+        return (float(self.upper) - float(self.lower)) / (int(self.points) - 1)
+
+    def __getitem__(self, j: int) -> float:
+        """Point j, in the units of the data."""
+        return min(float(self.lower) + j * self.step, float(self.upper))
+
+    def index(self, values: NDArray[np.floating]) -> NDArray[np.int64]:
+        """For each value the last point not above it, clamped into the grid; NaN counts as `lower`.
+
+        A rule for each value by itself, which never fails.
+        """
+        x = np.asarray(values, dtype=np.float64)
+        x = np.clip(np.where(np.isnan(x), self.lower, x), self.lower, self.upper)
+        j = np.floor((x - self.lower) / self.step)
+        return np.clip(j, 0, self.points - 1).astype(np.int64)
+
+
+def private_quantile(
+    values: NDArray[np.floating],
+    *,
+    above: int,
+    grid: Grid,
+    mechanism: ExponentialMechanism,
+    source: NoiseSource,
+) -> float:
+    """A grid point that about `above` of the values reach or exceed.
+
+    values: shape (n,), any floats. above: the wanted count, a declared number such as `rank_above(q, n)`
+    with the declared n; never a count of the data. mechanism: of score range 2; its epsilon, or mu, is the
+    whole cost, under add-or-remove-one and under replace-one. With probability at least 1 - beta the number
+    of values that reach the result differs from the best possible by at most (2 / epsilon) log(points /
+    beta).
+
+    >>> grid = Grid(0.0, 100.0, 101)
+    >>> mechanism = ExponentialMechanism(epsilon=1.0, score_range=2)
+    >>> heights = np.arange(1000) / 10
+    >>> median = private_quantile(heights, above=500, grid=grid, mechanism=mechanism, source=NoiseSource())
+    >>> 45 <= median <= 55
+    True
+    """
+    integer("above", above, at_least=0)
+    if mechanism.score_range < SCORE_RANGE:
+        raise ValueError(
+            f"mechanism: its score_range must be at least {SCORE_RANGE}; got {mechanism.score_range}"
+        )
+    flat = np.asarray(values, dtype=np.float64)
+    if flat.ndim != 1:
+        raise ValueError(f"values must have shape (n,); got {flat.ndim} dimensions")
+    starts, lengths, reaching = _segments(np.sort(grid.index(flat)), int(grid.points))
+    scores = -np.abs(reaching - min(int(above), 2**53))
+    segment, offset = mechanism.choose(scores, source, counts=lengths)
+    return grid[int(starts[segment]) + offset]
+
+
+def rank_above(q: float, n: int) -> int:
+    """How many of n values lie above the q-quantile: round((1 - q) n), 0 <= q <= 1."""
+    return round((1.0 - number("q", q, at_least=0.0, at_most=1.0)) * integer("n", n))
+
+
+def private_threshold(
+    distances: NDArray[np.floating],
+    *,
+    n: int,
+    upper: float,
+    mechanism: ExponentialMechanism,
+    source: NoiseSource,
+    outliers: float | None = None,
+) -> float:
+    """A clipping threshold that few of the distances exceed (paper 004, Lemma 4 and Appendix B.2).
+
+    distances: shape (n,), in [0, upper]. n, upper: declared. outliers: about how many records may lie
+    beyond; default (100 / 3 epsilon) log n, the paper's choice. The grid has step upper / n^2, and one step
+    is added to the chosen point. It exists so that one extreme record cannot set the clipping norm for all.
+    """
+    n = integer("n", n)
+    if outliers is None:
+        outliers = 100.0 / (3.0 * mechanism.epsilon) * math.log(n)
+    above = min(n, math.ceil(number("outliers", outliers, at_least=0.0)))
+    grid = Grid(0.0, number("upper", upper, above=0.0), min(max(n, 2) ** 2, _MOST_POINTS - 1) + 1)
+    found = private_quantile(distances, above=above, grid=grid, mechanism=mechanism, source=source)
+    return found + grid.step
+
+
+def _segments(
+    indices: NDArray[np.int64], points: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of grid points that equally many values reach: their starts, lengths and that number.
+
+    indices: sorted, in [0, points). Point j is reached by the values of index at least j.
+    """
+    distinct, first = np.unique(indices, return_index=True)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), distinct + 1])
+    lengths = np.diff(np.append(starts, points))
+    reaching = np.append(len(indices) - first, 0).astype(np.int64)
+    return starts, lengths, reaching
