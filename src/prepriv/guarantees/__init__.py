@@ -14,14 +14,17 @@ from prepriv.guarantees.renyi import (
     renyi_curve,
     zcdp,
 )
+from prepriv.guarantees.shuffling import shuffle
 from prepriv.guarantees.swap_mixtures import swap_mixture
 from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.guarantees.variation_ratio import blanket, k_randomized_response, local_laplace
 
 __all__ = [
     "RenyiCurve",
     "TradeoffFunction",
     "advanced_mixture",
     "approximate_dp",
+    "blanket",
     "bounded_range_renyi",
     "compose",
     "discrete_pair",
@@ -32,12 +35,15 @@ __all__ = [
     "gdp_epsilon",
     "gdp_mu",
     "joint_concavity_is_exact",
+    "k_randomized_response",
     "laplace",
+    "local_laplace",
     "mixture",
     "piecewise_linear",
     "pure_renyi",
     "randomized_response",
     "renyi_curve",
+    "shuffle",
     "swap_mixture",
     "to_dp_accounting",
     "zcdp",

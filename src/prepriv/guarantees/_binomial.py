@@ -1,0 +1,221 @@
+"""Binomial probabilities to 13 digits at any size, and where their mass lies, for the shuffling bounds.
+
+Loader's saddle-point form (C. Loader 2000, "Fast and accurate computation of binomial
+probabilities") keeps its relative error at 1e-15 times the exponent, where differences of log-gamma
+lose nine digits at n = 1e9. Products that are then floored are carried in two floats.
+Error budget: docs/proofs/shuffling.md, "Rounding".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from prepriv.guarantees.arguments import FloatArray
+
+_SPLIT = 134217729.0  # 2^27 + 1, Veltkamp
+_STIRLING = np.array(  # log n! - log(sqrt(2 pi n) (n/e)^n), n = 0..15 (entry 0 is never used)
+    [
+        0.0,
+        0.08106146679532726,
+        0.0413406959554093,
+        0.02767792568499834,
+        0.020790672103765093,
+        0.016644691189821193,
+        0.013876128823070748,
+        0.01189670994589177,
+        0.010411265261972096,
+        0.009255462182712733,
+        0.00833056343336287,
+        0.007573675487951841,
+        0.00694284010720953,
+        0.006408994188004207,
+        0.0059513701127588475,
+        0.005554733551962801,
+    ]
+)
+
+
+def two_product(a: float, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """a * b as an unevaluated sum of two floats (Veltkamp and Dekker; no overflow below 1e300)."""
+    high = a * b
+    t = _SPLIT * a
+    a1 = t - (t - a)
+    a2 = a - a1
+    u = _SPLIT * b
+    b1 = u - (u - b)
+    b2 = b - b1
+    return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def stirling_error(n: FloatArray) -> FloatArray:
+    """log n! minus Stirling's formula, for whole n >= 1."""
+    inverse = 1.0 / np.maximum(n, 1.0)
+    square = inverse * inverse
+    series = 1 / 1188 - square * (691 / 360360)
+    for coefficient in (1 / 1680, 1 / 1260, 1 / 360, 1 / 12):
+        series = coefficient - square * series
+    return np.where(n < 16.0, _STIRLING[np.minimum(n, 15.0).astype(np.int64)], series * inverse)
+
+
+def half_pmf(c: FloatArray, x: FloatArray) -> FloatArray:
+    """P[Bin(c, 1/2) = x] for whole 0 <= x <= c; shapes broadcast. Relative error below 1e-12."""
+    c, x = np.broadcast_arrays(np.asarray(c, np.float64), np.asarray(x, np.float64))
+    y = c - x
+    inner = (x > 0.0) & (y > 0.0)
+    size, left, right = np.where(inner, c, 2.0), np.where(inner, x, 1.0), np.where(inner, y, 1.0)
+    v = (left - right) / size
+    square = v * v
+    near = np.where(square < 0.0625, square, 0.0)
+    # (1+v) log(1+v) + (1-v) log(1-v) = sum of v^{2j} / (j (2j-1))
+    series = np.zeros_like(near)
+    for j in range(13, 0, -1):
+        series = (series + 1.0 / (j * (2 * j - 1))) * near
+    if np.any(square >= 0.0625):
+        w = np.abs(np.where(square < 0.0625, 0.5, v))
+        series = np.where(square < 0.0625, series, (1.0 + w) * np.log1p(w) + (1.0 - w) * np.log1p(-w))
+    exponent = stirling_error(size) - stirling_error(left) - stirling_error(right) - 0.5 * size * series
+    value = np.sqrt(size / left / right / (2.0 * math.pi)) * np.exp(np.maximum(exponent, -745.0))
+    return np.where(inner, value, np.exp2(-np.minimum(c, 1074.0)))
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """Bin(trials, p) for p = 2 / (e^epsilon0 + 1), the number of clones, or any p given with 1 - p.
+
+    p and q = 1 - p both to full relative accuracy; means are carried in two floats each, the
+    smaller of p, q being taken at its word and the other mean being what is left of `trials`.
+    """
+
+    trials: int
+    p: float
+    q: float
+
+    @property
+    def means(self) -> tuple[float, float, float, float]:
+        """trials * p and trials * q, each as high and low part."""
+        small = min(self.p, self.q)
+        high, low = (float(part[0]) for part in two_product(small, np.array([float(self.trials)])))
+        rest = self.trials - high
+        # exact: the error of a subtraction is a float
+        slip = (self.trials - rest) - high
+        other = (rest, slip - low)
+        return (high, low, *other) if self.p <= self.q else (*other, high, low)
+
+    def exponent(self, k: int) -> float:
+        """trials * KL(k/trials || p): -log of the Chernoff bound of the tail that starts at k."""
+        if k == 0:
+            return -self.trials * _log(self.q, self.p)
+        if k == self.trials:
+            return -self.trials * _log(self.p, self.q)
+        mean, mean_low, rest, rest_low = self.means
+        left, right = np.array([float(k)]), np.array([float(self.trials - k)])
+        return float((_deviance(left, mean, mean_low) + _deviance(right, rest, rest_low))[0])
+
+    def pmf(self, low: int, high: int) -> FloatArray:
+        """P[low], ..., P[high]. Relative error below 1e-12 wherever it exceeds 1e-300."""
+        k = np.arange(low, high + 1, dtype=np.float64)
+        n = float(self.trials)
+        inner = (k > 0.0) & (k < n)
+        left = np.where(inner, k, 1.0)
+        right = np.where(inner, n - k, 1.0)
+        if not inner.any():  # also when p or q is 0
+            return np.array(
+                [math.exp(-min(self.exponent(e), 745.0)) if n else 1.0 for e in range(low, high + 1)]
+            )
+        mean, mean_low, rest, rest_low = self.means
+        exponent = stirling_error(np.full(1, n)) - stirling_error(left) - stirling_error(right)
+        exponent -= _deviance(left, mean, mean_low) + _deviance(right, rest, rest_low)
+        value = np.sqrt(n / left / right / (2.0 * math.pi)) * np.exp(np.maximum(exponent, -745.0))
+        for end in (0, self.trials):
+            if low <= end <= high:
+                value[end - low] = math.exp(-min(self.exponent(end), 745.0))
+        return value
+
+    def window(self, log_lower: float, log_upper: float) -> tuple[int, int]:
+        """[low, high] with P[C < low] <= e^log_lower and P[C > high] <= e^log_upper, by Chernoff."""
+        if self.trials == 0 or self.p == 0.0:
+            return 0, 0
+        if self.q == 0.0:
+            return self.trials, self.trials
+        return _window(self, math.floor(log_lower), math.floor(log_upper))
+
+    def cumulative(self, low: int, high: int) -> FloatArray:
+        """P[low <= C <= c] for c = low..high; rounding stays below 1e-12 (two-level sums)."""
+        return _cumulative(self, low, high)
+
+
+def clones(epsilon0: float, trials: int) -> Binomial:
+    """The law of the number of clones among `trials` users: p = 2 / (e^epsilon0 + 1)."""
+    shrink = math.exp(-epsilon0)
+    return Binomial(trials, 2.0 * shrink / (1.0 + shrink), math.tanh(0.5 * epsilon0))
+
+
+def running_sum(values: FloatArray) -> FloatArray:
+    """Cumulative sum whose error grows with the square root of the length (sums of block sums)."""
+    block = max(64, math.isqrt(len(values)))
+    if len(values) <= block:
+        return np.cumsum(values)
+    padded = np.zeros(-(-len(values) // block) * block)
+    padded[: len(values)] = values
+    rows = np.cumsum(padded.reshape(-1, block), axis=1)
+    rows[1:] += np.cumsum(rows[:, -1])[:-1, None]
+    return rows.ravel()[: len(values)]
+
+
+def _log(p: float, q: float) -> float:
+    if p == 0.0:
+        return -1e300
+    return math.log(p) if p < 0.5 else math.log1p(-q)
+
+
+def _deviance(x: FloatArray, mean: float, low: float) -> FloatArray:
+    # x log(x/m) + m - x for m = mean + low; a series where the three terms would cancel
+    gap = (x - mean) - low
+    v = gap / (x + mean)
+    square = np.minimum(v * v, 0.09)
+    series = np.zeros_like(square)
+    for j in range(17, 0, -1):
+        series = (series + 1.0 / (2 * j + 1)) * square
+    near = gap * v + 2.0 * x * v * series
+    if np.all(v * v < 0.09):
+        return near
+    ratio = np.log(x / mean) if mean > 1e-280 else np.log(x) - math.log(mean)
+    far = x * ratio - gap - x * (low / mean)
+    return np.where(v * v < 0.09, near, far)
+
+
+@lru_cache(maxsize=256)
+def _window(law: Binomial, log_lower: int, log_upper: int) -> tuple[int, int]:
+    mean = law.means[0]
+    start, top = min(int(mean), law.trials), law.trials
+    low = 0
+    # P[C <= k] <= e^{-exponent(k)} for k below the mean: the largest k that is rare enough
+    if law.exponent(0) * (1.0 - 1e-9) >= -log_lower:
+        good, bad = 0, start
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            rare = law.exponent(middle) * (1.0 - 1e-9) >= -log_lower
+            good, bad = (middle, bad) if rare else (good, middle)
+        low = good + 1
+    high = top
+    if law.exponent(top) * (1.0 - 1e-9) >= -log_upper:
+        good, bad = top, start
+        while good - bad > 1:
+            middle = (good + bad) // 2
+            rare = middle > mean and law.exponent(middle) * (1.0 - 1e-9) >= -log_upper
+            good, bad = (middle, bad) if rare else (good, middle)
+        high = good - 1
+    return min(low, start), max(high, start)
+
+
+@lru_cache(maxsize=8)
+def _cumulative(law: Binomial, low: int, high: int) -> FloatArray:
+    if law.trials == 0:
+        return np.ones(1)
+    total = np.minimum(running_sum(law.pmf(low, high)), 1.0)
+    total.setflags(write=False)
+    return total
