@@ -1,4 +1,4 @@
-"""Independent values to test trade-off functions against: mpmath at 50 digits, exact mixtures, enumeration."""
+"""Independent values to test trade-off functions against: 50 digits, exact mixtures, enumeration."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """Closed families against the mechanisms they describe."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from prepriv import guarantees as g
 from scipy.special import ndtr
-
 from tests.guarantees import oracles
+
+from prepriv import guarantees as g
 
 
 def test_gaussian_curve_at_reference_points():
@@ -26,7 +27,7 @@ def test_gaussian_delta_is_tight_in_the_tails(mu):
 
 def test_calibration_is_monotone_and_broadcasts():
     mus = [g.gdp_mu(1.0, 10.0**-k) for k in range(1, 12)]
-    assert all(a > b for a, b in zip(mus, mus[1:]))
+    assert all(a > b for a, b in itertools.pairwise(mus))
     table = g.gdp_delta(np.array([[0.5], [1.0]]), np.array([0.0, 1.0, 2.0]))
     assert table.shape == (2, 3) and np.all(np.diff(table, axis=1) < 0) and np.all(table[1] > table[0])
     assert g.gdp_mu(1.0, 1e-5) == pytest.approx(0.268051123211, rel=1e-10)

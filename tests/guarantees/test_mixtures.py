@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from prepriv import guarantees as g
 from scipy.optimize import brentq
 from scipy.special import ndtr
-
 from tests.guarantees.oracles import GaussianMixtures, hockey_stick
+
+from prepriv import guarantees as g
 
 EPSILONS = (-1.0, -0.2, 0.0, 0.1, 0.5, 1.0, 2.0)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import mpmath as mp
 import numpy as np
 import pytest
+from tests.guarantees import oracles
+
 from prepriv import guarantees as g
 from prepriv.guarantees.divergences import renyi_of_lines
 from prepriv.guarantees.lines import support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
-
-from tests.guarantees import oracles
 
 ALPHAS = np.unique(np.concatenate([np.linspace(0, 1, 101), np.geomspace(1e-12, 0.1, 30)]))
 FAMILIES = [

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 import pytest
-from prepriv import guarantees as g
-
 from tests.guarantees import oracles
+
+from prepriv import guarantees as g
 
 Rng = np.random.Generator
 CASES = 10_000

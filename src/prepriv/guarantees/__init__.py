@@ -3,6 +3,7 @@
 from prepriv.guarantees.advanced_mixtures import advanced_mixture
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace, randomized_response
 from prepriv.guarantees.gaussian import gdp_delta, gdp_epsilon, gdp_mu
+from prepriv.guarantees.initialization import initialization_mixture, random_initialization
 from prepriv.guarantees.loss_distribution import compose, from_dp_accounting, to_dp_accounting
 from prepriv.guarantees.mixtures import joint_concavity_is_exact, mixture
 from prepriv.guarantees.piecewise import discrete_pair, piecewise_linear
@@ -34,6 +35,7 @@ __all__ = [
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
+    "initialization_mixture",
     "joint_concavity_is_exact",
     "k_randomized_response",
     "laplace",
@@ -41,6 +43,7 @@ __all__ = [
     "mixture",
     "piecewise_linear",
     "pure_renyi",
+    "random_initialization",
     "randomized_response",
     "renyi_curve",
     "shuffle",

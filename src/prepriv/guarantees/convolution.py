@@ -46,17 +46,19 @@ def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
     losses, masses = atoms.losses[inside], atoms.masses[inside]
     infinite = atoms.infinite_mass
     losses = losses + 4.0 * ULP * np.abs(losses)
+    if not len(losses):
+        return LossGrid(interval, 0, np.zeros(1), infinite)
     left = np.floor(losses / interval)
-    top = float(np.max(left, initial=0.0))
-    if top - float(np.min(left, initial=0.0)) + 2 > largest:  # raise the lowest losses
+    top = float(left.max())
+    if top - float(left.min()) + 2 > largest:  # raise the lowest losses
         left = np.maximum(left, top - largest + 2)
         losses = np.maximum(losses, left * interval)
     part = np.clip(losses - left * interval, 0.0, interval)
     share = np.expm1(-part) / np.expm1(-interval)
     rest = np.exp(-part) * np.expm1(part - interval) / np.expm1(-interval)
-    first = int(np.min(left, initial=0.0))
+    first = int(left.min())
     index = (left - first).astype(np.int64)
-    size = int(index.max(initial=0)) + 2
+    size = int(index.max()) + 2
     grid = np.bincount(index, masses * rest, size) + np.bincount(index + 1, masses * share, size)
     return LossGrid(interval, first, np.asarray(grid * (1.0 + 16.0 * ULP), dtype=np.float64), infinite)
 
@@ -171,6 +173,9 @@ def _power(base: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def _tail_excess(masses: FloatArray, interval: float) -> FloatArray:
-    # T_j = sum_{i > j} m_i (1 - e^{-(i-j) h}) = e^{-h} T_{j+1} + (1 - e^{-h}) sum_{i > j} m_i
+    # T_j = sum_{i > j} m_i (1 - r^{i-j}) = r T_{j+1} + (1 - r) sum_{i > j} m_i, r = e^{-h}; a smaller
+    # r gives a larger T, and 1 - r is exact for r >= 1/2, so rounding r down is the safe side
+    r = math.exp(-interval) * (1.0 - 2.0 * ULP)
     beyond = np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0)
-    return lfilter([-math.expm1(-interval)], [1.0, -math.exp(-interval)], beyond[::-1])[::-1]
+    tail = lfilter([1.0 - r], [1.0, -r], beyond[::-1])[::-1]
+    return np.asarray(tail * (1.0 + 2.0 * ULP * len(masses)), dtype=np.float64)

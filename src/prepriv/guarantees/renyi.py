@@ -79,8 +79,8 @@ class RenyiCurve:
             size = (abs(math.log(target)) + math.log(order)) / (order - 1.0) + 1.0
             return self.function(order) + rest + 8.0 * ULP * size
 
-        best = min(minimum_over_orders(at), self.function(math.inf))
-        return max(0.0, best) * (1.0 + 8.0 * ULP) if math.isfinite(best) else math.inf
+        converted = max(0.0, minimum_over_orders(at)) * (1.0 + 8.0 * ULP)
+        return min(converted, self.function(math.inf))
 
     def delta(self, epsilon: float) -> float:
         """Smallest delta over all orders at epsilon >= 0, rounded up."""

@@ -1,0 +1,266 @@
+"""Composition against enumeration, closed forms, exact binomials and dp-accounting."""
+
+import math
+from dataclasses import dataclass
+
+import mpmath as mp
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from tests.guarantees.oracles import hockey_stick, product_pairs
+
+from prepriv import guarantees as g
+from prepriv.guarantees import convolution
+from prepriv.guarantees.lines import LossAtoms
+from prepriv.guarantees.tradeoff import TradeoffFunction
+
+EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 2.2, 4.0])
+
+
+@dataclass(frozen=True)
+class Plain(TradeoffFunction):
+    """A Gaussian that composition does not know to be one; with or without its own atoms."""
+
+    mu: float
+    own_atoms: bool
+
+    def _delta(self, epsilon):
+        return g.gaussian(self.mu)._delta(epsilon)
+
+    def inverse(self):
+        return self
+
+    def _loss_atoms(self):
+        return g.gaussian(self.mu)._loss_atoms() if self.own_atoms else None
+
+
+def binomial_delta(epsilon0: float, k: int, epsilon: float) -> mp.mpf:
+    """k-fold randomized response, exactly."""
+    with mp.workdps(40):
+        e0 = mp.mpf(epsilon0)
+        total = mp.mpf(0)
+        term = (1 + mp.exp(-e0)) ** -k  # all k answers truthful
+        for lies in range(k + 1):
+            loss = (k - 2 * lies) * e0
+            if loss <= epsilon:
+                break
+            total += term * (1 - mp.exp(mp.mpf(epsilon) - loss))
+            term *= mp.exp(-e0) * (k - lies) / (lies + 1)
+        return total
+
+
+def test_gaussian_parts_compose_in_closed_form():
+    f = g.gaussian(0.3).compose(7)
+    assert f.mu == pytest.approx(0.3 * math.sqrt(7), rel=1e-14) and f.mu**2 >= 7 * 0.3**2
+    assert g.gaussian(3.0).compose(g.gaussian(4.0)).mu == pytest.approx(5.0, rel=1e-14)
+    nested = g.gaussian(3.0).compose(g.laplace(1.0)).compose(g.gaussian(4.0))
+    assert sorted(type(part).__name__ for part, _ in nested.parts) == ["Gaussian", "Laplace"]
+    assert g.laplace(0.5).compose(1) is not None and g.laplace(0.5).compose(1).epsilon0 == 0.5
+
+
+@pytest.mark.parametrize("mu, k", [(1.0, 2), (1.0, 10), (0.05, 1000), (0.01, 10_000), (5.0, 3)])
+@pytest.mark.parametrize("own_atoms", [True, False])
+def test_grid_composition_of_gaussians_is_above_the_closed_form_and_close(mu, k, own_atoms):
+    composed, exact = Plain(mu, own_atoms).compose(k), g.gaussian(mu * math.sqrt(k))
+    for delta in (0.1, 1e-3, 1e-6, 1e-9, 1e-12):
+        truth = exact.epsilon(delta)
+        assert truth * (1 - 1e-9) <= composed.epsilon(delta) <= truth * (1 + 3e-5) + 1e-9
+    epsilons = EPSILONS * exact.mu
+    assert np.all(composed.delta(epsilons) >= exact.delta(epsilons) * (1 - 1e-9))
+    alphas = np.linspace(0, 1, 21)
+    assert np.all(composed(alphas) <= exact(alphas) + 1e-12)
+    assert np.max(exact(alphas) - composed(alphas)) < 2e-5
+
+
+@pytest.mark.parametrize("epsilon0, k", [(0.1, 1000), (1.0, 20), (3.0, 4), (0.01, 3000)])
+def test_randomized_response_composes_to_a_binomial(epsilon0, k):
+    f = g.randomized_response(epsilon0).compose(k)
+    spread = epsilon0 * math.sqrt(k)
+    for epsilon in (0.0, 0.4 * spread, spread, 2.5 * spread, 4.0 * spread):
+        truth = binomial_delta(epsilon0, k, epsilon)
+        assert f.delta(epsilon) >= truth
+        assert f.delta(epsilon) <= float(truth) * (1 + 1e-5) + 1e-15
+    assert f.delta(k * epsilon0 * 1.0000001) == 0.0
+
+
+def test_asymmetric_pairs_against_enumeration_in_both_orders():
+    rng = np.random.default_rng(2)
+    for _ in range(6):
+        pairs = [tuple(rng.dirichlet(np.full(3, 0.8), 2)) for _ in range(3)]
+        f, h, l = (g.discrete_pair(*pair) for pair in pairs)
+        for parts, members in (
+            ([(f, 2)], [0, 0]),
+            ([(f, 3)], [0] * 3),
+            ([(f, 1), (h, 2), (l, 1)], [0, 1, 1, 2]),
+        ):
+            composed = g.compose(parts, interval=1e-4)
+            p, q = product_pairs([pairs[i] for i in members])
+            for epsilon in (*EPSILONS, -0.7):
+                truth, back = hockey_stick(q, p, epsilon), hockey_stick(p, q, epsilon)
+                assert truth - 1e-15 <= composed.delta(epsilon) <= truth + 1e-7
+                assert back - 1e-15 <= composed.inverse().delta(epsilon) <= back + 1e-7
+            assert composed.delta(0.3) == g.compose(parts, interval=1e-4).delta(0.3)
+
+
+def test_mass_at_infinity_is_carried():
+    """(eps, delta) claims: 1 - (1 - delta)^k is lost for certain."""
+    e, d = 0.4, 1e-3
+    a, b = (1 - d) / (1 + math.exp(-e)), (1 - d) / (1 + math.exp(e))
+    p, q = product_pairs([(np.array([0.0, b, a, d]), np.array([d, a, b, 0.0]))] * 4)
+    f = g.approximate_dp(e, d).compose(4)
+    for epsilon in EPSILONS:
+        truth = hockey_stick(q, p, epsilon)
+        assert truth <= f.delta(epsilon) <= truth + 1e-6
+    assert f.epsilon(1 - (1 - d) ** 4 - 1e-5) == math.inf
+    assert f.divergence("kl") == math.inf
+
+
+def test_mixed_parts_lie_in_the_bracket_of_dp_accounting():
+    """Both codes are pessimistic on their grids; an optimistic estimate is a lower bound for both."""
+    f = g.laplace(0.2).compose(30).compose(g.gaussian(0.5))
+    brackets = []
+    for pessimistic in (True, False):
+        laplace = pld.from_laplace_mechanism(
+            5.0, pessimistic_estimate=pessimistic, value_discretization_interval=1e-4
+        )
+        normal = pld.from_gaussian_mechanism(
+            2.0, pessimistic_estimate=pessimistic, value_discretization_interval=1e-4
+        )
+        brackets.append(laplace.self_compose(30).compose(normal))
+    for delta in (1e-2, 1e-5, 1e-8):
+        high, low = (x.get_epsilon_for_delta(delta) for x in brackets)
+        assert low <= f.epsilon(delta) <= high * (1 + 1e-5)
+
+
+def test_mixtures_and_symmetrised_functions_compose():
+    pair = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.3, 0.5])
+    f = g.mixture([g.discrete_pair(*pair), g.randomized_response(0.5)], [0.4, 0.6])
+    r = math.exp(0.5) / (1 + math.exp(0.5))
+    joint = tuple(
+        np.concatenate([0.4 * x, 0.6 * y]) for x, y in zip(pair, (np.array([r, 1 - r]), np.array([1 - r, r])))
+    )
+    p, q = product_pairs([joint] * 3)
+    composed = g.compose([(f, 3)], interval=1e-4)
+    for epsilon in EPSILONS:
+        truth = hockey_stick(q, p, epsilon)
+        assert truth <= composed.delta(epsilon) <= truth + 3e-5
+    both = g.discrete_pair(*pair).symmetrized()
+    assert both.compose(5).epsilon(1e-3) >= g.discrete_pair(*pair).compose(5).epsilon(1e-3) * (1 - 1e-9)
+
+
+def test_nested_composition_is_flat_and_equal():
+    f = g.randomized_response(0.2)
+    assert f.compose(6).compose(5).parts == ((f, 30),)
+    assert f.compose(10).compose(g.laplace(0.1)).compose(g.randomized_response(0.2)).parts[0] == (f, 11)
+
+
+def test_renyi_divergences_add():
+    f = g.laplace(0.3)
+    assert f.compose(7).divergence("renyi", order=4.0) == pytest.approx(7 * f._renyi(4.0), rel=1e-12)
+    assert f.compose(g.gaussian(1.0)).divergence("kl") == pytest.approx(f._renyi(1.0) + 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("k, spacing", [(3, 50), (100, 20), (2000, 20)])
+def test_fft_noise_stays_below_what_is_allowed_for_it(k, spacing):
+    """Exact masses (binomials over 256): the error of the tail, in the unit the slack is stated in."""
+    base = np.zeros(8 * spacing + 1)
+    base[::spacing] = [math.comb(8, i) / 256 for i in range(9)]
+    interval = 1.0 / (math.sqrt(2.0 * k) * spacing)
+    grid = convolution.LossGrid(interval, -4 * spacing, base, 0.0)
+    scale = convolution._Cumulants([grid], [k])
+    low, high = (math.floor(x / interval) for x in scale.window())
+    for theta in (0.0, scale.tilt()):
+        sums, log_scale = convolution._tilted_sum([grid], [k], theta, low, high)
+        losses = np.arange(low, high + 1) * interval
+        masses = sums * np.exp(log_scale - theta * losses)
+        for z in (0, 1, 2, 4, 6):
+            j = int(z * spacing * math.sqrt(2.0 * k))
+            if j >= high:
+                continue
+            i = j // spacing + 4 * k + 1
+            term, truth = mp.binomial(8 * k, i) * mp.mpf(2) ** (-8 * k), mp.mpf(0)
+            while i <= 8 * k and (truth == 0 or term > truth * mp.mpf(10) ** -22):
+                truth += term * (1 - mp.exp(-(spacing * (i - 4 * k) - j) * mp.mpf(interval)))
+                term, i = term * (8 * k - i) / (i + 1), i + 1
+            unit = (k + 4) * 2.0**-52 * math.exp(log_scale - theta * j * interval)
+            beyond = masses[j - low + 1 :]
+            tail = math.fsum(beyond * -np.expm1(-interval * np.arange(1, len(beyond) + 1)))
+            assert abs(tail - truth) < 0.5 * convolution.NOISE * unit
+
+
+def test_tail_sums_over_a_long_grid_are_rounded_up():
+    """e^{-h} is rounded once and raised to the power 10^5: the error must go to the safe side."""
+    rng = np.random.default_rng(11)
+    for interval in (1e-5, 1.3e-4, 0.9):
+        masses = rng.uniform(size=100_000)
+        tail = convolution._tail_excess(masses, interval)
+        for j in (0, 31_000, 99_000, 99_999):
+            steps = np.arange(1, len(masses) - j)
+            truth = math.fsum(masses[j + 1 :] * -np.expm1(-interval * steps))
+            assert truth * (1 - 1e-15) <= tail[j] <= truth * (1 + 1e-9)
+
+
+def test_splitting_an_atom_keeps_both_masses_and_raises_every_delta():
+    rng = np.random.default_rng(4)
+    losses, masses = rng.uniform(-1, 1, 50), rng.dirichlet(np.ones(50)) * 0.99
+    grid = convolution.discretize(LossAtoms(losses, masses, 0.01), 0.07, 10_000)
+    points = grid.losses()
+    assert grid.masses.sum() == pytest.approx(0.99, rel=1e-13)
+    assert grid.masses @ np.exp(-points) == pytest.approx(masses @ np.exp(-losses), rel=1e-12)
+    for epsilon in np.linspace(-1.2, 1.2, 97):
+        before = masses @ np.maximum(0, -np.expm1(epsilon - losses))
+        assert grid.masses @ np.maximum(0, -np.expm1(epsilon - points)) >= before - 1e-16
+    small = convolution.discretize(LossAtoms(losses, masses, 0.01), 0.07, 12)  # low losses are raised
+    assert len(small.masses) <= 13 and small.masses.sum() == pytest.approx(0.99, rel=1e-13)
+    for epsilon in np.linspace(-1.2, 1.2, 97):
+        raised = small.masses @ np.maximum(0, -np.expm1(epsilon - small.losses()))
+        assert raised >= masses @ np.maximum(0, -np.expm1(epsilon - losses)) - 1e-16
+
+
+def test_a_coarser_grid_is_safe_and_looser():
+    f, truth = g.laplace(0.5), g.laplace(0.5).compose(50).epsilon(1e-6)
+    coarse = f.compose(50, interval=0.02).epsilon(1e-6)
+    assert truth <= coarse <= 1.1 * truth
+    assert f.compose(50, interval=0.002).epsilon(1e-6) <= coarse
+
+
+def test_bridge_to_dp_accounting_and_back():
+    f = g.discrete_pair([0.5, 0.3, 0.2], [0.1, 0.3, 0.6])
+    there = g.to_dp_accounting(f, interval=1e-3)
+    back = g.from_dp_accounting(there)
+    for epsilon in EPSILONS:
+        assert back.delta(epsilon) >= f.delta(epsilon) * (1 - 1e-12)
+        assert back.delta(epsilon) == pytest.approx(f.delta(epsilon), abs=1e-4)
+        assert back.inverse().delta(epsilon) == pytest.approx(f.inverse().delta(epsilon), abs=1e-4)
+    composed = back.compose(20).symmetrized()
+    theirs = there.self_compose(20)
+    assert composed.epsilon(1e-4) == pytest.approx(theirs.get_epsilon_for_delta(1e-4), rel=1e-4)
+    optimistic = pld.from_laplace_mechanism(1.0, pessimistic_estimate=False)
+    with pytest.raises(ValueError, match="distribution must be a pessimistic"):
+        g.from_dp_accounting(optimistic)
+
+
+def test_subsampled_gaussian_of_dp_accounting_composes_here():
+    """What DP-SGD needs: their replace-one pair, our composition."""
+    step = pld.from_gaussian_mechanism(
+        2.0,
+        sampling_prob=0.05,
+        neighboring_relation=pld.NeighborRel.REPLACE_ONE,
+        value_discretization_interval=1e-4,
+    )
+    ours = g.from_dp_accounting(step).compose(200).symmetrized()
+    assert ours.epsilon(1e-5) == pytest.approx(step.self_compose(200).get_epsilon_for_delta(1e-5), rel=1e-4)
+
+
+def test_small_deltas_are_refused_after_composition():
+    f = g.laplace(0.1).compose(100)
+    with pytest.raises(ValueError, match=r"delta must be at least 1e-12 after composition"):
+        f.epsilon(1e-13)
+    assert g.laplace(0.1).epsilon(1e-13) > 0
+    assert g.gaussian(0.1).compose(100).epsilon(1e-13) > 0
+
+
+@pytest.mark.parametrize("interval", [0.0, -1.0, math.nan])
+def test_bad_interval(interval):
+    with pytest.raises(ValueError, match=r"^interval must"):
+        g.laplace(0.1).compose(3, interval=interval)
