@@ -51,7 +51,7 @@ class RenyiCurve:
         return RenyiCurve(lambda order: self.function(order) + other.function(order), both)
 
     def group(self, size: int) -> RenyiCurve:
-        """Neighbours that differ in `size` records: size^2 rho, size * epsilon, else Mironov 2017, Prop. 2."""
+        """Neighbours that differ in `size` records: size^2 rho, size * epsilon, or Mironov (2017)."""
         records = integer("size", size)
         if self.rho is not None:
             return zcdp(self.rho * records * records)
