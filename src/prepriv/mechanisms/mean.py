@@ -45,9 +45,10 @@ def gaussian_sum(
     grid = sum_grid(dim, radius, 2 * n)
     total = np.zeros(dim, dtype=np.int64)
     for block in rows:
-        norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-        inside = block * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
-        total += grid.quantize(inside).sum(axis=0)
+        with np.errstate(all="ignore"):  # a warning about a record would leave; what is not finite counts as zero
+            norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+            inside = block * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
+            total += grid.quantize(inside).sum(axis=0)
     rounding = (moved + 1) * (math.isqrt(dim) + 1)
     sensitivity = math.ceil(shift / grid.step * (1 + 1e-9)) + math.ceil(rounding)
     return session.noisy_sum(

@@ -99,6 +99,18 @@ def execute(
         raise ValueError("a private plan needs a session with noise")
     if plan.domain.adjacency == "replace-one" and table.n != plan.n:
         raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
+        return _execute(plan, table, targets, session, threads, progress)
+
+
+def _execute(
+    plan: Plan,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    threads: int | None,
+    progress: Progress | None,
+) -> Trained:
     private: list[FittedMap] = []
     released: list[ReleasedMap] = []
     for i, planned in enumerate(plan.steps):

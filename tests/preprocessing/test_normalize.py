@@ -1,0 +1,71 @@
+"""Free maps: their norms and Lipschitz constants, attacked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prepriv.domain import Space
+from prepriv.preprocessing import ClipNorm, Normalize, Rescale
+from prepriv.preprocessing.base import Sensitivity
+
+STEPS = [ClipNorm(1.0), ClipNorm(5.0), Normalize(1.0, floor=0.3), Normalize(2.0, floor=4.0), Rescale(7.0)]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_no_pair_of_rows_beats_the_lipschitz_constant(step, rng):
+    space = Space.ball(4, 3.0)
+    fitted, constant = step.free(space), step.stretch(space)
+    a = rng.standard_normal((20_000, 4)) * rng.choice([1e-6, 0.1, 1, 2], (20_000, 1))
+    b = a + rng.standard_normal(a.shape) * rng.choice([1e-9, 1e-3, 1], (20_000, 1))
+    moved = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)
+    apart = np.linalg.norm(a - b, axis=1)
+    assert (moved <= constant * apart * (1 + 1e-6) + 1e-12).all()
+    assert (moved / apart).max() >= 0.95 * constant  # attained
+
+
+@pytest.mark.parametrize("step", [*STEPS[:4], Normalize(1.0)], ids=str)
+def test_output_lies_in_the_declared_space(step, rng):
+    x = rng.standard_normal((1000, 4)) * 10.0 ** rng.integers(-200, 200, (1000, 1))
+    out = step.free(Space.ball(4, 3.0)).transform(x)
+    assert np.isfinite(out).all()
+    assert np.linalg.norm(out, axis=1).max() <= getattr(step, "radius", 1.0) * (1 + 1e-12)
+
+
+def test_plain_normalisation_is_not_lipschitz():
+    assert Normalize(1.0).stretch(Space.ball(2, 1.0)) == np.inf
+    fitted = Normalize(1.0).free(Space.ball(2, 1.0))
+    tiny = np.array([[1e-9, 0.0], [-1e-9, 0.0]])
+    assert np.linalg.norm(np.diff(fitted.transform(tiny), axis=0)) == pytest.approx(2.0)
+    assert (fitted.transform(np.zeros((1, 2))) == 0).all()
+
+
+def test_rows_are_mapped_alike_in_any_block(rng):
+    x = rng.standard_normal((301, 77))
+    for step in (*STEPS, Normalize(1.0)):
+        fitted = step.free(Space.ball(77, 3.0))
+        whole = fitted.transform(x)
+        for start, stop in ((0, 1), (1, 2), (5, 18), (300, 301), (17, 300)):
+            assert (fitted.transform(x[start:stop].copy()) == whole[start:stop]).all()
+        order = rng.permutation(301)
+        assert (fitted.transform(x[order]) == whole[order]).all()
+
+
+def test_shift_through_a_map_rounds_up():
+    out = Sensitivity(3, 0.1, 0.3, 2, ("c",)).through(2.5)
+    assert out.rows_moved == 3 and out.rows_dropped == 2 and out.conditions == ("c",)
+    assert out.row_shift >= 0.25 and out.total_shift >= 0.75
+    assert Sensitivity().through(np.inf) == Sensitivity()
+
+
+def test_two_shifts_add_up_but_never_above_all_rows():
+    a, b = Sensitivity(6, 1.0, 2.0, 1, ("p",)), Sensitivity(7, 0.5, 3.0, 0, ("p", "q"))
+    both = a.plus(b, n=10)
+    assert both.rows_moved == 9 and both.row_shift >= 1.5 and 5.0 <= both.total_shift <= 5.0 * (1 + 1e-9)
+    assert both.conditions == ("p", "q")
+
+
+@pytest.mark.parametrize("make", [lambda: ClipNorm(0), lambda: Normalize(-1), lambda: Normalize(1, -1), lambda: Rescale(np.inf), lambda: Sensitivity(-1)])
+def test_bad_settings(make):
+    with pytest.raises(ValueError, match="must be"):
+        make()
