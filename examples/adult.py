@@ -77,7 +77,9 @@ def main(path: Path) -> dict[str, float]:
     """Train with and without privacy; returns the two accuracies."""
     train, test = load(path)
     declared = domain(len(train))
-    private = prepriv.PrivateClassifier(declared, epsilon=1.0, delta=1e-5, steps=steps()).fit(train, train["label"])
+    private = prepriv.PrivateClassifier(declared, epsilon=1.0, delta=1e-5, steps=steps()).fit(
+        train, train["label"]
+    )
     plain = prepriv.PrivateClassifier(declared, epsilon=math.inf, steps=steps()).fit(train, train["label"])
     print(private.guarantee_)
     for price in private.report_.prices:

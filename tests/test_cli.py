@@ -43,7 +43,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("table", ["t.csv", "t.parquet"])
 def test_train_predict_report(folder, capsys, table):
-    assert run(["train", table, "--schema", "s.yaml", "--label", "income", "--epsilon", "3", "--delta", "1e-4"]) == 0
+    assert (
+        run(["train", table, "--schema", "s.yaml", "--label", "income", "--epsilon", "3", "--delta", "1e-4"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert "replace-one" in out and "MeanImputer" in out and "rests on: at most 60 of the 600" in out
     report = json.loads((folder / "run/report.json").read_text())
@@ -182,7 +185,9 @@ def test_no_message_holds_a_value_of_a_record(folder, capsys, monkeypatch):
     assert "SECRET" not in captured.err + captured.out and len(captured.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["", "train", "plan", "predict", "demo", "schema", "ledger", "validate", "report"])
+@pytest.mark.parametrize(
+    "command", ["", "train", "plan", "predict", "demo", "schema", "ledger", "validate", "report"]
+)
 def test_help(command, capsys):
     assert run([*command.split(), "--help"]) == 0
     assert "Usage" in capsys.readouterr().out
@@ -190,7 +195,10 @@ def test_help(command, capsys):
 
 def test_demo_as_a_process(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "prepriv", "demo", "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "prepriv", "demo", "--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     for word in ("ε = ", "add-or-remove-one", "What was paid for what", "without privacy"):

@@ -19,7 +19,9 @@ from prepriv.data import BadData, counts_of_bad_cells, encode, encode_labels, re
 from prepriv.domain import Categorical, Domain, Numeric
 
 DOMAIN = Domain(
-    {"age": Numeric(0, 10, "impute"), "job": Categorical(("x", "7")), "score": Numeric(-1, 1)}, ("no", "yes"), label="l"
+    {"age": Numeric(0, 10, "impute"), "job": Categorical(("x", "7")), "score": Numeric(-1, 1)},
+    ("no", "yes"),
+    label="l",
 )
 WEIRD = [
     None, float("nan"), math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 10**400, -(2**63), "", " 3 ", "1e400", "abc",
@@ -66,7 +68,9 @@ def test_categories_are_compared_by_one_spelling():
     assert encode(table, DOMAIN).block(0, 3)[:, 1:5].tolist() == [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
-@pytest.mark.parametrize("labels", [[0, 1, 2, 7], ["0", "1", "2", "x"], [0.0, 1.0, 2.0, math.nan], [0, "1", 2.0, None]])
+@pytest.mark.parametrize(
+    "labels", [[0, 1, 2, 7], ["0", "1", "2", "x"], [0.0, 1.0, 2.0, math.nan], [0, "1", 2.0, None]]
+)
 def test_labels_outside_the_declared_classes_are_minus_one(labels):
     assert encode_labels(labels, [0, 1, 2]).tolist() == [0, 1, 2, -1]
     if len({type(v) for v in labels}) == 1:
@@ -85,7 +89,9 @@ def test_rows_are_encoded_one_by_one(rows, random):
 
 def test_ball_pulls_rows_back_and_zeroes_what_is_not_finite():
     domain = Domain.ball(2, [0, 1], radius=1.0)
-    x = encode(np.array([[3.0, 4.0], [0.3, 0.4], [np.nan, 0], [1e308, 1e308], [np.inf, 0]]), domain).block(0, 5)
+    x = encode(np.array([[3.0, 4.0], [0.3, 0.4], [np.nan, 0], [1e308, 1e308], [np.inf, 0]]), domain).block(
+        0, 5
+    )
     assert np.allclose(x, [[0.6, 0.8], [0.3, 0.4], [0, 0], [0.5**0.5, 0.5**0.5], [0, 0]])
 
 
@@ -105,13 +111,17 @@ def test_csv_is_read_cell_by_cell(tmp_path, name):
 
 def test_one_odd_row_does_not_change_how_others_are_read(tmp_path):
     (tmp_path / "a.csv").write_text(CSV)
-    (tmp_path / "b.csv").write_bytes(b"\xef\xbb\xbf" + (CSV + "\xff\xfe,1e400,,\ntoo,few\n").encode("latin-1"))
+    (tmp_path / "b.csv").write_bytes(
+        b"\xef\xbb\xbf" + (CSV + "\xff\xfe,1e400,,\ntoo,few\n").encode("latin-1")
+    )
     a, b = (encode(read_table(tmp_path / f, list(DOMAIN.columns)), DOMAIN) for f in ("a.csv", "b.csv"))
     assert (a.block(0, 3) == b.block(0, 3)).all()
 
 
 def test_parquet(tmp_path):
-    pq.write_table(pa.table({"age": [1, None], "job": ["x", None], "score": [0.5, 2.0]}), tmp_path / "t.parquet")
+    pq.write_table(
+        pa.table({"age": [1, None], "job": ["x", None], "score": [0.5, 2.0]}), tmp_path / "t.parquet"
+    )
     table = read_table(tmp_path / "t.parquet", list(DOMAIN.columns))
     assert np.isnan(encode(table, DOMAIN).block(0, 2)[1, 0])
 

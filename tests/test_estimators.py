@@ -15,7 +15,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
-from sklearn.utils.multiclass import unique_labels
 
 from prepriv import Budget, Domain, PrivateClassifier
 from prepriv import preprocessing as pre
@@ -94,7 +93,15 @@ def test_in_a_pipeline_and_cross_validation(data):
     assert cross_val_score(model, x, y, cv=3).shape == (3,)
 
 
-@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda x: pl.DataFrame(x), lambda x: pa.table(pd.DataFrame(x).rename(columns=str))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.asarray,
+        pd.DataFrame,
+        lambda x: pl.DataFrame(x),
+        lambda x: pa.table(pd.DataFrame(x).rename(columns=str)),
+    ],
+)
 def test_matrix_pandas_polars_arrow(data, make):
     x, y = data
     table = make(x)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import real_data
 
 import prepriv
+from conftest import real_data
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

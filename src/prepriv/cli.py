@@ -39,7 +39,7 @@ def run(arguments: list[str] | None = None) -> int:
     except LedgerError as error:
         return _say(str(error), error.exit_code)
     except (usage_error, click_error) as error:
-        text = getattr(error, "format_message", lambda: str(error))()
+        text = error.format_message() if hasattr(error, "format_message") else str(error)
         if not text:  # "no arguments": the help was printed
             return BAD_INPUT
         return _say(text, BAD_INPUT)
@@ -50,7 +50,9 @@ def run(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except Exception as error:
-        return _say(f"internal error ({type(error).__name__}); please report it with the command line", AFTER_TOUCH)
+        return _say(
+            f"internal error ({type(error).__name__}); please report it with the command line", AFTER_TOUCH
+        )
 
 
 def _say(text: str, code: int) -> int:

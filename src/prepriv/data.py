@@ -76,7 +76,9 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
-    parse = pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=lambda _: "skip", newlines_in_values=True)
+    parse = pa.csv.ParseOptions(
+        delimiter=delimiter, invalid_row_handler=lambda _: "skip", newlines_in_values=True
+    )
     try:
         with pa.csv.open_csv(path, parse_options=parse) as reader:
             names = reader.schema.names
@@ -262,7 +264,9 @@ def encode(data: Any, domain: Domain) -> Table:
     except TypeError:
         if hasattr(data, "__array__"):
             return _from_array(np.asarray(data), domain, numeric_only)
-        raise BadData(f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}") from None
+        raise BadData(
+            f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
+        ) from None
     names = list(domain.columns) if not domain.is_ball else frame.columns
     for name in names:
         if name not in frame.columns:
@@ -288,7 +292,9 @@ def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
     if array.shape[1] == 0:
         raise BadData("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     if array.shape[1] != domain.n_inputs:
-        raise BadData(f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input")
+        raise BadData(
+            f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input"
+        )
     if array.dtype.kind == "c":
         raise BadData("Complex data not supported")
     if array.dtype.kind in "iufb" and numeric_only:
@@ -309,7 +315,9 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
         if len(series) != domain.ball_features:
             raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(series)}")
         return Table(domain, n, np.column_stack([_numeric_cells(s) for s in series]))
-    return Table(domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series)))
+    return Table(
+        domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series))
+    )
 
 
 def _encoded(cells: Any, kind: Column) -> NDArray[Any]:

@@ -70,7 +70,9 @@ class Categorical:
         if len(set(self.categories)) != len(self.categories):
             raise ValueError("categories must be distinct")
         if OTHER in self.categories or MISSING in self.categories:
-            raise ValueError(f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them")
+            raise ValueError(
+                f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them"
+            )
 
     @property
     def width(self) -> int:
@@ -172,7 +174,9 @@ class Domain:
         """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
         lows = np.broadcast_to(np.asarray(low, dtype=float), (features,))
         highs = np.broadcast_to(np.asarray(high, dtype=float), (features,))
-        columns = {f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))}
+        columns = {
+            f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
+        }
         return Domain(columns, tuple(classes), n, adjacency)
 
     @staticmethod
@@ -209,7 +213,9 @@ class Domain:
             may_miss[at] = isinstance(column, Numeric) and column.missing == "impute"
             at += column.width
         # A numeric feature lies in [0, 1] and a one-hot block has norm one: each adds one to the squared norm.
-        return Space(np.zeros(d), np.ones(d), math.sqrt(len(self.columns)), may_miss, tuple(self.feature_names))
+        return Space(
+            np.zeros(d), np.ones(d), math.sqrt(len(self.columns)), may_miss, tuple(self.feature_names)
+        )
 
     @property
     def feature_names(self) -> list[str]:

@@ -82,7 +82,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = domain.n if n is None else n
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
-        steps, learner = recipe(domain, n=n, epsilon=self.epsilon, delta=self.delta, steps=self.steps, learner=self.learner)
+        steps, learner = recipe(
+            domain, n=n, epsilon=self.epsilon, delta=self.delta, steps=self.steps, learner=self.learner
+        )
         return make_plan(domain, steps, learner, epsilon=self.epsilon, delta=self.delta, n=n)
 
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
@@ -96,7 +98,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning, stacklevel=2
+                "A column-vector y was passed when a 1d array was expected.",
+                DataConversionWarning,
+                stacklevel=2,
             )
             y = np.asarray(y)[:, 0]
         targets = encode_labels(y, domain.classes)
@@ -127,7 +131,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _domain(self) -> Domain:
         if self.domain is None:
-            raise ValueError("domain must be declared: bounds and classes are never inferred from private data")
+            raise ValueError(
+                "domain must be declared: bounds and classes are never inferred from private data"
+            )
         return self.domain
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -154,7 +160,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = math.isfinite(self.epsilon) if isinstance(self.epsilon, int | float) else True
+        tags.non_deterministic = (
+            math.isfinite(self.epsilon) if isinstance(self.epsilon, int | float) else True
+        )
         tags.input_tags.allow_nan = True
         tags.classifier_tags.poor_score = True
         return tags

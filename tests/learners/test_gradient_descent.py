@@ -54,11 +54,18 @@ def test_every_point_a_gradient_is_taken_at_is_projected(rng, monkeypatch):
 
     original = module.GradientSum.__call__
     monkeypatch.setattr(
-        module.GradientSum, "__call__", lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1]
+        module.GradientSum,
+        "__call__",
+        lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1],
     )
     session = NoisySession(NoiseSource.for_tests(1))
     final = learner.fit(
-        rows_of(learner, x, rng.integers(0, 3, 50), 50), 3, n=50, shift=2.0, noise_multiplier=5.0, session=session
+        rows_of(learner, x, rng.integers(0, 3, 50), 50),
+        3,
+        n=50,
+        shift=2.0,
+        noise_multiplier=5.0,
+        session=session,
     )
     assert len(seen) == 30 and max(seen) <= 0.5 and np.linalg.norm(final) <= 0.5
 
@@ -75,7 +82,9 @@ def test_noise_is_drawn_at_every_step_with_the_declared_scale(rng):
 
 
 def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
-    learner = GradientDescent(Softmax(), steps=1, learning_rate=1.0, momentum=0.0, average=1.0, clip_norm=10.0)
+    learner = GradientDescent(
+        Softmax(), steps=1, learning_rate=1.0, momentum=0.0, average=1.0, clip_norm=10.0
+    )
     x, y = rng.standard_normal((20, 3)), rng.integers(0, 2, 20)
     rows = rows_of(learner, x, y, 20)
     one = learner.fit(rows, 2, n=20, shift=1.0, noise_multiplier=0.0, session=ExactSession())

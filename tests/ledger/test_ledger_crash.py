@@ -49,6 +49,7 @@ def check_kills(tmp_path, pay, kills):
         acknowledged |= {int(sequence): head for sequence, head in fresh}
         ledger = Ledger.open(path)
         assert ledger.verify([book.Charge(*receipt) for receipt in acknowledged.items()]) == []
+        assert [file.name for file in tmp_path.iterdir()] == ["l.db"], "one file at rest again"
     entries = Ledger.open(path).entries()
     booked = {entry.sequence: entry.head for entry in entries}
     assert acknowledged.items() <= booked.items()

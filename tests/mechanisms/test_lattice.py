@@ -25,6 +25,7 @@ from prepriv.mechanisms.lattice import (
     round_up,
 )
 from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import coarsen
 
 NASTY = [
     math.nan,
@@ -217,6 +218,20 @@ def test_one_record_moves_the_sum_by_at_most_the_sensitivity(data, n, d):
     total = grid.quantize(rows).sum(axis=0)
     assert exact_squared_norm(total - grid.quantize(without).sum(axis=0)) <= grid.sensitivity**2
     assert exact_squared_norm(total - grid.quantize(changed).sum(axis=0)) <= (2 * grid.sensitivity) ** 2
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(2**40), 2**40), st.integers(-(2**27), 2**27)), min_size=1, max_size=9),
+    st.integers(1, 2**30),
+)
+def test_coarsening_grows_the_sensitivity_by_no_more_than_said(pairs, floor):
+    one = np.array([total for total, _ in pairs])
+    two = one + np.array([move for _, move in pairs])
+    moved = max(math.isqrt(exact_squared_norm(one - two) - 1) + 1 if (one != two).any() else 0, floor)
+    (coarse, grown, shift), (other, again, same) = coarsen(one, moved), coarsen(two, moved)
+    assert (grown, shift) == (again, same)
+    assert exact_squared_norm(coarse - other) <= grown**2
+    assert np.abs(coarse * 2.0**shift - one).max() <= 2.0**shift / 2
 
 
 # --- the release -----------------------------------------------------------------------------------------

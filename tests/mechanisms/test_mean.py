@@ -16,7 +16,12 @@ OPTIONS = {"name": "sum", "dim": 3, "radius": 1.0, "shift": 2.0, "moved": 0.0, "
 
 def test_noise_has_the_declared_scale(rng):
     outs = [
-        gaussian_sum([np.zeros((4, 3))], **OPTIONS, noise_multiplier=3.0, session=NoisySession(NoiseSource.for_tests(s)))
+        gaussian_sum(
+            [np.zeros((4, 3))],
+            **OPTIONS,
+            noise_multiplier=3.0,
+            session=NoisySession(NoiseSource.for_tests(s)),
+        )
         for s in range(700)
     ]
     assert np.std(outs) == pytest.approx(6.0, rel=0.05) and abs(np.mean(outs)) < 0.6

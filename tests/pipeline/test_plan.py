@@ -79,7 +79,10 @@ def test_sum_shift_counts_the_record_the_moved_and_the_dropped():
         (lambda: plan([IMPUTE], delta=0.0), "delta must lie"),
         (lambda: plan([CENTER]), "declared missing: impute"),
         (lambda: plan([IMPUTE, pre.Normalize(1.0)]), "no Lipschitz map"),
-        (lambda: plan([IMPUTE], domain=dataclasses.replace(TABLE, adjacency="add-or-remove-one")), "replace-one"),
+        (
+            lambda: plan([IMPUTE], domain=dataclasses.replace(TABLE, adjacency="add-or-remove-one")),
+            "replace-one",
+        ),
         (lambda: plan([IMPUTE, CENTER, pre.Center(payment=Budget(0.95))]), "leave something"),
         (lambda: plan([IMPUTE], domain=dataclasses.replace(TABLE, n=None)), "must be declared"),
         (lambda: plan([IMPUTE], n=999), "declares n=1000"),

@@ -41,7 +41,9 @@ class Replay(Session):
 
     def _draw(self, name, total, sensitivity, noise_multiplier, exponent):
         self.sums.append(total.copy())
-        noise = NoiseSource.for_tests(len(self.sums)).rounded_gaussian(noise_multiplier * sensitivity, total.size)
+        noise = NoiseSource.for_tests(len(self.sums)).rounded_gaussian(
+            noise_multiplier * sensitivity, total.size
+        )
         return np.ldexp(noise.reshape(total.shape).astype(float), exponent)
 
 
@@ -59,7 +61,9 @@ WEIRD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0]
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
-def test_replayed_on_a_neighbour_every_sum_moves_within_its_sensitivity_and_the_artifact_is_the_same(rng, adjacency):
+def test_replayed_on_a_neighbour_every_sum_moves_within_its_sensitivity_and_the_artifact_is_the_same(
+    rng, adjacency
+):
     domain = dataclasses.replace(DOMAIN, adjacency=adjacency)
     steps = STEPS if adjacency == "replace-one" else (pre.MeanImputer(payment=Budget(0.05)), *STEPS[1:])
     plan = make_plan(domain, steps, LEARNER, epsilon=1.0, delta=1e-5)
@@ -73,7 +77,11 @@ def test_replayed_on_a_neighbour_every_sum_moves_within_its_sensitivity_and_the_
             x2[i] = [WEIRD[trial % 7], *rng.integers(0, 2, 3)] if trial % 3 else np.nan
             y2[i] = [0, 2, 17, None][trial % 4]
         if adjacency != "replace-one":
-            x2, y2 = (np.delete(x, i, 0), np.delete(y, i)) if trial % 2 == 0 else (np.vstack([x, x2[i]]), np.append(y, 1))
+            x2, y2 = (
+                (np.delete(x, i, 0), np.delete(y, i))
+                if trial % 2 == 0
+                else (np.vstack([x, x2[i]]), np.append(y, 1))
+            )
         two = Replay()
         assert json.dumps(Model.of(run(plan, x2, y2, two)).to_json(), sort_keys=True) == artifact
         assert [r.name for r in two.releases] == [r.name for r in one.releases]
@@ -151,7 +159,9 @@ def test_n_must_match_under_replace_one_and_is_never_looked_at_otherwise(rng):
     with pytest.raises(ValueError, match="n=200"):
         run(plan, x[:199], y[:199], NoisySession())
     domain = dataclasses.replace(DOMAIN, adjacency="add-or-remove-one")
-    free = make_plan(domain, (pre.MeanImputer(payment=Budget(0.05)), *STEPS[1:]), LEARNER, epsilon=1.0, delta=1e-5)
+    free = make_plan(
+        domain, (pre.MeanImputer(payment=Budget(0.05)), *STEPS[1:]), LEARNER, epsilon=1.0, delta=1e-5
+    )
     for m in (0, 1, 199, 200, 350):
         trained = run(free, np.resize(x, (m, 4)), np.resize(y, m), NoisySession())
         assert trained.weights.shape == (5, 3) and np.isfinite(trained.weights).all()

@@ -29,7 +29,9 @@ def test_a_wild_noisy_mean_is_pulled_back_into_the_declared_space(rng):
     step = Center(payment=Budget(0.1))
     after = step.output(space)
     for size in (1e3, 1e9):
-        fitted = step.fit_budget([], space, 1, lambda rows, *, dim, radius, s=size: rng.standard_normal(dim) * s)
+        fitted = step.fit_budget(
+            [], space, 1, lambda rows, *, dim, radius, s=size: rng.standard_normal(dim) * s
+        )
         rows = fitted.transform(rng.random((100, 3)))
         assert np.linalg.norm(rows, axis=1).max() <= after.radius * (1 + 1e-12)
         assert (rows >= after.low).all() and (rows <= after.high).all()
@@ -44,4 +46,6 @@ def test_divides_by_the_declared_n():
 def test_radius_after_centring_is_attained():
     space = Space.ball(1, 1.0)
     fitted = Center(payment=Budget(0.1)).fit_budget([np.array([[1.0]])], space, 1, exact)
-    assert abs(fitted.transform(np.array([[-1.0]]))[0, 0]) == pytest.approx(Center(payment=Budget(0.1)).output(space).radius)
+    assert abs(fitted.transform(np.array([[-1.0]]))[0, 0]) == pytest.approx(
+        Center(payment=Budget(0.1)).output(space).radius
+    )

@@ -65,7 +65,16 @@ def test_two_shifts_add_up_but_never_above_all_rows():
     assert both.conditions == ("p", "q")
 
 
-@pytest.mark.parametrize("make", [lambda: ClipNorm(0), lambda: Normalize(-1), lambda: Normalize(1, -1), lambda: Rescale(np.inf), lambda: Sensitivity(-1)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ClipNorm(0),
+        lambda: Normalize(-1),
+        lambda: Normalize(1, -1),
+        lambda: Rescale(np.inf),
+        lambda: Sensitivity(-1),
+    ],
+)
 def test_bad_settings(make):
     with pytest.raises(ValueError, match="must be"):
         make()

@@ -20,7 +20,9 @@ from prepriv.release.model import BadArtifact, Model
 def fitted():
     rng = np.random.default_rng(0)
     domain = Domain({"age": Numeric(0, 100, "impute"), "job": Categorical(("a", "b"))}, ("no", "yes"), n=300)
-    table = pd.DataFrame({"age": rng.integers(0, 100, 300).astype(float), "job": rng.choice(["a", "b", "c"], 300)})
+    table = pd.DataFrame(
+        {"age": rng.integers(0, 100, 300).astype(float), "job": rng.choice(["a", "b", "c"], 300)}
+    )
     table.loc[::50, "age"] = np.nan
     return PrivateClassifier(domain).fit(table, rng.choice(["no", "yes"], 300)), table
 

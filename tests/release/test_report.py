@@ -20,7 +20,9 @@ STEPS = (pre.MeanImputer(payment=Sensitivity({"missing": 0.01})), pre.Center(pay
 
 @pytest.fixture
 def plan():
-    return make_plan(DOMAIN, STEPS, GradientDescent(Logistic(), steps=20, weight_bound=3.0), epsilon=1.0, delta=1e-5)
+    return make_plan(
+        DOMAIN, STEPS, GradientDescent(Logistic(), steps=20, weight_bound=3.0), epsilon=1.0, delta=1e-5
+    )
 
 
 def test_json_carries_the_claim_its_conditions_and_all_prices(plan, tmp_path):
@@ -34,7 +36,11 @@ def test_json_carries_the_claim_its_conditions_and_all_prices(plan, tmp_path):
 
 
 def test_html_is_one_well_formed_page_that_needs_nothing_else(plan, tmp_path):
-    text = Report.of(plan, private=True, evaluation=Evaluation(10, 0.8, 0.9)).save(tmp_path / "r.html").read_text()
+    text = (
+        Report.of(plan, private=True, evaluation=Evaluation(10, 0.8, 0.9))
+        .save(tmp_path / "r.html")
+        .read_text()
+    )
 
     class Check(HTMLParser):
         images, stack = 0, []

@@ -66,7 +66,9 @@ def progress_bar() -> Iterator[Callable[[str, int, int], Any] | None]:
         yield update
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
+) -> None:
     """A table on stdout, plain when it is not a terminal."""
     table = RichTable(title=title, title_justify="left", show_edge=False, pad_edge=False)
     for i, column in enumerate(columns):

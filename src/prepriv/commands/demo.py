@@ -9,7 +9,14 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from prepriv.commands.common import console, fresh_folder, print_guarantee, print_prices, print_table, progress_bar
+from prepriv.commands.common import (
+    console,
+    fresh_folder,
+    print_guarantee,
+    print_prices,
+    print_table,
+    progress_bar,
+)
 from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -36,7 +43,9 @@ def demo(
     console.print(
         f"handwritten digits: {int((~test).sum())} private images of 8 x 8 pixels to train on, {int(test.sum())} to test"
     )
-    domain = Domain.box(0, 16, features=64, classes=range(10), n=int((~test).sum()), adjacency="add-or-remove-one")
+    domain = Domain.box(
+        0, 16, features=64, classes=range(10), n=int((~test).sum()), adjacency="add-or-remove-one"
+    )
     accuracies: list[float] = []
     for budget in (math.inf, epsilon):
         steps, learner = recipe(domain, n=domain.n or 1, epsilon=budget, delta=delta)
@@ -52,7 +61,9 @@ def demo(
             )
         model = Model.of(trained)
         accuracies.append(float((model.predict_index(x[test]) == y[test]).mean()))
-    evaluation = Evaluation(int(test.sum()), accuracies[1], accuracies[0], "the held-out images (public here)")
+    evaluation = Evaluation(
+        int(test.sum()), accuracies[1], accuracies[0], "the held-out images (public here)"
+    )
     report = Report.of(plan, private=trained.private, evaluation=evaluation)
     written = model.save(folder / "model")
     report.save(folder / "report.json")
@@ -65,7 +76,10 @@ def demo(
     print_table(
         "Test accuracy",
         ("pipeline", "accuracy"),
-        [(f"private, ε = {epsilon:g}", f"{100 * accuracies[1]:.1f} %"), ("without privacy", f"{100 * accuracies[0]:.1f} %")],
+        [
+            (f"private, ε = {epsilon:g}", f"{100 * accuracies[1]:.1f} %"),
+            ("without privacy", f"{100 * accuracies[0]:.1f} %"),
+        ],
         right=(1,),
     )
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")

@@ -39,10 +39,14 @@ SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema 
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
 Rows = Annotated[int | None, typer.Option(help="Declared number of records (public).")]
-AdjacencyOption = Annotated[str | None, typer.Option(help="replace-one or add-or-remove-one; wins over the schema.")]
+AdjacencyOption = Annotated[
+    str | None, typer.Option(help="replace-one or add-or-remove-one; wins over the schema.")
+]
 
 
-def plan_for(schema: Schema, base: Path, *, rows: int, epsilon: float, delta: float, adjacency: str | None) -> Plan:
+def plan_for(
+    schema: Schema, base: Path, *, rows: int, epsilon: float, delta: float, adjacency: str | None
+) -> Plan:
     """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one."""
     domain = schema.domain(rows=rows, adjacency=adjacency)
     steps = schema.build_steps(lambda path: read_columns(base / path, schema, label=False))
@@ -86,7 +90,9 @@ def train(
     rows: Rows = None,
     adjacency: AdjacencyOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Charge this ledger before the data is opened.")] = None,
-    public_test: Annotated[Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")] = None,
+    public_test: Annotated[
+        Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
+    ] = None,
 ) -> None:
     """Train a private model on a table and write OUT/model and OUT/report.html + report.json."""
     check_budget(epsilon, delta)
@@ -115,7 +121,9 @@ def train(
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
 
 
-def _declared_rows(schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: Path | None) -> int:
+def _declared_rows(
+    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: Path | None
+) -> int:
     """The declared number of records; under replace-one, where it is public, counted if not declared."""
     n = rows if rows is not None else schema.rows
     if n is not None:
@@ -215,7 +223,12 @@ def validate(
         (name, *(str(counts.get(k, 0)) for k in ("missing", "out of bounds", "unknown")))
         for name, counts in counts_of_bad_cells(raw, domain).items()
     ]
-    print_table("Cells the declared rules will change", ("column", "missing", "out of bounds", "unknown"), lines, (1, 2, 3))
+    print_table(
+        "Cells the declared rules will change",
+        ("column", "missing", "out of bounds", "unknown"),
+        lines,
+        (1, 2, 3),
+    )
 
 
 schema_app = typer.Typer(help="The declared schema.", no_args_is_help=True)

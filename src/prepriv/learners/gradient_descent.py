@@ -75,7 +75,9 @@ class GradientDescent:
         """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
         return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
 
-    def shift(self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def shift(
+        self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: Sensitivity
+    ) -> float:
         """s: how far the clipped gradient sum moves between neighbours, in gradient units (section 0).
 
         2C (C under add-or-remove-one) for the record, min(µ·Δ12, 2C·Δ∞) for rows that moved, C a dropped row.

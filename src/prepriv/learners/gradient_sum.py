@@ -148,7 +148,9 @@ class GradientSum:
         self._pool.shutdown()
         self._limits.restore_original_limits()
 
-    def __call__(self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
+    def __call__(
+        self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None
+    ) -> NDArray[np.int64]:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = _weights_to_grid(weights, self._rows.grid)
         n = self._rows.shape[0] if index is None else len(index)

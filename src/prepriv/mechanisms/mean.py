@@ -45,7 +45,9 @@ def gaussian_sum(
     grid = sum_grid(dim, radius, 2 * n)
     total = np.zeros(dim, dtype=np.int64)
     for block in rows:
-        with np.errstate(all="ignore"):  # a warning about a record would leave; what is not finite counts as zero
+        with np.errstate(
+            all="ignore"
+        ):  # a warning about a record would leave; what is not finite counts as zero
             norms = np.sqrt(np.einsum("ij,ij->i", block, block))
             inside = block * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
             total += grid.quantize(inside).sum(axis=0)

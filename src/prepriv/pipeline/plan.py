@@ -108,7 +108,11 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
     }
     out: dict[str, Any] = {"step": step.name, "way": step.way, **options}
     if isinstance(step.payment, pay.Budget):
-        out |= {"share": step.payment.share, "shift": planned.shift, "noise_multiplier": planned.noise_multiplier}
+        out |= {
+            "share": step.payment.share,
+            "shift": planned.shift,
+            "noise_multiplier": planned.noise_multiplier,
+        }
     if isinstance(step.payment, pay.Sensitivity):
         caps = step.payment.caps
         out |= {"caps": {str(k): dict(v) if isinstance(v, dict) else v for k, v in caps.items()}}
@@ -174,7 +178,13 @@ def chain(
 
 
 def make_plan(
-    domain: Domain, steps: Sequence[Step], learner: GradientDescent, *, epsilon: float, delta: float, n: int | None = None
+    domain: Domain,
+    steps: Sequence[Step],
+    learner: GradientDescent,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int | None = None,
 ) -> Plan:
     """Freeze and price a pipeline. Reads no data. Raises ValueError with a sentence that says what to change."""
     check_budget(epsilon, delta)
@@ -194,12 +204,28 @@ def make_plan(
     if math.isfinite(epsilon):
         left = mu * math.sqrt(1 - spent_shares(steps))
         multiplier = math.sqrt(learner.steps) / left * (1 + 1e-12)
-        guarantee = Guarantee.of_gaussians(_events(planned, learner, multiplier), domain.adjacency, incoming.conditions)
+        guarantee = Guarantee.of_gaussians(
+            _events(planned, learner, multiplier), domain.adjacency, incoming.conditions
+        )
         if guarantee.epsilon(delta) > epsilon:
             raise AssertionError("calibration went above the budget")  # a bug of ours, never of the user's
-    return Plan(domain, n, float(epsilon), float(delta), tuple(planned), learner, space, incoming, shift, multiplier, guarantee)
+    return Plan(
+        domain,
+        n,
+        float(epsilon),
+        float(delta),
+        tuple(planned),
+        learner,
+        space,
+        incoming,
+        shift,
+        multiplier,
+        guarantee,
+    )
 
 
-def _events(planned: Sequence[PlannedStep], learner: GradientDescent, multiplier: float) -> list[GaussianEvent]:
+def _events(
+    planned: Sequence[PlannedStep], learner: GradientDescent, multiplier: float
+) -> list[GaussianEvent]:
     events = [GaussianEvent(p.step.name, p.noise_multiplier) for p in planned if p.noise_multiplier]
     return [*events, GaussianEvent(learner.name, multiplier, learner.steps)]

@@ -61,7 +61,9 @@ class _Costless(Step):
         return self.inner.stretch(space)
 
 
-def training_noise(steps: Sequence[Step], domain: Domain, learner: GradientDescent, n: int, mu: float) -> float:
+def training_noise(
+    steps: Sequence[Step], domain: Domain, learner: GradientDescent, n: int, mu: float
+) -> float:
     """Standard deviation of the noise on one gradient sum for a whole budget of mu (GDP)."""
     _, space, incoming = chain(steps, domain, n, mu)
     outputs = learner.loss.outputs(len(domain.classes))
@@ -85,7 +87,15 @@ def prices(
 
 
 def _price(
-    steps: Sequence[Step], i: int, way: str, free: float, domain: Domain, learner: GradientDescent, mu: float, delta: float, n: int
+    steps: Sequence[Step],
+    i: int,
+    way: str,
+    free: float,
+    domain: Domain,
+    learner: GradientDescent,
+    mu: float,
+    delta: float,
+    n: int,
 ) -> Price:
     step = steps[i]
     chosen = step.way == way

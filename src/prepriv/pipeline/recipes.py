@@ -79,7 +79,9 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
     in proportion to the signal-to-noise ratio n mu / sqrt(d) of one whole-budget gradient.
     """
     if math.isinf(epsilon):
-        return GradientDescent(auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+        return GradientDescent(
+            auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1
+        )
     record = 2 if domain.adjacency == "replace-one" else 1
     ratio = n * gdp_mu(epsilon, delta) / (record * math.sqrt(domain.space.d + 1))
     reach = min(LONGEST, max(SHORTEST, REACH * ratio))

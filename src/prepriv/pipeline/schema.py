@@ -95,7 +95,11 @@ class Schema(_Strict):
 def step_kinds() -> dict[str, type[Step]]:
     """Every step by name."""
     kinds = (getattr(pre, name) for name in pre.__all__)
-    return {k.__name__: k for k in kinds if isinstance(k, type) and issubclass(k, Step) and not inspect.isabstract(k)}
+    return {
+        k.__name__: k
+        for k in kinds
+        if isinstance(k, type) and issubclass(k, Step) and not inspect.isabstract(k)
+    }
 
 
 def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str], Any]) -> Step:
@@ -106,7 +110,9 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
         raise BadSchema(f"steps[{position}]: step must be one of {', '.join(sorted(kinds))}; got {name!r}")
     kind = kinds[name]
     way = spec.pop("pay", None)
-    options = {k: spec.pop(k) for k in list(spec) if k in inspect.signature(kind).parameters and k != "payment"}
+    options = {
+        k: spec.pop(k) for k in list(spec) if k in inspect.signature(kind).parameters and k != "payment"
+    }
     try:
         payment: pay.Payment | None = None
         if way == pay.Public.way:
@@ -121,7 +127,9 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
             raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
         return kind(payment=payment, **options)
     except KeyError:
-        raise BadSchema(f"steps[{position}] ({name}): pay: public needs data: PATH of the public table") from None
+        raise BadSchema(
+            f"steps[{position}] ({name}): pay: public needs data: PATH of the public table"
+        ) from None
     except TypeError:
         raise BadSchema(f"steps[{position}] ({name}): an option has the wrong type") from None
     except BadSchema:
@@ -185,7 +193,10 @@ def draft(table: Any, label: str | None) -> str:
             if has_missing:
                 columns[name]["missing"] = "impute"
         else:
-            columns[name] = {"type": "categorical", "categories": sorted({text_of(v) for v in used})[:100] or ["a"]}
+            columns[name] = {
+                "type": "categorical",
+                "categories": sorted({text_of(v) for v in used})[:100] or ["a"],
+            }
     classes = columns.pop(label)["classes"]
     body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
     head = "".join(f"# {line}\n" for line in WARNING.splitlines())

@@ -178,7 +178,9 @@ class Step(abc.ABC):
         if way == "free" and self.ways:
             raise ValueError(f"{self.name} depends on data and needs payment=: one of {', '.join(self.ways)}")
         if way != "free" and way not in self.ways:
-            reason = self.why_not.get(way, "it depends on no data and is free" if not self.ways else "no method known")
+            reason = self.why_not.get(
+                way, "it depends on no data and is free" if not self.ways else "no method known"
+            )
             raise ValueError(f"{self.name} cannot be paid for by {way}: {reason}")
 
     @property
@@ -205,7 +207,9 @@ class Step(abc.ABC):
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
-        raise ValueError(f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}")
+        raise ValueError(
+            f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}"
+        )
 
     def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
         """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.

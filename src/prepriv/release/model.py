@@ -69,7 +69,9 @@ class Model:
     @staticmethod
     def of(trained: Trained) -> Model:
         """What of a run may leave, as a model."""
-        return Model(trained.plan.domain, trained.maps, trained.weights, trained.private, trained.plan.to_json())
+        return Model(
+            trained.plan.domain, trained.maps, trained.weights, trained.private, trained.plan.to_json()
+        )
 
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""

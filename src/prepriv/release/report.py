@@ -58,7 +58,9 @@ class Report:
         """Plain data."""
         out: dict[str, Any] = {
             "private": self.private,
-            "guarantee": self.plan.guarantee.to_json(self.plan.delta) if self.private and self.plan.guarantee else None,
+            "guarantee": self.plan.guarantee.to_json(self.plan.delta)
+            if self.private and self.plan.guarantee
+            else None,
             "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
             "prices": [_finite(asdict(p)) for p in self.prices],
             "plan": self.plan.to_json(),
@@ -92,7 +94,11 @@ class Report:
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"a report is saved as .html or .json; got {path.suffix or 'no ending'}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = self.to_html() if path.suffix == ".html" else json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n"
+        text = (
+            self.to_html()
+            if path.suffix == ".html"
+            else json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n"
+        )
         write_atomically(path, text)
         return path
 
@@ -144,7 +150,9 @@ def _curve(plan: Plan) -> str:
     alpha = np.linspace(0, 1, 401)
     axes.plot(alpha, plan.guarantee.tradeoff(alpha), lw=2, color="#2563eb", label="this run")
     axes.plot(alpha, 1 - alpha, lw=1, ls="--", color="#888", label="perfect privacy")
-    axes.set(xlabel="false alarms of an attacker (α)", ylabel="misses, at least (β)", xlim=(0, 1), ylim=(0, 1))
+    axes.set(
+        xlabel="false alarms of an attacker (α)", ylabel="misses, at least (β)", xlim=(0, 1), ylim=(0, 1)
+    )
     axes.legend(frameon=False)
     return _svg(figure)
 
