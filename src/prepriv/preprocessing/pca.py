@@ -1,68 +1,270 @@
-"""Principal components. Here: fitted on public rows (paper 002, PILLAR, Algorithm 1), which costs nothing.
+"""Principal components: dimension reduction (`PCA`) and rank reduction (`RankReduction`).
 
-Proof: docs/proofs/pca.md.
+`PCA` sends rows to k coordinates; the model needs the directions on new rows, so they come from public rows
+(paper 002, PILLAR, Algorithm 1) or from a private second moment (Dwork et al. 2014, Analyze Gauss).
+`RankReduction` sends rows to their projection in the same space; nothing is needed on new rows, so it can be
+paid for by sensitivity (paper 000, Proposition 5, corrected). Proofs: docs/proofs/pca.md.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import eigh, eigvalsh
 
-from prepriv.domain import Space
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
+from prepriv import payment as pay
+from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._grid import ExactMatrix, GridLinear, need_filled
+from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds, smallest
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    GaussianSum,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    need_n,
+)
+from prepriv.preprocessing.second_moment import (
+    LAPACK_ERROR,
+    UpperTriangles,
+    moment_grid,
+    moment_shift,
+    moments,
+    second_moment_shift,
+)
+
+_COMPONENT_BITS = 26
 
 
 @dataclass(frozen=True, eq=False)
 class Project(ReleasedMap):
-    """x -> components^T x, components (d, k) with orthonormal columns."""
+    """x -> components^T x, components (d, k) with columns of norm <= 1.
+
+    The same bits for a row wherever it stands: the row, scaled by its own power of two, is cut into two
+    integer pieces, and product sums of integers below 2^53 are exact in any order.
+    """
 
     components: Floats
 
+    @staticmethod
+    def onto(directions: Floats) -> Project:
+        """The map of orthonormal directions (d, k), shrunk by 1e-6: cut to its grid, it expands nothing."""
+        d, k = directions.shape
+        shrunk = directions * (1 - 2 * math.sqrt(d * k) * 2.0**-_COMPONENT_BITS)
+        return Project(np.ascontiguousarray(_cut(shrunk)))
+
     def transform(self, x: Floats) -> Floats:
-        return np.asarray(x @ self.components)
+        bits = _COMPONENT_BITS - math.ceil(math.log2(len(self.components)) / 2)
+        columns = np.trunc(self.components * 2.0**_COMPONENT_BITS)
+        exponent = np.frexp(np.abs(x).max(axis=1, keepdims=True, initial=0.0))[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = x * np.ldexp(
+                1.0, bits - exponent
+            )  # integers of at most `bits` bits and a rest below one
+            high = np.trunc(scaled)
+            scaled -= high
+            scaled *= 2.0**bits
+            y = np.trunc(scaled, out=scaled) @ columns
+            y *= 2.0**-bits
+            y += high @ columns
+            y *= np.ldexp(1.0, exponent - bits - _COMPONENT_BITS)
+        return np.asarray(y)
 
     def to_json(self) -> dict[str, Any]:
         return {"map": "project", "components": self.components.tolist()}
 
 
-def second_moment(rows: Rows, d: int, n: int) -> Floats:
-    """(1/n) sum of x x^T over n rows, (d, d), in one pass over blocks."""
-    total = np.zeros((d, d))
-    for block in rows:
-        total += block.T @ block
-    return total / n
+def _cut(components: Floats) -> Floats:
+    return np.asarray(np.trunc(components * 2.0**_COMPONENT_BITS) * 2.0**-_COMPONENT_BITS)
+
+
+def leading(moment: Floats, k: int) -> Floats:
+    """Orthonormal eigenvectors (d, k) of the k largest eigenvalues, the largest first."""
+    d = len(moment)
+    _, vectors = eigh(moment, subset_by_index=(d - k, d - 1))
+    return np.ascontiguousarray(vectors[:, ::-1])
 
 
 @dataclass(frozen=True)
-class PCA(Step):
-    """Project on the k leading eigenvectors of the uncentred second moment of public rows.
+class _Leading(Step):
+    """What both steps share: k, and the statistics of propose-test-release.
 
-    A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the
-    ball keeps its radius.
+    Paid for by sensitivity, with declared caps of the second moment, in squared units of the rows:
+      `gap`: the k-th eigenvalue exceeds the (k+1)-th by at least this;
+      `tail`: the eigenvalues beyond the k-th add up to at most this.
+    Each bound holds for neighbours that both satisfy what it needs.
     """
 
     k: int = 50
-
-    ways: ClassVar[tuple[str, ...]] = ("public",)
-    why_not: ClassVar[dict[str, str]] = {
-        "budget": "a private covariance is not implemented yet",
-        "sensitivity": "the model needs the directions on new rows, so they have to be released",
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.k, bool) or int(self.k) != self.k or self.k < 1:
             raise ValueError(f"k must be a whole number >= 1; got {self.k}")
 
+    def _caps(self, space: Space) -> SpectrumCaps:
+        declared = self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {}
+        return SpectrumCaps.of(declared, self.k, space.radius)
+
+    def _statistic(self, rows: Rows, space: Space, n: int, *, centred: bool) -> float:
+        """The least, over the declared caps, of the room left, in records: each moves it by at most one."""
+        need_filled(self.name, space)
+        caps, k, grid = self._caps(space), self.k, moment_grid(space.radius, need_n(n))
+        if caps.gap is None and caps.tail is None:
+            return math.inf
+        moment = moments(rows, grid, space.d, n, centred=centred).moment
+        values = eigvalsh(moment)[::-1]
+        error = 4 * LAPACK_ERROR * space.d * k * grid.reach**2
+        room: list[float] = []
+        if caps.gap is not None:
+            unit = moment_shift(grid.reach, n, centred=centred).nuclear
+            room.append((float(values[k - 1] - values[k]) - caps.gap - error) / (unit + 2 * error))
+        if caps.tail is not None:
+            unit = (4 if centred else 1) * grid.reach**2 / n
+            room.append((caps.tail - float(moment.trace() - values[:k].sum()) - error) / (unit + 2 * error))
+        return min(room)
+
+
+@dataclass(frozen=True)
+class PCA(_Leading):
+    """Project on the k leading eigenvectors of the uncentred second moment: (b, d) -> (b, k).
+
+    A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the
+    ball keeps its radius. By budget, the upper triangle of x x^T (off-diagonal entries times sqrt2, so its
+    norm is norm(x)^2) is summed through the Gaussian mechanism; the rest is post-processing.
+
+    Paid for by sensitivity it has a price, for `account`, but no release: the directions would have to leave.
+    """
+
+    ways: ClassVar[tuple[str, ...]] = pay.WAYS
+    why_not: ClassVar[dict[str, str]] = {
+        "sensitivity": "the model needs the directions on new rows, so they have to be released; "
+        "RankReduction needs nothing there"
+    }
+
     def output(self, space: Space) -> Space:
         if self.k > space.d:
             raise ValueError(f"k must be at most the number of features, {space.d}; got {self.k}")
         return Space.ball(self.k, space.radius)
 
+    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+        """Non-expansive, but for the cut of a row to some 2^-40 of its largest coordinate."""
+        if incoming.rows_moved == 0:
+            return incoming
+        bits = 2 * (_COMPONENT_BITS - math.ceil(math.log2(space.d) / 2))
+        cut = 2 * (math.sqrt(space.d) * 2.0**-bits + math.sqrt(self.k) * 2.0**-51) * space.radius
+        return Sensitivity(
+            incoming.rows_moved,
+            incoming.row_shift + cut,
+            incoming.total_shift + incoming.rows_moved * cut,
+            incoming.rows_dropped,
+            incoming.conditions,
+            incoming.any_order,
+        )
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """sensitivities.md, section 6: up to the best rotation of one frame onto the other.
+
+        For learners whose law no rotation of the rows changes. Where projections move sin t, rows then move
+        2 sin(t / 2).
+        """
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        need_filled(self.name, space)
+        self.output(space)
+        if self.k == space.d:
+            return incoming
+        caps, grid = self._caps(space), moment_grid(space.radius, n)
+        incoming = grid.carry(incoming, space.d)
+        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, caps, centred=False)
+        best = smallest(bounds)
+        turned = (
+            1 / math.sqrt((1 + math.sqrt(max(0.0, 1 - best.angle**2))) / 2) * (1 + 1e-9)
+        )  # 1 / cos(t / 2)
+        # The gap-free bound counts the incoming shift once among the projections; here it is turned too.
+        total = (best.total + (incoming.total_shift if "tail" in best.needs else 0.0)) * turned
+        row = best.row * turned
+        words = caps.words(self.k, centred=False)
+        conditions = (*(words[c] for c in best.needs), "no rotation of the rows changes the learner's law")
+        own = Sensitivity(float(n - 1), row, min(total, (n - 1) * row), 0.0, conditions)
+        return incoming.plus(own, n=n)
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """Records that must be replaced before a declared cap fails."""
+        return self._statistic(rows, space, n, centred=False)
+
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         if n < self.k:
             raise ValueError(f"PCA to k={self.k} dimensions needs at least {self.k} public rows; got {n}")
-        _, vectors = np.linalg.eigh(second_moment(rows, space.d, n))
-        return Project(np.ascontiguousarray(vectors[:, ::-1][:, : self.k]))
+        need_filled(self.name, space)
+        return Project.onto(leading(moments(rows, moment_grid(space.radius, n), space.d, n).moment, self.k))
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        """How far the sum of x x^T moves in Frobenius norm (second_moment.py)."""
+        return second_moment_shift(space.radius, adjacency, incoming)
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+        need_filled(self.name, space)
+        triangles = UpperTriangles(rows, space.d)
+        total = gaussian_sum(triangles, dim=triangles.dim, radius=space.radius**2)
+        return Project.onto(leading(triangles.matrix(total), self.k))
+
+
+@dataclass(frozen=True)
+class RankReduction(_Leading):
+    """x -> P x, P the projector on the k leading eigenvectors of the second moment, 1 <= k < d.
+
+    centred: of the second moment about the mean m, and x -> m + P (x - m), pulled back to the ball.
+    Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction.
+
+    Total shift, with declared caps (`gap`, `tail`), is the smallest of what is proved in docs/proofs/pca.md;
+    without caps it is that of group privacy, and needs nothing.
+    """
+
+    centred: bool = False
+
+    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "PCA on public rows gives the same model in fewer dimensions",
+        "budget": "PCA by budget gives the same model in fewer dimensions",
+    }
+    at_prediction: ClassVar[bool] = False
+
+    def output(self, space: Space) -> Space:
+        if self.k >= space.d:
+            raise ValueError(f"k must be below the number of features, {space.d}; got {self.k}")
+        side = np.full(space.d, space.radius)
+        return Space(-side, side, space.radius, np.zeros(space.d, dtype=bool), space.names)
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """The incoming shift plus the smallest proved shift of the projector (mathematics.md, section 4)."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        need_filled(self.name, space)
+        self.output(space)
+        caps, grid = self._caps(space), moment_grid(space.radius, n)
+        incoming = grid.carry(incoming, space.d)
+        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, caps, centred=self.centred)
+        best = smallest(bounds)
+        words = caps.words(self.k, centred=self.centred)
+        total = min(best.total, (n - 1) * best.row)
+        own = Sensitivity(float(n - 1), best.row, total, 0.0, tuple(words[c] for c in best.needs))
+        return incoming.plus(own, n=n)
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """Records that must be replaced before a declared cap fails; inf without caps."""
+        return self._statistic(rows, space, n, centred=self.centred)
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        need_filled(self.name, space)
+        self.output(space)
+        grid = moment_grid(space.radius, n)
+        fitted = moments(rows, grid, space.d, n, centred=self.centred)
+        directions = leading(fitted.moment, self.k)
+        projector = directions @ directions.T * (1 - 2.0**-40)  # rounding must not push a norm above one
+        offset = fitted.mean - projector @ fitted.mean if self.centred else None
+        return GridLinear(grid, ExactMatrix.of(projector), offset)

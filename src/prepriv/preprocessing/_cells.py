@@ -1,0 +1,70 @@
+"""A declared grid of cells: which cell a row stands in, and its centre. Nothing here depends on data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Space
+from prepriv.preprocessing._grid import norms
+from prepriv.preprocessing.base import Floats, ReleasedMap
+
+
+def check_cells(side: float, offset: float) -> None:
+    """ValueError unless side >= 0 and offset are finite numbers."""
+    if not (isinstance(side, int | float) and math.isfinite(side) and side >= 0):
+        raise ValueError(f"side must be a finite number >= 0; got {side}")
+    if not (isinstance(offset, int | float) and math.isfinite(offset)):
+        raise ValueError(f"offset must be a finite number; got {offset}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(ReleasedMap):
+    """x -> the centre of its cell, pulled back into the declared box and ball.
+
+    Cells are cubes of the given side with a centre at (offset, ..., offset). side = 0: every row is its own.
+    """
+
+    side: float
+    offset: float
+    low: Floats
+    high: Floats
+    radius: float
+
+    @staticmethod
+    def of(side: float, offset: float, space: Space) -> Cells:
+        """The cells of a space. ValueError if there are too many to number."""
+        widest = float(np.abs([space.low, space.high]).max()) + abs(offset)
+        if side > 0 and widest / side >= 2**30:
+            raise ValueError(
+                f"side must be 0 or above {widest / 2**30:g}: there are too many cells; got {side}"
+            )
+        return Cells(float(side), float(offset), space.low, space.high, space.radius)
+
+    def index(self, x: Floats) -> NDArray[Any]:
+        """The cell of each row, (b, d) integers; for side = 0 the row itself."""
+        if self.side == 0:
+            return np.asarray(x + 0.0)  # no negative zeros
+        with np.errstate(invalid="ignore"):
+            place = np.rint((x - self.offset) / self.side)
+            return np.asarray(np.where(np.abs(place) < 2**31, place, 0.0).astype(np.int32))
+
+    def transform(self, x: Floats) -> Floats:
+        if self.side == 0:
+            return x
+        y = np.clip(self.index(x) * self.side + self.offset, self.low, self.high)
+        return np.asarray(y * np.minimum(1.0, self.radius / np.maximum(norms(y), self.radius))[:, None])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "map": "cells",
+            "side": self.side,
+            "offset": self.offset,
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "radius": self.radius,
+        }

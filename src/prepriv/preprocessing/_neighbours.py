@@ -1,0 +1,175 @@
+"""Who is near whom, exactly: distances of integer rows, an index of boxes, no pair ever stored.
+
+Rows are integers of norm <= 2^24 held as float32, which is exact. A block of squared distances is one matrix
+product of integers in float64, exact in any order, so a decision at a distance of exactly eta is the same on
+every machine, for every pair, whatever other rows there are (docs/proofs/deduplicate.md, "Exactness").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing.base import Rows
+
+Ints = NDArray[np.int64]
+Points = NDArray[np.float32]
+
+BITS = 24
+_LEAF = 128  # points compared with their candidates in one product
+_CANDIDATES = 2048  # at a time: a block of distances of 2 MB
+_SAMPLE = 512  # points looked at to choose where to cut; any choice is exact
+
+
+def squared_steps(grid: RowGrid, radius: float) -> int:
+    """The largest integer t with t steps^2 <= radius^2, without rounding."""
+    return math.floor((Fraction(radius) / Fraction(grid.step)) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct rows of a data set on a grid.
+
+    points: (u, d), in an order that depends on their content only. count: (u,), how
+    often each occurs. inverse: (n,), which point each row is. first: (u,), its first row.
+    """
+
+    points: NDArray[Any]
+    count: Ints
+    inverse: Ints
+    first: Ints
+
+    @staticmethod
+    def of(x: NDArray[Any]) -> Distinct:
+        """Of the rows (n, d) of an array without negative zeros."""
+        keys = as_keys(x)
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        starts = np.ones(len(x), dtype=bool)
+        starts[1:] = ranked[1:] != ranked[:-1]
+        del keys, ranked
+        inverse = np.empty(len(x), dtype=np.int64)
+        inverse[order] = np.cumsum(starts) - 1
+        first = order[starts]
+        return Distinct(x[first], np.bincount(inverse, minlength=len(first)), inverse, first)
+
+
+def as_keys(x: NDArray[Any]) -> NDArray[Any]:
+    """Each row (n, d) as one opaque value that compares by its bytes, (n,)."""
+    x = np.ascontiguousarray(x)
+    return x.view(np.dtype((np.void, x.dtype.itemsize * x.shape[1]))).ravel()
+
+
+def read_points(rows: Rows, grid: RowGrid, d: int, n: int) -> Points:
+    """All rows on the grid, (n, d) integers."""
+    x, at = np.zeros((n, d), dtype=np.float32), 0
+    for block in rows:
+        x[at : at + len(block)] = grid.ints(block)
+        at += len(block)
+    return x[:at]
+
+
+def count_within(points: Points, weight: Ints, squares: Sequence[int]) -> list[Ints]:
+    """For each bound, (u,): the total weight of the points within it of each point, itself included."""
+    found = [np.zeros(len(points), dtype=np.int64) for _ in squares]
+    single = bool((weight == 1).all())
+    for leaf, near, gain in _blocks(points, np.arange(len(points)), np.arange(len(points)), max(squares)):
+        for t, out in zip(squares, found):
+            within = gain(t)
+            out[leaf] += np.count_nonzero(within, axis=1) if single else within @ weight[near]
+    return found
+
+
+def first_within(points: Points, chosen: Ints, square: int) -> Ints:
+    """(u,): the smallest index among `chosen` within the bound of each point, else len(points)."""
+    out = np.full(len(points), len(points), dtype=np.int64)
+    if len(chosen):
+        for leaf, near, gain in _blocks(points, np.arange(len(points)), chosen, square):
+            best = np.where(gain(square), near, len(points)).min(axis=1)
+            out[leaf] = np.minimum(out[leaf], best)
+    return out
+
+
+def _blocks(points: Points, queries: Ints, candidates: Ints, square: int) -> Iterator[tuple[Ints, Ints, Any]]:
+    """(queries of a leaf, some candidates, within(t) -> bool matrix): no pair within `square` is missed."""
+    norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
+    for leaf, near in _leaves(points, queries, candidates, math.isqrt(square) + 1):
+        # q.q - 2 q.c + c.c <= t  <=>  2 q.c - c.c >= q.q - t: integers below 2^51 throughout.
+        left = np.empty((len(leaf), points.shape[1] + 1))
+        np.multiply(points[leaf], 2.0, out=left[:, :-1])
+        left[:, -1] = -1.0
+        for start in range(0, len(near), _CANDIDATES):
+            part = near[start : start + _CANDIDATES]
+            right = np.empty((len(part), points.shape[1] + 1))
+            right[:, :-1] = points[part]
+            right[:, -1] = norms[part]
+            product = left @ right.T
+            need = norms[leaf][:, None]
+            yield leaf, part, lambda t, p=product, q=need: p >= q - t
+
+
+def _leaves(points: Points, queries: Ints, candidates: Ints, reach: int) -> Iterator[tuple[Ints, Ints]]:
+    """Halve the queries along their widest feature; a half keeps the candidates within reach of its box."""
+    stack = [(queries, candidates)]
+    while stack:
+        here, near = stack.pop()
+        if len(here) == 0 or len(near) == 0:
+            continue
+        if len(here) <= _LEAF:
+            yield here, near
+            continue
+        axis = int(np.argmax(np.ptp(points[here[:: len(here) // _SAMPLE + 1]], axis=0)))
+        column = points[here, axis].astype(np.float64)
+        middle = np.partition(column, len(here) // 2)[len(here) // 2]
+        lower = column < middle
+        if not lower.any():  # at least half are equal here: the rest, if any, goes to the other side
+            lower = column <= middle
+        other = points[near, axis].astype(np.float64)
+        if lower.all():  # equal along the sampled widest feature: halve by position
+            half = len(here) // 2
+            stack += [(here[:half], near), (here[half:], near)]
+            continue
+        stack.append((here[lower], near[_inside(other, column[lower], reach)]))
+        stack.append((here[~lower], near[_inside(other, column[~lower], reach)]))
+
+
+def _inside(values: NDArray[np.float64], column: NDArray[np.float64], reach: int) -> NDArray[np.bool_]:
+    return np.asarray((values >= column.min() - reach) & (values <= column.max() + reach))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The good clusters of a data set: c is a good centre if every row within 3 eta of it is within eta.
+
+    representative: (u,), for each distinct row the first good centre within eta of it in the order of
+    `rows.points`, or u where there is none. Two good centres are within eta of each other, and then of the
+    same cluster, or more than 3 eta apart.
+    """
+
+    rows: Distinct
+    representative: Ints
+
+    @staticmethod
+    def of(x: Points, grid: RowGrid, eta: float) -> Clusters:
+        """Of integer rows (n, d) on a grid."""
+        rows, near = Distinct.of(x), squared_steps(grid, eta)
+        close, around = count_within(rows.points, rows.count, [near, squared_steps(grid, 3 * eta)])
+        good = close == around
+        # A good centre with nobody else around stands for itself; only the others are searched.
+        representative = first_within(rows.points, np.flatnonzero(good & (close > rows.count)), near)
+        alone = np.flatnonzero(good & (close == rows.count))
+        representative[alone] = alone
+        return Clusters(rows, representative)
+
+
+def h_index(counts: Ints, weight: Ints) -> int:
+    """The largest k such that rows of total weight >= k have a count >= k."""
+    order = np.argsort(-counts, kind="stable")
+    return int(np.minimum(counts[order], np.cumsum(weight[order])).max(initial=0))

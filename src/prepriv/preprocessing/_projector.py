@@ -1,0 +1,144 @@
+"""How far the projector on the k leading eigenvectors moves the common rows when one record is replaced.
+
+Several bounds are proved (docs/proofs/pca.md); the smallest is taken, with the conditions it rests on:
+  nothing declared   every row moves by its norm at most;
+  gap                Davis-Kahan with both spectra, and the Sylvester equation weighted by the spectrum;
+  tail               no gap at all: both projectors reconstruct the common rows well.
+Source: paper 000, Proposition 5 and Lemma L, corrected (sensitivities.md, section 6; mathematics.md, 4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv.preprocessing.base import Sensitivity, check_positive
+from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift
+
+
+@dataclass(frozen=True)
+class SpectrumCaps:
+    """What is declared of the spectrum of the second moment, in the squared units of the rows.
+
+    gap: the k-th eigenvalue exceeds the (k+1)-th by at least this much. tail: the eigenvalues beyond the
+    k-th add up to at most this much. None: not declared.
+    """
+
+    gap: float | None = None
+    tail: float | None = None
+
+    @staticmethod
+    def of(caps: Mapping[str, Any], k: int, radius: float) -> SpectrumCaps:
+        """Read `gap` and `tail` from declared caps. ValueError for other names and impossible values."""
+        unknown = sorted(set(caps) - {"gap", "tail"})
+        if unknown:
+            raise ValueError(f"caps of a projection are 'gap' and 'tail'; got {unknown[0]!r}")
+        gap, tail = caps.get("gap"), caps.get("tail")
+        if gap is not None and check_positive("gap", gap) > radius**2 / k * (1 + 1e-9):
+            raise ValueError(f"gap must be at most radius^2 / k = {radius**2 / k:g}: no data set has {gap}")
+        if tail is not None and not (isinstance(tail, int | float) and math.isfinite(tail) and tail >= 0):
+            raise ValueError(f"tail must be a finite number >= 0; got {tail}")
+        return SpectrumCaps(gap, tail)
+
+    def words(self, k: int, *, centred: bool) -> dict[str, str]:
+        """The conditions in words, by name."""
+        what = f"eigenvalues of the {'centred ' if centred else ''}second moment of the rows as they reach it"
+        return {
+            "gap": f"the gap between the {k}-th and the {k + 1}-th of the {what} is at least {self.gap}",
+            "tail": f"the {what} beyond the {k}-th add up to at most {self.tail}",
+        }
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One proved bound. total: over the common rows; row: on one row; angle: on the projectors' distance."""
+
+    total: float
+    row: float
+    angle: float
+    needs: tuple[str, ...] = ()
+
+
+def gap_free_shift(n: int, radius: float, tail: float, other: float) -> float:
+    """Total shift of the common rows under two rank-k projectors, whatever the gap.
+
+    tail, other: sums of the eigenvalues beyond the k-th of the two second moments (each at most the other
+    plus R^2/n). The smaller of n (sqrt tail + sqrt other) and sqrt(n (n tail + n other + R^2)).
+    """
+    other = min(other, tail + radius**2 / n)
+    near = n * (math.sqrt(tail) + math.sqrt(other))
+    return min(near, math.sqrt(n * (n * (tail + other) + radius**2)))
+
+
+def spectral_shift(e: MomentShift, angle: float, separation: float, kth: float, following: float) -> float:
+    """Bound on (P - P') M^(1/2) in Frobenius norm, from the Sylvester equation.
+
+    The two blocks of E that turn P into P' have squared norms that add up to at most frobenius^2, and each at
+    most frobenius^2 (1/sqrt2 + angle)^2. kth, following: bounds on the k-th and (k+1)-th eigenvalue.
+    """
+    block = min(1.0, (math.sqrt(0.5) + angle) ** 2)
+    weights = sorted((kth / separation**2, following / separation**2))
+    return e.frobenius * math.sqrt(block * weights[1] + (1 - block) * weights[0])
+
+
+def projection_bounds(
+    k: int, d: int, radius: float, n: int, incoming: Sensitivity, caps: SpectrumCaps, *, centred: bool
+) -> list[Bound]:
+    """Every bound that the declared caps allow on the common rows' own shift, incoming shift not added.
+
+    radius: norm no row exceeds. incoming: the shift that reaches the step, on its grid.
+    """
+    e = moment_shift(radius, n, incoming, centred=centred)
+    error = LAPACK_ERROR * d  # of a computed projector, and of its products, relative
+    long = 2 * radius if centred else radius  # no row is further from the mean (or zero)
+    rounding = 2 * long * 8 * error
+    bounds = [Bound((n - 1) * (long + rounding), long + rounding, 1.0)]
+    backward = error * radius**2
+    if caps.tail is not None:
+        total = _gap_free(k, radius, n, incoming, e, caps.tail + 2 * k * backward, backward, centred=centred)
+        bounds.append(Bound(total + n * rounding, long + rounding, 1.0, ("tail",)))
+    if caps.gap is None or caps.gap <= 4 * backward:
+        return bounds
+    rounding += 2 * long * backward / (caps.gap - 2 * backward)
+    angle = min(1.0, e.operator / caps.gap)
+    row = long * angle + e.mean + rounding
+    more = n * (e.mean + rounding)
+    # The norms of rows about their mean add up to n sqrt(trace) <= n R.
+    bounds.append(Bound(n * radius * angle + more, row, angle, ("gap",)))
+    separation = caps.gap - e.operator
+    if separation > 0:
+        following = max(0.0, min(radius**2 / (k + 1), radius**2 / k - caps.gap))
+        options: list[tuple[float, tuple[str, ...]]] = [(following, ("gap",))]
+        if caps.tail is not None and caps.tail < following:
+            options.append((caps.tail, ("gap", "tail")))
+        for top, needs in options:
+            spread = spectral_shift(e, angle, separation, top + caps.gap, top)
+            bounds.append(Bound(n * spread + more, row, angle, needs))
+    return bounds
+
+
+def _gap_free(
+    k: int,
+    radius: float,
+    n: int,
+    incoming: Sensitivity,
+    e: MomentShift,
+    tail: float,
+    backward: float,
+    *,
+    centred: bool,
+) -> float:
+    """The gap-free bounds for computed projectors and for rows that earlier steps moved."""
+    near = 2 * n * math.sqrt(tail)
+    record = (4 if centred else 1) * radius**2 * (1 + incoming.rows_dropped)
+    moved = math.sqrt(incoming.total_shift * incoming.row_shift)
+    there = (math.sqrt(n * tail) + moved) ** 2 + record
+    both = math.sqrt(n * (n * tail + there + 6 * k * n * backward))
+    return min(near, both + n * e.mean)
+
+
+def smallest(bounds: list[Bound]) -> Bound:
+    """The bound with the least total shift; of equals, the one that needs less."""
+    return min(bounds, key=lambda b: (b.total, len(b.needs)))

@@ -1,0 +1,202 @@
+"""Deduplication: by good clusters (paper 000, Proposition 3, corrected) and by cells of a declared grid.
+
+Proofs: docs/proofs/deduplicate.md. At training only: new rows are scored as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Space, as_space
+from prepriv.preprocessing._cells import Cells, check_cells
+from prepriv.preprocessing._crowd import (
+    changed_rows,
+    check_eta,
+    cluster_grid,
+    crowd,
+    crowd_distance,
+    crowd_words,
+    grouped,
+)
+from prepriv.preprocessing._grid import need_filled
+from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    LabelledRows,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    need_n,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Drop(ConfidentialMap):
+    """Keep the rows marked in `kept` (n,), by their number; `cells` moves what stays to its centre."""
+
+    kept: NDArray[np.bool_]
+    cells: ReleasedMap | None = None
+
+    def transform(self, x: Floats) -> Floats:
+        return x if self.cells is None else self.cells.transform(x)
+
+    def keep(self, x: Floats, start: int) -> NDArray[np.bool_]:
+        return self.kept[start : start + len(x)]
+
+
+def labels_of(step: Step, rows: Rows, n: int) -> NDArray[Any] | None:
+    """The class indices that came with the rows if the step reads them. ValueError if they are missing."""
+    if not step.reads_labels:
+        return None
+    if not isinstance(rows, LabelledRows):
+        raise ValueError(f"{step.name} compares labels too: it must be handed rows with `labels`")
+    labels = np.asarray(rows.labels)
+    if labels.shape != (n,):
+        raise ValueError(f"labels must have one entry for each of the {n} rows; got shape {labels.shape}")
+    return labels
+
+
+@dataclass(frozen=True)
+class Deduplicate(Step):
+    """Of each good cluster keep one row: a centre. Rows in no good cluster all stay.
+
+    A row c is a good centre if every row within 3 eta of it is within eta (closed balls); its cluster is what
+    is within eta. Of several centres the first in an order of content stays; of equal rows, the first.
+    eta: distance in the units of the rows as they reach the step. by_label: rows of unlike label are not near.
+    Distances are exact, of rows cut to 2^-23 of the declared radius.
+
+    Paid for by sensitivity, with the declared cap `crowd` = m (default 10): no record has more than m records
+    within 4 eta of it. One replaced record then changes the fate of at most 2 (m - 1) common rows.
+    """
+
+    eta: float
+    by_label: bool = False
+
+    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "which rows are duplicates cannot be learnt from other rows",
+        "budget": "which rows are duplicates cannot be released; DeduplicateCells costs nothing",
+    }
+    at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_eta(self.eta)
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.by_label
+
+    def output(self, space: Space) -> Space:
+        return space
+
+    def _crowd(self) -> int:
+        return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """rows_dropped = 2 (m - 1) for each record that differs, and the moved rows themselves."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        need_filled(self.name, space)
+        m = self._crowd()
+        dropped = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
+        own = Sensitivity(rows_dropped=dropped, conditions=(crowd_words(m, self.eta),))
+        return incoming.plus(own, n=n)
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """m + 1 - H, H the h-index of the counts within 8 eta."""
+        need_filled(self.name, space)
+        grid = cluster_grid(space.radius)
+        x = read_points(rows, grid, space.d, need_n(n))
+        groups = grouped(x, labels_of(self, rows, len(x)))
+        return crowd_distance([x[g] for g in groups], grid, self.eta, self._crowd())
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        need_filled(self.name, space)
+        grid = cluster_grid(space.radius)
+        x = read_points(rows, grid, space.d, n)
+        kept = np.zeros(len(x), dtype=bool)
+        for group in grouped(x, labels_of(self, rows, len(x))):
+            clusters = Clusters.of(x[group], grid, self.eta)
+            same, centre = clusters.rows, clusters.representative
+            kept[group] = (centre == len(centre))[same.inverse]  # in no good cluster
+            kept[group[same.first[centre == np.arange(len(centre))]]] = True
+        return Drop(kept)
+
+
+@dataclass(frozen=True)
+class DeduplicateCells(Step):
+    """Of all rows of one label in one cell of a declared grid keep one: the first in an order of content.
+
+    side: of the cubic cells, in the units of the rows; 0: only equal rows are duplicates. offset: where the
+    centre of one cell is, in every coordinate. centre: move the row that stays to the centre of its cell.
+
+    Unconditional. With centre, or side = 0, it costs nothing: what stays is the set of occupied cells, and
+    one record occupies one. Without, a cell may keep another row: two rows move by a diagonal. Rows are
+    matched by content (`any_order`): what follows must not depend on their order.
+    """
+
+    side: float = 0.0
+    offset: float = 0.0
+    centre: bool = True
+
+    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "which rows are duplicates cannot be learnt from other rows",
+        "budget": "by sensitivity it costs nothing",
+    }
+    at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cells(self.side, self.offset)
+
+    @property
+    def reads_labels(self) -> bool:
+        return True
+
+    def output(self, space: Space) -> Space:
+        return space
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """Nothing, or two rows by a diagonal; a row that comes in moved touches two more cells."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        need_filled(self.name, space)
+        if incoming.rows_dropped > 0:
+            raise ValueError(f"{self.name} cannot follow a step that drops rows: deduplicate once")
+        dropped = min(2 * incoming.rows_moved, n - 1.0)
+        if self.centre or self.side == 0:
+            return Sensitivity(rows_dropped=dropped, conditions=incoming.conditions, any_order=True)
+        moved = min(2 + 2 * incoming.rows_moved, n - 1.0)
+        diagonal = min(self.side * math.sqrt(space.d), space.diameter) * (1 + 1e-12)
+        return Sensitivity(moved, diagonal, moved * diagonal, dropped, incoming.conditions, any_order=True)
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        need_filled(self.name, space)
+        cells = Cells.of(self.side, self.offset, space)
+        content = self.side > 0 and not self.centre  # else rows of a cell are, or become, equal
+        where = np.zeros((n, space.d), dtype=np.int32 if self.side > 0 else np.float64)
+        x = np.zeros((n, space.d)) if content else where
+        at = 0
+        for block in rows:
+            where[at : at + len(block)] = cells.index(block)
+            if content:
+                x[at : at + len(block)] = block
+            at += len(block)
+        kept = np.zeros(n, dtype=bool)
+        for group in grouped(where, labels_of(self, rows, n)):
+            cell = Distinct.of(where[group]).inverse
+            rank = Distinct.of(x[group]).inverse if content else cell
+            order = np.lexsort((rank, cell))
+            first = np.ones(len(group), dtype=bool)
+            first[1:] = cell[order[1:]] != cell[order[:-1]]
+            kept[group[order[first]]] = True
+        return Drop(kept, cells if self.centre and self.side > 0 else None)

@@ -1,0 +1,186 @@
+"""Quantization: by good clusters (paper 000, Proposition 3, corrected) and to the centres of a declared grid.
+
+Proofs: docs/proofs/quantize.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Space, as_space
+from prepriv.preprocessing._cells import Cells, check_cells
+from prepriv.preprocessing._crowd import (
+    changed_rows,
+    check_eta,
+    cluster_grid,
+    crowd,
+    crowd_distance,
+    crowd_words,
+)
+from prepriv.preprocessing._grid import RowGrid, need_filled
+from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    need_n,
+)
+
+_CHUNK = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Snap(ConfidentialMap):
+    """Rows cut to a grid; those listed in `keys` (sorted) become `images[target]`, the others stay."""
+
+    grid: RowGrid
+    keys: NDArray[Any]
+    target: NDArray[np.int64]
+    images: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        ints = self.grid.ints(x)
+        y = ints * self.grid.step
+        if len(self.keys):
+            keys = as_keys(ints.astype(np.float32))
+            at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            listed = self.keys[at] == keys
+            y[listed] = self.images[self.target[at[listed]]]
+        return np.asarray(y)
+
+
+@dataclass(frozen=True)
+class Quantize(Step):
+    """Replace every row of a good cluster by its representative; rows in no good cluster stay.
+
+    Good clusters as in `Deduplicate`, whatever the labels. eta: distance in the units of the rows as they
+    reach the step. representative: "centre", the first good centre in an order of content, or "mean", the
+    mean of the cluster's rows. Rows are first cut to 2^-23 of the declared radius.
+
+    Paid for by sensitivity, with the declared cap `crowd` = m (default 10): no record has more than m records
+    within 4 eta of it. One replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta.
+    """
+
+    eta: float
+    representative: Literal["centre", "mean"] = "centre"
+
+    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "clusters of other rows; QuantizeCells needs no data and is free",
+        "budget": "representatives are records and cannot be released; QuantizeCells is free",
+    }
+    at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_eta(self.eta)
+        if self.representative not in ("centre", "mean"):
+            raise ValueError(f"representative must be 'centre' or 'mean'; got {self.representative!r}")
+
+    def output(self, space: Space) -> Space:
+        step = cluster_grid(space.radius).step  # rows are cut towards zero: out of the box by a step at most
+        return replace(space, low=space.low - step, high=space.high + step)
+
+    def _crowd(self) -> int:
+        return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+        """2 (m - 1) rows by 2 eta for each record that differs; a mean of rows that moved may go 4 eta."""
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        need_filled(self.name, space)
+        m = self._crowd()
+        incoming = cluster_grid(space.radius).carry(incoming, space.d)
+        moved = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
+        far = 4 if self.representative == "mean" and incoming.rows_moved > 0 else 2
+        row = min(far * self.eta, space.diameter) * (1 + 1e-9) if m > 1 or incoming.rows_moved > 0 else 0.0
+        own = Sensitivity(moved, row, moved * row, 0.0, (crowd_words(m, self.eta),))
+        both = incoming.plus(own, n=n)
+        return replace(both, rows_moved=moved, total_shift=min(both.total_shift, moved * both.row_shift))
+
+    def distance(self, rows: Rows, space: Space, n: int) -> float:
+        """m + 1 - H, H the h-index of the counts within 8 eta."""
+        need_filled(self.name, space)
+        grid = cluster_grid(space.radius)
+        return crowd_distance([read_points(rows, grid, space.d, need_n(n))], grid, self.eta, self._crowd())
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        need_filled(self.name, space)
+        grid = cluster_grid(space.radius)
+        clusters = Clusters.of(read_points(rows, grid, space.d, n), grid, self.eta)
+        points, which = clusters.rows.points, clusters.representative
+        size = np.bincount(which, minlength=len(which) + 1)
+        members = np.flatnonzero(size[which] > 1) if len(which) else which
+        members = members[which[members] < len(which)]
+        centres, target = np.unique(which[members], return_inverse=True)
+        if self.representative == "centre":
+            images = points[centres].astype(np.float64) * grid.step
+        else:
+            images = _means(points, clusters.rows.count, members, target, len(centres)) * grid.step
+        return Snap(grid, as_keys(points[members]), target.astype(np.int64), images)
+
+
+def _means(
+    points: NDArray[Any],
+    count: NDArray[np.int64],
+    members: NDArray[np.int64],
+    target: NDArray[np.int64],
+    clusters: int,
+) -> Floats:
+    """Mean of the rows of each cluster, (clusters, d): exact integer sums, one rounded division."""
+    total = np.zeros((clusters, points.shape[1]))
+    order = np.argsort(target, kind="stable")
+    for start in range(0, len(order), _CHUNK):
+        part = order[start : start + _CHUNK]
+        starts = np.flatnonzero(np.diff(target[part], prepend=-1))
+        rows = points[members[part]].astype(np.float64) * count[members[part]][:, None]
+        total[target[part[starts]]] += np.add.reduceat(rows, starts, axis=0)
+    weight = np.bincount(target, weights=count[members], minlength=clusters)
+    return np.asarray(total / weight[:, None])
+
+
+@dataclass(frozen=True)
+class QuantizeCells(Step):
+    """x -> the centre of its cell in a declared grid of cubes. Data-independent, hence free, and released.
+
+    side: of the cells, in the units of the rows; no row moves by more than side sqrt(d) / 2, up to the
+    declared box and ball. offset: where the centre of one cell is, in every coordinate.
+    """
+
+    side: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cells(self.side, self.offset)
+        if self.side == 0:
+            raise ValueError("side must be positive; got 0")
+
+    def output(self, space: Space) -> Space:
+        return space
+
+    def stretch(self, space: Space) -> float:
+        """Rounding is no Lipschitz map; see `carry`."""
+        return math.inf
+
+    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+        """Two versions of a row are at most a diagonal further apart."""
+        if incoming.rows_moved == 0:
+            return incoming
+        diagonal = self.side * math.sqrt(space.d) * (1 + 1e-9)
+        row = min(incoming.row_shift + diagonal, space.diameter)
+        total = min(incoming.total_shift + incoming.rows_moved * diagonal, incoming.rows_moved * row)
+        return replace(incoming, row_shift=row, total_shift=total)
+
+    def free(self, space: Space) -> ReleasedMap:
+        need_filled(self.name, space)
+        return Cells.of(self.side, self.offset, space)

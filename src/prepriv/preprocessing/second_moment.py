@@ -1,0 +1,136 @@
+"""Second moments of rows: exact sums in one pass over blocks, and how far one record moves them.
+
+Proof: docs/proofs/pca.md. Source: paper 000, Proposition 5 (corrected: sensitivities.md, section 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepriv.domain import Adjacency
+from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, Sensitivity
+
+_CHUNK = 256  # rows: a product of 22-bit integers over 2^8 rows stays below 2^52
+LAPACK_ERROR = (
+    8 * 2.0**-52
+)  # times d and the norm: backward error of a symmetric eigenvalue or Cholesky routine
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """moment: (d, d), (1/n) sum of x x^T, of x - mean if centred; mean: (d,), zero if not centred.
+
+    Of the rows cut to the grid, dropped rows counted as zero rows, always over the declared n.
+    """
+
+    moment: Floats
+    mean: Floats
+
+
+def moment_grid(radius: float, n: int) -> RowGrid:
+    """The grid of the rows: 22 bits, fewer if a sum over n records would not fit into 63."""
+    return RowGrid.of(radius, min(22, (62 - math.ceil(math.log2(n + 1))) // 2))
+
+
+def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False) -> Moments:
+    """One pass over the blocks; the sums are integers, so no order of rows or threads changes a bit."""
+    total, linear = np.zeros((d, d), dtype=np.int64), np.zeros(d, dtype=np.int64)
+    for block in rows:
+        for start in range(0, len(block), _CHUNK):
+            x = grid.ints(block[start : start + _CHUNK])
+            total += (x.T @ x).astype(np.int64)
+            linear += x.sum(axis=0).astype(np.int64)
+    moment = total.astype(np.float64) * (grid.step**2 / n)
+    mean = linear.astype(np.float64) * (grid.step / n)
+    if not centred:
+        return Moments(moment, np.zeros(d))
+    return Moments(moment - np.outer(mean, mean), mean)
+
+
+@dataclass(frozen=True)
+class MomentShift:
+    """How far apart the moments of two neighbouring data sets are, after what earlier steps did to them.
+
+    operator, frobenius, nuclear: norms of the difference E of the second moments. Weyl: no eigenvalue moves
+    by more than operator; no gap between neighbouring eigenvalues by more than nuclear. mean: distance of the
+    means (0 if not centred).
+    """
+
+    operator: float
+    frobenius: float
+    nuclear: float
+    mean: float
+
+
+def moment_shift(
+    radius: float, n: int, incoming: Sensitivity = UNTOUCHED, *, centred: bool = False
+) -> MomentShift:
+    """Replace-one neighbours in a ball, the common rows moved by incoming.total_shift in all.
+
+    Uncentred: R^2/n, sqrt2 R^2/n and 2 R^2/n, plus 2 R tau / n for moved rows and R^2/n a dropped row.
+    Centred (divided by n): 4 R^2, 4 R^2 and 3 sqrt3 R^2 times (n - 1)/n^2, plus 4 R tau / n and 3 R^2/n.
+    Each is capped by what two moments of trace <= R^2 allow.
+    """
+    tau, dropped, square = incoming.total_shift, incoming.rows_dropped, radius**2
+    if centred:
+        record = (n - 1) / n * square
+        more = 4 * radius * tau + 3 * square * dropped
+        each = (4 * record, 4 * record, 3 * math.sqrt(3) * record)
+        mean = min((2 * radius + tau + radius * dropped) / n, 2 * radius)
+    else:
+        more = 2 * radius * tau + square * dropped
+        each = (square, math.sqrt(2) * square, 2 * square)
+        mean = 0.0
+    caps = (square, math.sqrt(2) * square, 2 * square)
+    op, frobenius, nuclear = (min((e + more) / n, cap) * (1 + 1e-12) for e, cap in zip(each, caps))
+    return MomentShift(op, frobenius, nuclear, mean * (1 + 1e-12))
+
+
+def second_moment_shift(radius: float, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    """How far the sum of x x^T moves in Frobenius norm: the sensitivity of a private second moment."""
+    record = math.sqrt(2) if adjacency == "replace-one" else 1.0
+    square = radius**2
+    return (record * square + 2 * radius * incoming.total_shift + square * incoming.rows_dropped) * (
+        1 + 1e-12
+    )
+
+
+_PRODUCTS = 2**21  # products of pairs of features held at a time: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class UpperTriangles:
+    """Rows (b, d) as the upper triangles of x x^T, entries off the diagonal times sqrt2: norm = norm(x)^2."""
+
+    rows: Rows
+    d: int
+
+    @property
+    def dim(self) -> int:
+        """d (d + 1) / 2."""
+        return self.d * (self.d + 1) // 2
+
+    def __iter__(self) -> Iterator[Floats]:
+        step = max(1, _PRODUCTS // self.dim)
+        for block in self.rows:
+            for start in range(0, len(block), step):
+                x = block[start : start + step]
+                out, at = np.empty((len(x), self.dim)), 0
+                for i in range(self.d):
+                    here = out[:, at : at + self.d - i]
+                    np.multiply(x[:, i : i + 1], x[:, i:], out=here)
+                    here[:, 1:] *= math.sqrt(2)
+                    at += self.d - i
+                yield out
+
+    def matrix(self, total: Floats) -> Floats:
+        """The symmetric matrix (d, d) of a sum of such rows, (dim,)."""
+        i, j = np.triu_indices(self.d)
+        out = np.zeros((self.d, self.d))
+        out[i, j] = out[j, i] = total / np.where(i == j, 1.0, math.sqrt(2))
+        return out
