@@ -185,7 +185,7 @@ def test_fft_noise_stays_below_what_is_allowed_for_it(k, spacing):
             unit = (k + 4) * 2.0**-52 * math.exp(log_scale - theta * j * interval)
             beyond = masses[j - low + 1 :]
             tail = math.fsum(beyond * -np.expm1(-interval * np.arange(1, len(beyond) + 1)))
-            assert abs(tail - truth) < 0.5 * convolution.NOISE * unit
+            assert abs(tail - truth) < convolution.NOISE / 8.0 * unit
 
 
 def test_tail_sums_over_a_long_grid_are_rounded_up():

@@ -33,7 +33,7 @@ def _delta(rng: Rng) -> float:
 
 
 def gaussian_delta(rng: Rng) -> None:
-    mu = _scale(rng)
+    mu = _scale(rng, high=3.0)
     epsilon = _epsilon(rng, mu)
     assert g.gdp_delta(mu, epsilon) >= oracles.gaussian_delta(mu, epsilon)
 

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from prepriv.guarantees.arguments import FloatArray
 from prepriv.guarantees.lines import ULP, LossAtoms
 
-NOISE = 4.0  # FFT noise of a tail sum, in units of (parts + 4) * ulp: 20 times the measured worst
+NOISE = 12.0  # FFT noise of a tail sum, in units of (parts + 4) * ulp: 20 times the measured worst
 LOW_TAIL, HIGH_TAIL = 1e-16, 1e-36  # mass outside the window: raised to its floor, moved to infinity
 EXPONENT = 11.0  # the tilt puts the centre where the tail is about e^-11 times a Gaussian factor
 
