@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -101,14 +101,11 @@ class OneHot(Step):
         """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
         if incoming.rows_moved == 0:
             return incoming
-        jump = math.sqrt(2 * len(self.categories))
-        moved = incoming.rows_moved
-        return Sensitivity(
-            moved,
-            math.hypot(incoming.row_shift, jump) * (1 + 1e-12),
-            (incoming.total_shift + moved * jump) * (1 + 1e-12),
-            incoming.rows_dropped,
-            incoming.conditions,
+        jump = math.sqrt(2 * len(self.categories)) * (1 + 1e-12)
+        return replace(
+            incoming,
+            row_shift=math.hypot(incoming.row_shift, jump),
+            total_shift=incoming.total_shift + incoming.rows_moved * jump,
         )
 
     def free(self, space: Space) -> ReleasedMap:

@@ -64,6 +64,11 @@ class MissingCaps:
         fading = np.maximum(self.fade, 1)
         return np.where(self.fade > 0, np.clip((self.full + self.fade - missing) / fading, 0.0, 1.0), 1.0)
 
+    def fading(self, space: Space) -> Floats:
+        """How far one cell more or less moves a full-width fill while it fades: w / (2 fade), or 0, (k,)."""
+        w = space.widths[self.columns]
+        return np.where(self.fade > 0, w / (2 * np.maximum(self.fade, 1)), 0.0)
+
     def conditions(self) -> tuple[str, ...]:
         """What has to hold of the data, in words."""
         return tuple(
@@ -105,9 +110,9 @@ def filled_sensitivity(
     stretch: float = 1.0,
     conditions: tuple[str, ...] = (),
 ) -> Sensitivity:
-    """The shift after filling, when the statistic of column j moves by own[j] + per_unit[j] * (its shift).
+    """The shift after filling, when the fill of column j moves by own[j] + per_unit[j] * (the column's shift).
 
-    own, per_unit: (k,), in the units of the rows. stretch: Lipschitz constant of the fitted map for rows that
+    own, per_unit: (k,), in the units of the rows, fading included. stretch: Lipschitz constant of the fitted map for rows that
     differ already. Common rows miss the same cells in both data sets: no step before an imputer may change
     which cells are missing. Raises ValueError after a step that drops rows.
     """
@@ -116,9 +121,8 @@ def filled_sensitivity(
     if len(caps.columns) == 0:
         return incoming
     w, tau = space.widths[caps.columns], incoming.total_shift
-    fading = np.where(caps.fade > 0, w / (2 * np.maximum(caps.fade, 1)), 0.0)
     rows = caps.rows.astype(float)
-    own = np.where(rows > 0, np.minimum(own + fading, w), 0.0)
+    own = np.where(rows > 0, np.minimum(own, w), 0.0)
     unit = np.where(rows > 0, per_unit, 0.0)
     row = float(np.linalg.norm(own)) + tau * float(unit.max())
     total = float(rows @ own) + tau * float(np.linalg.norm(rows * unit))

@@ -93,7 +93,7 @@ class MedianImputer(Step):
             for name, gap, w in zip(caps.names, gaps, space.widths[caps.columns])
             if gap < w
         )
-        own = gaps + incoming.row_shift
+        own = gaps + incoming.row_shift + caps.fading(space)
         return filled_sensitivity(self.name, caps, space, n, incoming, own, conditions=conditions)
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:

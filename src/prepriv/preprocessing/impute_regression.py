@@ -201,8 +201,12 @@ class RegressionImputer(Step):
         slope = np.hypot(
             (2 * bound + 1) / frame.radius, 1 / frame.half
         )  # of one record's gradient, per unit of shift
-        gradient = 2 * (1 + bound) + slope * incoming.total_shift
-        weights = gradient / ((self.ridge + least) * n) + ROUNDING * (1 + bound) / self.ridge
+        curvature = (self.ridge + least) * n
+        record = (
+            frame.half * (1 + bound) / curvature
+        )  # twice, or once if the record has the cell in one set only
+        own = np.maximum(2 * record, record + caps.fading(space))
+        own += frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
         conditions = tuple(
             f"the predictors of {name!r} have a second moment of at least {least:g} in every direction"
             for name in caps.names
@@ -214,7 +218,7 @@ class RegressionImputer(Step):
             space,
             n,
             incoming,
-            frame.half * weights,
+            own,
             stretch=self.stretch(space),
             conditions=conditions,
         )

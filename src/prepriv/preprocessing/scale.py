@@ -152,7 +152,8 @@ class StandardScaler(Step):
             )
         row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)
         moved = float(n - 1)
-        return Sensitivity(moved, row, min(total, moved * row), incoming.rows_dropped, conditions)
+        total = min(total, moved * row)
+        return Sensitivity(moved, row, total, incoming.rows_dropped, conditions, incoming.any_order)
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """Rule "none": records that must change before a standard deviation is below its floor; else inf."""

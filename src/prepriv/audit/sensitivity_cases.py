@@ -1,0 +1,135 @@
+"""The steps and chains under attack, each with declared facts small enough to search and sharp enough."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from prepriv import payment as pay
+from prepriv.audit import sensitivity_paper as paper
+from prepriv.audit.sensitivity_case import Case
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.encode import ClipFeatures, OneHot
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_median import MedianImputer
+from prepriv.preprocessing.impute_regression import RegressionImputer
+from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
+from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_min_max import MinMaxScaler
+
+BEFORE = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
+AND_DROPPED = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5, rows_dropped=2)
+
+
+def unit_box(d: int, *missing: int) -> Space:
+    """[0, 1]^d, the given features imputable: what numeric columns are encoded to."""
+    gaps = np.zeros(d, dtype=bool)
+    gaps[list(missing)] = True
+    return Space(np.zeros(d), np.ones(d), math.sqrt(d), gaps)
+
+
+def signed_box(d: int, radius: float, *missing: int) -> Space:
+    """[-radius, radius]^d cut to the ball of that radius."""
+    gaps = np.zeros(d, dtype=bool)
+    gaps[list(missing)] = True
+    return Space(np.full(d, -radius), np.full(d, radius), radius, gaps)
+
+
+def paid(**caps: object) -> pay.Sensitivity:
+    """Payment by sensitivity with these caps."""
+    return pay.Sensitivity(caps)
+
+
+def cases() -> dict[str, Case]:
+    """Every case by name: STEP, STEP/variant, or chain/NAME."""
+    every = [*_imputation(), *_scaling(), *_fixed_maps(), *_chains()]
+    return {case.name: case for case in every}
+
+
+def _imputation() -> list[Case]:
+    fifth = {"missing": 0.2}
+    box, ball = unit_box(3, 1, 2), signed_box(8, 1.0, *range(8))
+    mean = MeanImputer(payment=paid(missing=0.2))
+    fading = MeanImputer(payment=paid(missing=0.1, fade=0.2))
+    sparse = MeanImputer(payment=paid(missing=0.9))
+    median = MedianImputer(payment=paid(missing=0.2, gap=0.3))
+    trimmed = TrimmedMeanImputer(0.1, payment=paid(missing=0.2))
+    narrow = TrimmedMeanImputer(0.1, payment=paid(missing=0.2, spread=0.4))
+    ridge = RegressionImputer(0.1, 1.0, payment=paid(missing=0.2))
+    curved = RegressionImputer(0.02, 1.0, payment=paid(missing=0.2, curvature=0.1))
+    fading_ridge = RegressionImputer(0.1, 1.5, payment=paid(missing=0.1, fade=0.2))
+    return [
+        Case("MeanImputer", (mean,), box, 20, hints=fifth),
+        Case("MeanImputer/one column", (mean,), unit_box(1, 0), 20, hints=fifth),
+        Case("MeanImputer/paper", (sparse,), ball, 64, hints={"missing": 0.9}, paper=paper.mean_imputation),
+        Case("MeanImputer/fading", (fading,), box, 20, hints={"missing": 0.3}),
+        Case("MeanImputer/after a shift", (mean,), box, 20, BEFORE, fifth),
+        Case("MedianImputer", (median,), box, 20, hints=fifth),
+        Case("MedianImputer/after a shift", (median,), box, 20, BEFORE, fifth),
+        Case("TrimmedMeanImputer", (trimmed,), box, 20, hints=fifth),
+        Case("TrimmedMeanImputer/narrow", (narrow,), box, 20, hints=fifth),
+        Case("TrimmedMeanImputer/after a shift", (narrow,), box, 20, BEFORE, fifth),
+        Case("RegressionImputer", (ridge,), unit_box(3, 2), 20, hints=fifth),
+        Case("RegressionImputer/curvature", (curved,), unit_box(2, 1), 20, hints=fifth),
+        Case("RegressionImputer/fading", (fading_ridge,), unit_box(3, 1, 2), 20, hints={"missing": 0.3}),
+        Case("RegressionImputer/after a shift", (ridge,), box, 20, BEFORE, fifth),
+    ]  # fmt: skip
+
+
+def _scaling() -> list[Case]:
+    tenth, line, box = {"spread": 0.1}, unit_box(1), unit_box(3)
+    signed = {"spread": 0.1}
+
+    def scaler(
+        floor: float = 0.1, rule: str = "max", center: str = "mean", radius: float | None = None
+    ) -> StandardScaler:
+        return StandardScaler(floor, rule, center, radius, payment=pay.Sensitivity())  # type: ignore[arg-type]
+
+    return [
+        Case("StandardScaler", (scaler(),), line, 2001, hints=tenth),
+        Case("StandardScaler/paper", (scaler(rule="none"),), signed_box(1, 1.0), 4001, hints=signed, paper=paper.standard_scaling),
+        Case("StandardScaler/few rows", (scaler(0.3),), box, 12, hints={"spread": 0.3}),
+        Case("StandardScaler/root", (scaler(rule="root"),), line, 2001, hints={"spread": 0.07}),
+        Case("StandardScaler/midpoint", (scaler(center="midpoint"),), line, 2001, hints=tenth),
+        Case("StandardScaler/midpoint root", (scaler(rule="root", center="midpoint"),), line, 2001, hints={"spread": 0.07}),
+        Case("StandardScaler/no floor", (scaler(rule="none"),), line, 200, hints=tenth),
+        Case("StandardScaler/ball", (scaler(),), signed_box(4, 1.0), 500, hints=tenth),
+        Case("StandardScaler/clipped", (scaler(radius=1.0),), unit_box(8), 1000, hints=tenth),
+        Case("StandardScaler/after a shift", (scaler(),), unit_box(2), 500, BEFORE, tenth),
+        Case("StandardScaler/after drops", (scaler(rule="root"),), unit_box(2), 500, AND_DROPPED, tenth),
+        Case("StandardScaler/midpoint after drops", (scaler(center="midpoint"),), unit_box(2), 500, AND_DROPPED, tenth),
+    ]  # fmt: skip
+
+
+def _fixed_maps() -> list[Case]:
+    box, ball = unit_box(3), Space.ball(3, 1.0)
+    codes = OneHot({"x0": 3})
+    return [
+        Case("ClipNorm/after a shift", (ClipNorm(0.5),), ball, 12, BEFORE),
+        Case("Normalize/after a shift", (Normalize(1.0, 0.25),), ball, 12, BEFORE),
+        Case("Rescale/after a shift", (Rescale(5.0),), ball, 12, BEFORE),
+        Case("Center/after a shift", (Center(payment=pay.Budget()),), box, 12, BEFORE),
+        Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
+        Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
+        Case("MinMaxScaler/after a shift", (MinMaxScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
+        Case("StandardScaler/released", (StandardScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
+    ]
+
+
+def _chains() -> list[Case]:
+    mean = MeanImputer(payment=paid(missing=0.2))
+    trimmed = TrimmedMeanImputer(0.1, payment=paid(missing=0.2))
+    ridge = RegressionImputer(0.1, 1.0, payment=paid(missing=0.2))
+    scale = StandardScaler(0.2, payment=pay.Sensitivity())
+    root = StandardScaler(0.2, "root", "midpoint", payment=pay.Sensitivity())
+    fifth = {"missing": 0.2, "spread": 0.2}
+    return [
+        Case("chain/impute, scale", (mean, scale), unit_box(2, 1), 20, hints=fifth),
+        Case("chain/impute, clip, scale", (trimmed, ClipNorm(0.8), root), unit_box(2, 1), 20, hints=fifth),
+        Case("chain/predict, center, normalize", (ridge, Center(payment=pay.Budget()), Normalize(1.0, 0.2)), unit_box(3, 2), 20, hints=fifth),
+        Case("chain/impute, scale, scale", (mean, root, scale), unit_box(2, 1), 20, hints=fifth),
+    ]  # fmt: skip

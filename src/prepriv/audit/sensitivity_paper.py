@@ -1,0 +1,50 @@
+"""Bounds of paper 000/003 that are false, as printed: the search has to beat them (docs/errata.md).
+
+Each takes the pair itself as the paper's collection of data sets, which is the reading kindest to the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from prepriv.audit.sensitivity_case import Pair
+from prepriv.preprocessing.base import Floats, Sensitivity
+
+
+def mean_imputation(pair: Pair) -> Sensitivity:
+    """Corollary 4: rows in the unit ball move by 2 / (n - p), n - p the least observed count of a feature."""
+    seen = min(int((~np.isnan(x)).sum(axis=0).min()) for x in (pair.first, pair.second))
+    if seen < 1:
+        return Sensitivity(math.inf, math.inf, math.inf)
+    cells = float(max(np.isnan(x).sum() for x in (pair.first, pair.second)))
+    return Sensitivity(max(cells, 1.0), 2 / seen, max(cells, 1.0) * 2 / seen)
+
+
+def standard_scaling(pair: Pair) -> Sensitivity:
+    """Proposition 6: a row of one feature in [-1, 1] moves by 2 / (sigma^3 n) + 2 / (sigma n)."""
+    sigma = min(float(x.std()) for x in (pair.first, pair.second))
+    if sigma <= 0:
+        return Sensitivity(math.inf, math.inf, math.inf)
+    row = (2 / sigma**3 + 2 / sigma) / pair.n
+    return Sensitivity(float(pair.n), row, pair.n * row)
+
+
+def good_clusters(eta: float) -> Callable[[Pair], Sensitivity]:
+    """Proposition 3: deduplication changes at most twice the rows of the largest good cluster."""
+
+    def bound(pair: Pair) -> Sensitivity:
+        largest = max(_largest_good_cluster(x, eta) for x in (pair.first, pair.second))
+        rows = 2.0 * max(largest, 1)
+        return Sensitivity(rows, math.inf, rows * eta)
+
+    return bound
+
+
+def _largest_good_cluster(x: Floats, eta: float) -> int:
+    far = np.sqrt(((x[:, None, :] - x[None, :, :]) ** 2).sum(axis=2))
+    near = (far <= eta).sum(axis=1)
+    good = near == (far <= 3 * eta).sum(axis=1)
+    return int(near[good].max(initial=0))

@@ -1,0 +1,266 @@
+"""The attack on sensitivities: a search over neighbouring data sets for the largest shift of the common rows.
+
+Structured worst cases, random sets and hill climbing, small n and d, replace-one, and rows that already
+differ by what may come in. A pair that beats a declared bound is a bug of ours; one that beats a paper's
+bound is an erratum (docs/errata.md). The search proves nothing: docs/proofs/ does.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from prepriv.audit.sensitivity_case import QUANTITIES, Case, Pair
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
+from prepriv.preprocessing.base import Floats, Sensitivity
+
+CLIMB = 40  # moves without success before a new start
+ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The largest shifts found, each over all pairs, beside the declared bound.
+
+    pairs: pairs tried of which every condition held. beaten: pair that beats the paper's bound by the largest
+    factor, and that factor (0 if the case has no such bound). worst: the pair of the largest total shift.
+    """
+
+    case: Case
+    found: Sensitivity
+    bound: Sensitivity
+    pairs: int
+    worst: Pair | None
+    paper_factor: float = 0.0
+    beaten: Pair | None = None
+
+    def ratio(self, quantity: str) -> float:
+        """Largest found over bound, for one of the four; 0 where nothing was found."""
+        found, bound = getattr(self.found, quantity), getattr(self.bound, quantity)
+        return 0.0 if found == 0 else found / bound if bound > 0 else math.inf
+
+    @property
+    def holds(self) -> bool:
+        """True while no declared bound is beaten, float rounding of the measurement aside."""
+        slack = ROUNDING * (1 + self.case.space.radius)
+        return (
+            self.found.rows_moved <= self.bound.rows_moved
+            and self.found.rows_dropped <= self.bound.rows_dropped
+            and self.found.row_shift <= self.bound.row_shift + slack
+            and self.found.total_shift <= self.bound.total_shift + slack * self.case.n
+        )
+
+
+def search(
+    case: Case, *, seed: int = 0, pairs: int | None = None, seconds: float | None = None
+) -> SearchResult:
+    """Attack one case with a budget of pairs (reproducible) or of seconds; at least one must be given."""
+    if pairs is None and seconds is None:
+        raise ValueError("search needs a budget: pairs, or seconds")
+    attack = _Attack(case, Draws(seed))
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    limit = math.inf if pairs is None else pairs
+    goals = [q for q in QUANTITIES if getattr(attack.bound, q) > 0] or ["total_shift"]
+    turn = 0
+    while attack.tried < limit and time.monotonic() < deadline:
+        goal = "total_shift" if turn % 2 == 0 and "total_shift" in goals else goals[turn // 2 % len(goals)]
+        start = attack.start(turn) if turn % 3 or goal not in attack.best else attack.best[goal][1]
+        attack.climb(start, goal, limit, deadline)
+        turn += 1
+    return attack.result()
+
+
+class _Attack:
+    """The state of one search."""
+
+    def __init__(self, case: Case, draws: Draws) -> None:
+        self.case, self.draws, self.bound = case, draws, case.bound()
+        self.found, self.tried, self.valid = Sensitivity(), 0, 0
+        self.best: dict[str, tuple[float, Pair]] = {}
+        self.paper_factor = 0.0
+        self.beaten: Pair | None = None
+
+    def result(self) -> SearchResult:
+        worst = self.best.get("total_shift")
+        return SearchResult(
+            self.case, self.found, self.bound, self.valid, worst and worst[1], self.paper_factor, self.beaten
+        )
+
+    # ---------------------------------------------------------------------------------------- measuring
+
+    def score(self, pair: Pair, goal: str) -> float:
+        """The goal on one pair; -1 if a condition fails. Keeps the records of all four quantities."""
+        self.tried += 1
+        measured = self.case.measure(pair)
+        if measured is None:
+            return -1.0
+        self.valid += 1
+        for q in QUANTITIES:
+            value = getattr(measured, q)
+            if value > self.best.get(q, (0.0, pair))[0]:
+                self.best[q] = (value, pair)
+                self.found = replace(self.found, **{q: value})
+        if self.case.paper is not None:
+            self._against_paper(pair, measured)
+        # A little of the others breaks ties: rows that move are on the way to rows that are dropped.
+        return float(getattr(measured, goal)) + 1e-6 * (measured.rows_moved + measured.total_shift)
+
+    def _against_paper(self, pair: Pair, measured: Sensitivity) -> None:
+        assert self.case.paper is not None
+        allowed = self.case.paper(pair)
+        changed = (measured.rows_moved + measured.rows_dropped, allowed.rows_moved)
+        for value, limit in (
+            changed,
+            (measured.row_shift, allowed.row_shift),
+            (measured.total_shift, allowed.total_shift),
+        ):
+            if math.isfinite(limit) and limit > 0 and value / limit > self.paper_factor:
+                self.paper_factor, self.beaten = value / limit, pair
+
+    # ----------------------------------------------------------------------------------------- starting
+
+    def start(self, turn: int) -> Pair:
+        """A structured or random pair."""
+        case, draws = self.case, self.draws
+        rows, record = MAKERS[turn % len(MAKERS)](case.space, case.n, draws, case.hints)
+        second = rows.copy()
+        second[0] = record
+        if case.space.may_miss.any() and not np.isnan(rows).any():
+            self._make_gaps(rows, second)
+        return self._moved(inside(rows, case.space), inside(second, case.space))
+
+    def _make_gaps(self, first: Floats, second: Floats) -> None:
+        """Missing cells, up to what is declared, of the same common rows; the record's by chance."""
+        n, draws, most = self.case.n, self.draws, self._most
+        for j in np.flatnonzero(self.case.space.may_miss):
+            count = most - draws.below(2) if draws.chance(0.7) else draws.below(most + 1)
+            rows = 1 + np.argsort(draws.uniform(n - 1), kind="stable")[:count]
+            rows = np.arange(n - count, n) if draws.chance(0.5) else rows
+            first[rows[rows > 0], j] = np.nan
+            for data in (first, second):
+                if draws.chance(0.25):
+                    data[0, j] = np.nan
+        self._fill_gaps(first, second)
+
+    @property
+    def _most(self) -> int:
+        return math.ceil(self.case.hints.get("missing", 0.3) * self.case.n - 1e-9)
+
+    def _fill_gaps(self, first: Floats, second: Floats) -> None:
+        """Give values to missing cells beyond what is declared, the record's among them."""
+        draws, space = self.draws, self.case.space
+        for j in np.flatnonzero(space.may_miss):
+            rows = 1 + np.flatnonzero(np.isnan(first[1:, j]))
+            extra = max(0, len(rows) - self._most)
+            if extra == 0 and len(rows) == self._most and draws.chance(0.5):
+                extra = int(np.isnan([first[0, j], second[0, j]]).any())
+            for i in rows[:extra]:
+                first[i, j] = draws.pick((space.low[j], space.high[j], (space.low[j] + space.high[j]) / 2))
+            for data in (first, second):
+                if np.isnan(data[0, j]) and len(rows) - extra == self._most:
+                    data[0, j] = draws.pick((space.low[j], space.high[j]))
+
+    def _moved(self, first: Floats, second: Floats, old: Pair | None = None) -> Pair:
+        """The common rows of the second set moved and dropped as far as the case allows, or as in `old`."""
+        incoming, draws, n = self.case.incoming, self.draws, len(first)
+        gone = np.zeros(n, dtype=bool)
+        second[1:] = first[1:]
+        if incoming.total_shift > 0 and incoming.rows_moved > 0 and n > 1:
+            if old is not None and draws.chance(0.6):
+                push = np.nan_to_num(old.second - old.first)[1:]
+                second[1:] = self._limited(first[1:], inside(first[1:] + push, self.case.space))
+            else:
+                second[1:] = self._nudged(first[1:])
+        if incoming.rows_dropped > 0 and n > 1:
+            gone[1 + np.argsort(draws.uniform(n - 1), kind="stable")[: int(incoming.rows_dropped)]] = True
+            if old is not None and draws.chance(0.6):
+                gone = old.gone
+        return Pair(first, second, gone)
+
+    def _nudged(self, rows: Floats) -> Floats:
+        """Rows pushed along common or own directions."""
+        incoming, draws, (m, d) = self.case.incoming, self.draws, rows.shape
+        many = draws.pick((1, m, 1 + draws.below(m), math.ceil(incoming.total_shift / incoming.row_shift)))
+        many = max(1, min(many, m, int(incoming.rows_moved)))
+        step = min(incoming.row_shift, incoming.total_shift / many)
+        order = draws.uniform(m)
+        if draws.chance(0.4):  # the rows furthest from the mean, which moments feel most
+            order -= np.linalg.norm(np.nan_to_num(rows - np.nan_to_num(rows).mean(axis=0)), axis=1) * 1e6
+        chosen = np.argsort(order, kind="stable")[:many]
+        push = np.zeros((m, d))
+        push[chosen] = draws.direction(d) if draws.chance(0.6) else draws.normal(many, d)
+        if draws.chance(0.5):  # outwards from the mean, or back to it
+            middle = np.nan_to_num(rows).mean(axis=0)
+            push[chosen] = (np.nan_to_num(rows[chosen]) - middle) * (1 if draws.chance(0.5) else -1)
+        length = np.linalg.norm(push, axis=1, keepdims=True)
+        return self._limited(rows, inside(rows + step * push / np.maximum(length, 1e-12), self.case.space))
+
+    def _limited(self, rows: Floats, moved: Floats) -> Floats:
+        """Rows on the way to `moved`, never further than may come in: each row, and all together."""
+        incoming = self.case.incoming
+        gap = np.nan_to_num(moved - rows)
+        far = np.linalg.norm(gap, axis=1, keepdims=True)
+        shrink = np.minimum(1.0, incoming.row_shift / np.maximum(far, 1e-300))
+        total = float((far * shrink).sum())
+        shrink *= min(1.0, incoming.total_shift / max(total, 1e-300)) * (1 - 1e-12)
+        return np.where(far > 0, rows + gap * shrink, rows)
+
+    # ---------------------------------------------------------------------------------------- climbing
+
+    def climb(self, pair: Pair, goal: str, limit: float, deadline: float) -> None:
+        """Change a little, keep what does not lower the goal, stop after CLIMB moves in vain."""
+        score, vain = self.score(pair, goal), 0
+        while vain < CLIMB and self.tried < limit and time.monotonic() < deadline:
+            new = self._changed(pair)
+            value = self.score(new, goal)
+            vain = 0 if value > score * (1 + 1e-9) else vain + 1
+            if value >= score:
+                pair, score = new, value
+
+    def _changed(self, pair: Pair) -> Pair:
+        """One random change: a record, a row, a cell, a gap, or all rows at once."""
+        draws, space, n = self.draws, self.case.space, pair.n
+        first, second = pair.first.copy(), pair.second.copy()
+        size = draws.size(1e-3, 1.0) * space.widths
+        kind = draws.below(8)
+        if kind <= 1:  # the record, in one of the sets
+            data = first if draws.chance(0.5) else second
+            data[0] = self._other(data[0], first, size)
+        elif kind <= 3 and n > 1:  # one row, or all rows that are equal to it
+            i = 1 + draws.below(n - 1)
+            same = np.flatnonzero((np.nan_to_num(first) == np.nan_to_num(first[i])).all(axis=1))
+            which = same[same > 0] if draws.chance(0.3) else np.array([i])
+            first[which] = np.where(np.isnan(first[which]), np.nan, self._other(first[i], first, size))
+        elif kind == 4 and n > 1:  # one cell
+            first[1 + draws.below(n - 1), draws.below(space.d)] += size.max() * (2 * draws.uniform(1)[0] - 1)
+        elif kind == 5:  # all rows towards or away from a point
+            target = point(space, draws)
+            first[1:] += (1 - draws.size(0.5, 2.0)) * (first[1:] - target)
+        elif kind == 6:  # all rows along a direction
+            first[1:] += float(size.max()) * draws.direction(space.d)
+        elif n > 2:  # one row as another
+            first[1 + draws.below(n - 1)] = first[1 + draws.below(n - 1)]
+        if space.may_miss.any() and draws.chance(0.3):
+            j = draws.pick(list(np.flatnonzero(space.may_miss)))
+            i = draws.below(n)
+            value = space.low[j] + space.widths[j] * draws.uniform(1)[0]
+            data = second if i == 0 and draws.chance(0.5) else first
+            data[i, j] = value if np.isnan(data[i, j]) else np.nan
+        if space.may_miss.any():
+            self._fill_gaps(first, second)
+        return self._moved(inside(first, space), inside(second, space), pair)
+
+    def _other(self, row: Floats, rows: Floats, size: Floats) -> Floats:
+        draws, space = self.draws, self.case.space
+        kind = draws.below(4)
+        if kind == 0:
+            return corner(space, draws)
+        if kind == 1:
+            return point(space, draws)
+        if kind == 2:
+            return rows[draws.below(len(rows))] + size * draws.normal(space.d) * draws.pick((0.0, 1e-3, 1.0))
+        return np.where(np.isnan(row), np.nan, row + size * draws.normal(space.d))
