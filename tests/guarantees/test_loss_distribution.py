@@ -85,21 +85,23 @@ def test_randomized_response_composes_to_a_binomial(epsilon0, k):
 
 def test_asymmetric_pairs_against_enumeration_in_both_orders():
     rng = np.random.default_rng(2)
-    for _ in range(6):
+    for trial in range(4):
         pairs = [tuple(rng.dirichlet(np.full(3, 0.8), 2)) for _ in range(3)]
+        if trial % 2:  # outcomes that only one of the two can produce
+            pairs[0] = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.6, 0.4])
         f, h, l = (g.discrete_pair(*pair) for pair in pairs)
         for parts, members in (
             ([(f, 2)], [0, 0]),
             ([(f, 3)], [0] * 3),
             ([(f, 1), (h, 2), (l, 1)], [0, 1, 1, 2]),
         ):
-            composed = g.compose(parts, interval=1e-4)
+            composed = g.compose(parts, interval=1e-3)
             p, q = product_pairs([pairs[i] for i in members])
             for epsilon in (*EPSILONS, -0.7):
                 truth, back = hockey_stick(q, p, epsilon), hockey_stick(p, q, epsilon)
-                assert truth - 1e-15 <= composed.delta(epsilon) <= truth + 1e-7
-                assert back - 1e-15 <= composed.inverse().delta(epsilon) <= back + 1e-7
-            assert composed.delta(0.3) == g.compose(parts, interval=1e-4).delta(0.3)
+                assert truth - 1e-15 <= composed.delta(epsilon) <= truth + 5e-5
+                assert back - 1e-15 <= composed.inverse().delta(epsilon) <= back + 5e-5
+            assert composed.delta(0.3) == g.compose(parts, interval=1e-3).delta(0.3)
 
 
 def test_mass_at_infinity_is_carried():

@@ -120,7 +120,7 @@ class _Cumulants:
 
     def window(self) -> tuple[float, float]:
         """Chernoff: the loss is below the first with Q-mass LOW_TAIL, above the second with HIGH_TAIL."""
-        thetas = np.geomspace(0.3, 60.0, 24) / self.deviation
+        thetas = np.geomspace(0.3, 60.0, 16) / self.deviation
         low = max((math.log(LOW_TAIL) - self.log_moment(-t)) / t for t in thetas)
         high = min((self.log_moment(t) - math.log(HIGH_TAIL)) / t for t in thetas)
         lowest = math.fsum(k * losses[0] for k, losses, _ in self.parts)
@@ -130,7 +130,7 @@ class _Cumulants:
     def tilt(self) -> float:
         """theta > 0 at which the Chernoff exponent theta K'(theta) - K(theta) is EXPONENT."""
         low, high = 0.0, 64.0 / self.deviation
-        for _ in range(24):
+        for _ in range(14):
             theta = 0.5 * (low + high)
             if theta * self.slope(theta) - self.log_moment(theta) < EXPONENT:
                 low = theta
