@@ -45,14 +45,14 @@ def test_random_blankets_against_enumeration() -> None:
         assert found.lower <= truth * (1 + 1e-12) and truth <= found.upper * (1 + 1e-12)
 
 
-def test_blocks_bracket_the_value_at_any_size() -> None:
-    for n in (3000, 10**6, 10**9):
-        for k in (3, 100):
-            f = g.shuffle(4.0, n, randomizer=g.k_randomized_response(k))
-            epsilon = f.epsilon(1e-6)
-            found = f.bounds(epsilon)
-            assert found.upper <= 1e-6 and 0.0 < found.lower <= found.upper <= found.lower * 1.02
-            assert epsilon < g.shuffle(4.0, n).epsilon(1e-6)
+@pytest.mark.parametrize("n", [3000, 10**6, pytest.param(10**9, marks=pytest.mark.slow)])
+def test_blocks_bracket_the_value_at_any_size(n: int) -> None:
+    for k in (3, 100):
+        f = g.shuffle(4.0, n, randomizer=g.k_randomized_response(k))
+        epsilon = f.epsilon(1e-6)
+        found = f.bounds(epsilon)
+        assert found.upper <= 1e-6 and 0.0 < found.lower <= found.upper <= found.lower * 1.02
+        assert epsilon < g.shuffle(4.0, n).epsilon(1e-6)
 
 
 def test_real_randomized_response_never_beats_the_bound() -> None:
@@ -158,7 +158,7 @@ def test_reference_values_at_a_million_users() -> None:
 def test_a_blanket_too_thin_to_help_is_ignored() -> None:
     assert g.shuffle(1.0, 50, randomizer=g.blanket(0.1)) == g.shuffle(1.0, 50)
     everything = g.shuffle(1.0, 50, randomizer=g.blanket(1.0))
-    assert everything.delta(0.0) <= 1e-290
+    assert everything.delta(0.0) == 1e-300
 
 
 def test_composition_and_curve_of_a_blanket_bound() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -94,16 +94,17 @@ class Binomial:
     p: float
     q: float
 
-    @property
+    @cached_property
     def means(self) -> tuple[float, float, float, float]:
         """trials * p and trials * q, each as high and low part."""
-        small = min(self.p, self.q)
-        high, low = (float(part[0]) for part in two_product(small, np.array([float(self.trials)])))
-        rest = self.trials - high
+        return tuple(float(part[0]) for part in self._means(np.array([float(self.trials)])))  # type: ignore[return-value]
+
+    def _means(self, trials: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        high, low = two_product(min(self.p, self.q), trials)
+        rest = trials - high
         # exact: the error of a subtraction is a float
-        slip = (self.trials - rest) - high
-        other = (rest, slip - low)
-        return (high, low, *other) if self.p <= self.q else (*other, high, low)
+        other = ((trials - rest) - high) - low
+        return (high, low, rest, other) if self.p <= self.q else (rest, other, high, low)
 
     def exponent(self, k: int) -> float:
         """trials * KL(k/trials || p): -log of the Chernoff bound of the tail that starts at k."""
@@ -111,29 +112,30 @@ class Binomial:
             return -self.trials * _log(self.q, self.p)
         if k == self.trials:
             return -self.trials * _log(self.p, self.q)
-        mean, mean_low, rest, rest_low = self.means
+        mean, mean_low, rest, rest_low = self._means(np.array([float(self.trials)]))
         left, right = np.array([float(k)]), np.array([float(self.trials - k)])
         return float((_deviance(left, mean, mean_low) + _deviance(right, rest, rest_low))[0])
 
     def pmf(self, low: int, high: int) -> FloatArray:
         """P[low], ..., P[high]. Relative error below 1e-12 wherever it exceeds 1e-300."""
+        return self.pmf_rows(np.array([float(self.trials)]), low, high)[0]
+
+    def pmf_rows(self, trials: FloatArray, low: int, high: int) -> FloatArray:
+        """The same for each number of trials (k,) in place of self.trials: shape (k, high - low + 1)."""
+        n = trials[:, None]
         k = np.arange(low, high + 1, dtype=np.float64)
-        n = float(self.trials)
+        log_p, log_q = _log(self.p, self.q), _log(self.q, self.p)
+        ends = np.where(k == 0.0, n * log_q, n * log_p)
+        value = np.where((k == 0.0) | (k == n), np.exp(np.maximum(ends, -745.0)), 0.0)
         inner = (k > 0.0) & (k < n)
-        left = np.where(inner, k, 1.0)
-        right = np.where(inner, n - k, 1.0)
-        if not inner.any():  # also when p or q is 0
-            return np.array(
-                [math.exp(-min(self.exponent(e), 745.0)) if n else 1.0 for e in range(low, high + 1)]
-            )
-        mean, mean_low, rest, rest_low = self.means
-        exponent = stirling_error(np.full(1, n)) - stirling_error(left) - stirling_error(right)
+        if self.p == 0.0 or self.q == 0.0 or not inner.any():
+            return value
+        left, right = np.where(inner, k, 1.0), np.where(inner, n - k, 1.0)
+        mean, mean_low, rest, rest_low = (part[:, None] for part in self._means(trials))
+        exponent = stirling_error(n) - stirling_error(left) - stirling_error(right)
         exponent -= _deviance(left, mean, mean_low) + _deviance(right, rest, rest_low)
-        value = np.sqrt(n / left / right / (2.0 * math.pi)) * np.exp(np.maximum(exponent, -745.0))
-        for end in (0, self.trials):
-            if low <= end <= high:
-                value[end - low] = math.exp(-min(self.exponent(end), 745.0))
-        return value
+        size = np.where(n > 0.0, n, 1.0) / left / right / (2.0 * math.pi)
+        return np.where(inner, np.sqrt(size) * np.exp(np.maximum(exponent, -745.0)), value)
 
     def window(self, log_lower: float, log_upper: float) -> tuple[int, int]:
         """[low, high] with P[C < low] <= e^log_lower and P[C > high] <= e^log_upper, by Chernoff."""
@@ -172,7 +174,7 @@ def _log(p: float, q: float) -> float:
     return math.log(p) if p < 0.5 else math.log1p(-q)
 
 
-def _deviance(x: FloatArray, mean: float, low: float) -> FloatArray:
+def _deviance(x: FloatArray, mean: FloatArray, low: FloatArray) -> FloatArray:
     # x log(x/m) + m - x for m = mean + low; a series where the three terms would cancel
     gap = (x - mean) - low
     v = gap / (x + mean)
@@ -183,8 +185,10 @@ def _deviance(x: FloatArray, mean: float, low: float) -> FloatArray:
     near = gap * v + 2.0 * x * v * series
     if np.all(v * v < 0.09):
         return near
-    ratio = np.log(x / mean) if mean > 1e-280 else np.log(x) - math.log(mean)
-    far = x * ratio - gap - x * (low / mean)
+    base = np.maximum(mean, 1e-300)
+    ratio = np.log(x) - np.log(base)
+    ratio = np.where((base > 1e-280), np.log(x / np.maximum(base, 1e-280)), ratio)
+    far = x * ratio - gap - x * (low / base)
     return np.where(v * v < 0.09, near, far)
 
 

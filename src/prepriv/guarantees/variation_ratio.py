@@ -12,16 +12,19 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
-from prepriv.guarantees._binomial import Binomial, clones, half_pmf, running_sum
+from prepriv.guarantees._binomial import Binomial, clones, half_pmf
 from prepriv.guarantees._clone_pair import DeltaBounds, clone_pair_bounds
 from prepriv.guarantees.arguments import FloatArray, integer, number
 
 _BLOCKS = 128  # of the number of uninformative blanket reports; gap of delta ~ 1e-2, of epsilon ~ 1e-4
 _TAIL_ERROR = 1e-10  # relative error granted to binomial tails; measured 2e-13
+_CHUNK = 1 << 16
 
 
 class LocalRandomizer(abc.ABC):
@@ -78,6 +81,7 @@ def blanket(mass: float) -> Blanket:
     return Blanket(number("mass", mass, at_least=0.0, at_most=1.0))
 
 
+@lru_cache(maxsize=4096)
 def blanket_bounds(epsilon0: float, n: int, signal: float, epsilon: float) -> DeltaBounds:
     """Two-sided (1/n) E (Y_1 + ... + Y_n)_+ at 0 <= epsilon < epsilon0; upper is at most the clone pair's.
 
@@ -89,7 +93,9 @@ def blanket_bounds(epsilon0: float, n: int, signal: float, epsilon: float) -> De
     share = min(signal / math.tanh(0.5 * epsilon0), 1.0)  # of reports that are not of the third kind
     if share == 1.0 or epsilon0 > 600.0:
         return general
-    pure = -math.expm1(epsilon - epsilon0) / (1.0 + math.exp(-epsilon0))
+    if share == 0.0:
+        return DeltaBounds(0.0, 1e-300, 0.0)
+    pure = -math.expm1(epsilon - epsilon0) / (1.0 + math.exp(-epsilon0))  # value at one user
     # (p - 1)(1 + E)/n times the mean excess of the first coordinate over its threshold
     scale = math.expm1(epsilon0) * (1.0 + math.exp(epsilon)) / n
     offset = 0.5 * math.tanh(0.5 * epsilon) / math.tanh(0.5 * epsilon0)
@@ -100,29 +106,24 @@ def blanket_bounds(epsilon0: float, n: int, signal: float, epsilon: float) -> De
         low, high = others.window(log_tail, math.log(1e-13))
         ends = _block_ends(others, low, high)
         weights = np.add.reduceat(others.pmf(low, high), ends[:-1] - low)
-        least, most = 0.0, 0.0
-        left_out = 4.0 * pure * math.exp(log_tail)  # of the inner sums, at most
-        below = above = 0.0
-        for i, z in enumerate(ends.tolist()):
-            one = i > 0 and z == ends[i - 1] + 1  # a block of one count: its own value is the lower bound
-            before = below
-            below, above = _mean_excess(clones(epsilon0, max(n - z, 0)), offset, shift * z, log_tail)
-            if i < len(weights):
-                most += float(weights[i]) * min(scale * above + left_out, pure)
-            if i > 0:
-                least += float(weights[i - 1]) * scale * (before if one else below)
+        below, above = _mean_excess(clones(epsilon0, n), np.minimum(ends, n), offset, shift, log_tail)
+        tail = math.exp(log_tail)
+        above = np.minimum(scale * above + 4.0 * pure * tail, pure)
+        # a block of one count needs no other end
+        least_in_block = np.where(np.diff(ends) == 1, below[:-1], below[1:])
+        least = scale * float(np.sum(weights * least_in_block)) * (1.0 - 1e-11)
         # z above the window counts as the first count there, z below it at the most there can be
-        most = most * (1.0 + 1e-11) + 1e-13 * min(scale * above + left_out, pure) + pure * math.exp(log_tail)
-        if math.exp(log_tail) * pure <= 1e-10 * least or least < 1e-290:
+        most = float(np.sum(weights * above[:-1])) * (1.0 + 1e-11) + 1e-13 * float(above[-1]) + pure * tail
+        if tail * pure <= 1e-10 * least or least < 1e-290:
             break
         log_tail = math.log(1e-12 * least)
     upper = min(max(most, 1e-300), general.upper)
-    return DeltaBounds(min(least * (1.0 - 1e-11), upper), upper, min(1.0, 2.0 * math.exp(log_tail) + 1e-13))
+    return DeltaBounds(min(least, upper), upper, min(1.0, 3.0 * tail + 1e-13))
 
 
-def _block_ends(others: Binomial, low: int, high: int) -> np.ndarray:
+def _block_ends(others: Binomial, low: int, high: int) -> npt.NDArray[np.int64]:
     # starts of the blocks, and one past the last: closer where the mass is
-    blocks = max(12, int(_BLOCKS * min(1.0, 1e3 / math.sqrt(others.trials))))
+    blocks = max(6, int(_BLOCKS * min(1.0, (1e4 / others.trials) ** 0.25)))
     if high - low < blocks:
         return np.arange(low, high + 2)
     spread = math.sqrt(2.0 * others.trials * others.p * others.q)
@@ -131,43 +132,57 @@ def _block_ends(others: Binomial, low: int, high: int) -> np.ndarray:
     return np.unique(np.concatenate([[low], points, [high + 1]]))
 
 
-def _mean_excess(count: Binomial, offset: float, shift: float, log_tail: float) -> tuple[float, float]:
-    """Two-sided sum over the window of P[M] E (X - theta M - shift)_+, X ~ Bin(M, 1/2), M ~ count."""
-    low, high = count.window(log_tail, log_tail)
+def _mean_excess(
+    law: Binomial, z: npt.NDArray[np.int64], offset: float, shift: float, log_tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Two-sided E (X - M/2 - offset M - shift z)_+ for each z (k,), over a window of M.
+
+    M ~ Bin(law.trials - z, law.p), X ~ Bin(M, 1/2); what lies outside the window has mass 2 e^log_tail.
+    """
+    low = Binomial(law.trials - int(z[-1]), law.p, law.q).window(log_tail, log_tail)[0]
+    high = Binomial(law.trials - int(z[0]), law.p, law.q).window(log_tail, log_tail)[1]
+    rows = max(1, _CHUNK // (high - low + 1))
+    parts = [
+        _excess_rows(law, low, high, z[i : i + rows].astype(np.float64), offset, shift)
+        for i in range(0, len(z), rows)
+    ]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _excess_rows(
+    law: Binomial, low: int, high: int, z: FloatArray, offset: float, shift: float
+) -> tuple[FloatArray, FloatArray]:
     m = np.arange(low, high + 1, dtype=np.float64)
-    odd = 0.5 * np.mod(m, 2.0)
-    excess = offset * m + shift  # threshold above m/2
-    x = np.floor(0.5 * m) + np.floor(odd + excess)
-    inside = x <= m
-    at = np.where(inside, half_pmf(m, np.minimum(x, m)), 0.0)
-    after = at * np.maximum(m - x, 0.0) / (x + 1.0)
-    tail = _tails(m, x, at, after, min(max(int(count.means[0]) - low, 0), high - low))
-    error = _TAIL_ERROR * (tail + tail[len(m) // 2])
+    excess = offset * m + shift * z[:, None]  # threshold above m/2
+    x = np.floor(0.5 * m) + np.floor(0.5 * np.mod(m, 2.0) + excess)
+    size = np.broadcast_to(m, x.shape)
+    at = np.where(x <= size, half_pmf(size, np.minimum(x, size)), 0.0)
+    after = at * np.maximum(size - x, 0.0) / (x + 1.0)  # P[X = x + 1]
+    middle = min(max(int(law.means[0]) - low, 0), high - low)
+    tail = _tails(x, at, after, float(m[middle]), middle)
+    error = _TAIL_ERROR * (tail + tail[:, middle : middle + 1])
     first = 0.5 * (x + 1.0) * after
-    mass = count.pmf(low, high)
-    above = float(
-        np.sum(mass * np.maximum(first * (1.0 + 1e-12) - excess * np.maximum(tail - error, 0.0), 0.0))
-    )
-    below = float(np.sum(mass * np.maximum(first * (1.0 - 1e-12) - excess * (tail + error), 0.0)))
-    return below * (1.0 - 1e-11), above * (1.0 + 1e-11)
+    mass = law.pmf_rows(law.trials - z, low, high)
+    above = np.maximum(first * (1.0 + 1e-12) - excess * np.maximum(tail - error, 0.0), 0.0)
+    below = np.maximum(first * (1.0 - 1e-12) - excess * (tail + error), 0.0)
+    return np.sum(mass * below, axis=1) * (1.0 - 1e-11), np.sum(mass * above, axis=1) * (1.0 + 1e-11)
 
 
-def _tails(m: FloatArray, x: FloatArray, at: FloatArray, after: FloatArray, anchor: int) -> FloatArray:
-    # P[Bin(m, 1/2) > x(m)]: summed at one m, then carried along by adding a coin at a time
-    step = np.where(np.diff(x) == 0.0, 0.5 * at[:-1], -0.5 * after[:-1])
-    start = _one_tail(float(m[anchor]), float(x[anchor]))
-    forward = start + running_sum(step[anchor:])
-    backward = start - running_sum(step[:anchor][::-1])[::-1]
-    return np.maximum(np.concatenate([backward, [start], forward]), 0.0)
+def _tails(x: FloatArray, at: FloatArray, after: FloatArray, m: float, middle: int) -> FloatArray:
+    # P[Bin(m, 1/2) > x]: summed at one m, then carried along by adding or taking away a coin
+    step = np.where(np.diff(x, axis=1) == 0.0, 0.5 * at[:, :-1], -0.5 * after[:, :-1])
+    start = _tails_at(m, x[:, middle])[:, None]
+    forward = start + np.cumsum(step[:, middle:], axis=1)
+    backward = start - np.cumsum(step[:, :middle][:, ::-1], axis=1)[:, ::-1]
+    return np.maximum(np.concatenate([backward, start, forward], axis=1), 0.0)
 
 
-def _one_tail(m: float, x: float) -> float:
-    width = max(64, int(math.sqrt(m)))
-    total, start = 0.0, x + 1.0
-    while start <= m:
-        part = float(np.sum(half_pmf(np.full(1, m), np.arange(start, min(start + width, m + 1.0)))))
-        total += part
-        start += width
-        if part <= 1e-17 * total:
-            break
-    return total
+def _tails_at(m: float, x: FloatArray) -> FloatArray:
+    """P[Bin(m, 1/2) > x] for ascending whole x: sums of positive terms, the far tail left out."""
+    first = float(x[0]) + 1.0
+    last = min(m, float(x[-1]) + 1.0 + 20.0 * math.sqrt(m + 1.0))
+    if first > m:
+        return np.zeros(len(x))
+    values = half_pmf(np.full(1, m), np.arange(first, last + 1.0))
+    sums = np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    return sums[np.minimum(x - x[0], len(values)).astype(np.int64)]
