@@ -72,6 +72,13 @@ def test_grid_composition_of_gaussians_is_above_the_closed_form_and_close(mu, k,
     assert np.max(exact(alphas) - composed(alphas)) < 2e-5
 
 
+def test_losses_beyond_the_range_of_exp_compose():
+    """mu = 40 has losses up to 1,160: knots of the lines underflow unless they are kept as logarithms."""
+    composed, exact = Plain(40.0, True).compose(2), g.gaussian(40.0 * math.sqrt(2))
+    for delta in (0.1, 1e-6, 1e-10):
+        assert exact.epsilon(delta) <= composed.epsilon(delta) <= exact.epsilon(delta) * (1 + 1e-4)
+
+
 @pytest.mark.parametrize("epsilon0, k", [(0.1, 1000), (1.0, 20), (3.0, 4), (0.01, 3000)])
 def test_randomized_response_composes_to_a_binomial(epsilon0, k):
     f = g.randomized_response(epsilon0).compose(k)

@@ -142,11 +142,11 @@ def test_advanced_joint_concavity_is_valid_and_never_worse_than_joint():
 
 def test_advanced_joint_concavity_on_gaussian_mixtures():
     rng = np.random.default_rng(8)
-    for _ in range(4):
+    for _ in range(2):
         w, a, b = random_gaussian_mixture(rng)
         pairs = tuple(tuple(g.gaussian(abs(b[j] - a[i])) for j in range(2)) for i in range(2))
         f, exact = g.advanced_mixture(pairs, float(w[1])), GaussianMixtures(w, a, b)
-        for t in (-1.0, 0.0, 0.7, 1.6):
+        for t in (-1.0, 0.0, 1.1):
             assert f.delta(t) >= exact.delta(t) - 1e-13
             alpha, beta = exact.point(t)
             assert f(alpha) <= beta + 1e-13

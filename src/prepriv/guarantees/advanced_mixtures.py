@@ -32,7 +32,7 @@ class AdvancedMixture(TradeoffFunction):
     choice is valid, so the search cannot break the bound. A or B may be below 1.
     """
 
-    line_budget: ClassVar[int] = 160
+    line_budget: ClassVar[int] = 96
 
     pairs: tuple[Pair, Pair]
     weight: float

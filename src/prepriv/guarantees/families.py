@@ -61,7 +61,7 @@ class Gaussian(TradeoffFunction):
     def _loss_atoms(self) -> LossAtoms:
         if self.mu == 0.0:
             return LossAtoms(np.zeros(1), np.ones(1), 0.0)
-        reach = min(self.mu * (0.5 * self.mu + 9.0), 600.0)
+        reach = self.mu * (0.5 * self.mu + 9.0)
         slopes = np.linspace(-min(reach, 36.0), reach, 6001)
         return support_lines(slopes, self._signed_delta(slopes)).atoms()
 

@@ -8,6 +8,7 @@ Proof and rounding: docs/proofs/tradeoff.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +51,17 @@ class SupportLines:
 
         knots[0] is where the envelope leaves 0; line j rules between knots[j + 1] and knots[j].
         """
-        return _knots(self.slopes, self.deltas)
+        return np.exp(self._log_knots)
+
+    @cached_property
+    def _log_knots(self) -> FloatArray:
+        # alpha where lines j - 1 and j meet: (d_{j-1} - d_j) / (e^{s_j} - e^{s_{j-1}}); line -1 is beta = 0
+        s, d = self.slopes, self.deltas
+        first = np.minimum(0.0, np.log(np.maximum(1.0 - d[:1], 5e-324)) - s[:1])
+        drop = -np.diff(d)
+        log_gap = s[1:] + np.log(-np.expm1(-np.diff(s)))
+        rest = np.where(drop > 0, np.log(np.maximum(drop, 5e-324)) - log_gap, -np.inf)
+        return np.append(first, rest)
 
     def beta(self, alpha: FloatArray) -> FloatArray:
         """The envelope at alpha, rounded down."""
@@ -86,20 +97,13 @@ class SupportLines:
         Segment j has P-mass knots[j] - knots[j + 1], Q-mass e^{s_j} times that, loss s_j. The knots
         are scaled up by 16 ulp, more than their own rounding: every mass grows by the same factor.
         """
-        up = 1.0 + 32.0 * ULP
-        width = self.knots - np.append(self.knots[1:], 0.0)
-        masses = np.exp(self.slopes + np.log(np.maximum(width, 5e-324))) * up
-        masses = np.where(width > 0, masses, 0.0)
-        return LossAtoms(self.slopes, masses, min(1.0, float(self.deltas[-1]) * up))
-
-
-def _knots(slopes: FloatArray, deltas: FloatArray) -> FloatArray:
-    # alpha where lines j - 1 and j meet: (d_{j-1} - d_j) / (e^{s_j} - e^{s_{j-1}}); line -1 is beta = 0
-    first = np.minimum(1.0, np.exp(np.log(np.maximum(1.0 - deltas[:1], 5e-324)) - slopes[:1]))
-    drop = -np.diff(deltas)
-    log_gap = slopes[1:] + np.log(-np.expm1(-np.diff(slopes)))
-    rest = np.where(drop > 0, np.exp(np.log(np.maximum(drop, 5e-324)) - log_gap), 0.0)
-    return np.append(first, rest)
+        up = 1.0 + ULP * (32.0 + 4.0 * np.abs(self.slopes))
+        log_knots = self._log_knots
+        after = np.append(log_knots[1:], -np.inf)
+        left = np.isfinite(log_knots)  # in logarithms: e^{-s} itself would underflow for steep lines
+        kept = -np.expm1(np.where(left, np.minimum(after - np.where(left, log_knots, 0.0), 0.0), 0.0))
+        masses = np.where(left, np.exp(self.slopes + np.where(left, log_knots, 0.0)) * kept, 0.0) * up
+        return LossAtoms(self.slopes, masses, min(1.0, float(self.deltas[-1]) * float(up[-1])))
 
 
 def support_lines(slopes: FloatArray, deltas: FloatArray) -> SupportLines:
@@ -107,28 +111,28 @@ def support_lines(slopes: FloatArray, deltas: FloatArray) -> SupportLines:
     order = np.argsort(slopes, kind="stable")
     s, d = slopes[order], np.clip(deltas[order], 0.0, 1.0)
     keep: list[int] = []
-    meet: list[float] = []
+    meet: list[float] = []  # log alpha where a kept line meets the one before it
     for j in range(len(s)):
-        if 1.0 - d[j] <= 0.0 and len(s) > 1:
+        if 1.0 - d[j] <= 0.0:
             continue  # the line beta <= 0 says nothing
+        at = min(0.0, math.log(1.0 - d[j]) - s[j])  # where it leaves 0
+        below = False
         while keep:
             i = keep[-1]
-            if d[j] >= d[i] and s[j] >= s[i]:
-                x = -1.0  # below line i everywhere
+            if d[j] >= d[i]:
+                below = True  # steeper and no higher at 0
                 break
-            x = np.inf
+            at = math.inf
             if s[j] > s[i]:
-                x = float(np.exp(np.log(d[i] - d[j]) - s[j] - np.log(-np.expm1(s[i] - s[j]))))
-            if x >= meet[-1]:
-                keep.pop()
-                meet.pop()
-                continue
-            break
-        else:
-            x = float(np.exp(np.log(1.0 - d[j]) - s[j])) if d[j] < 1.0 else 1.0
-        if x >= 0.0:
+                at = math.log(d[i] - d[j]) - s[j] - math.log(-math.expm1(s[i] - s[j]))
+            if at < meet[-1]:
+                break
+            keep.pop()
+            meet.pop()
+            at = min(0.0, math.log(1.0 - d[j]) - s[j])
+        if not below:
             keep.append(j)
-            meet.append(x)
+            meet.append(at)
     if not keep:
         return SupportLines(np.zeros(1), np.ones(1))
     return SupportLines(s[keep], d[keep])
