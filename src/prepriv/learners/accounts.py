@@ -1,0 +1,213 @@
+"""What T noisy batches cost when, besides the replaced record, common rows have moved.
+
+A batch holds a random few of the moved rows, so the shift h of its sum is random: its law is bounded here,
+and two certified ways turn law and sampling pair into parts to compose: splitting the noise between the two
+shifts, and transitivity. All lengths are in units of the clip norm C, noise is z·C. Proof:
+docs/proofs/stochastic.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, hypergeom
+
+from prepriv.domain import Adjacency
+from prepriv.guarantees.loss_distribution import Part, compose
+from prepriv.guarantees.subsampling import (
+    DenseTradeoff,
+    GaussianMixture,
+    PoissonRemove,
+    PoissonReplace,
+    SubsampledWithoutReplacement,
+    transitive,
+)
+
+FloatArray = NDArray[np.float64]
+_UP = 1.0 + 1e-9
+_SMALLEST_TAIL = 1e-18
+
+
+@dataclass(frozen=True)
+class MovedRows:
+    """Common rows that differ between the two data sets, in units of the clip norm.
+
+    count: how many rows moved; each, total: the most that one of their gradients moves, and all together.
+    dropped: rows present in only one of the two. rounding: what rounding a batch sum can add.
+    """
+
+    count: int = 0
+    each: float = 0.0
+    total: float = 0.0
+    dropped: int = 0
+    rounding: float = 0.0
+
+    @property
+    def any(self) -> bool:
+        """Whether anything but the one record differs."""
+        return self.count > 0 or self.dropped > 0
+
+    @property
+    def largest(self) -> float:
+        """The most that one common row's contribution differs."""
+        return max(self.each if self.count else 0.0, 1.0 if self.dropped else 0.0)
+
+    def excess(self, theta: FloatArray) -> FloatArray:
+        """Upper bound of Σ (e^{θ a_i} − 1) over the rows' shifts a_i, by convexity in each a_i."""
+        result = np.zeros_like(theta)
+        if self.count and self.each > 0.0:
+            result += min(float(self.count), self.total / self.each) * np.expm1(theta * self.each)
+        if self.dropped:
+            result += self.dropped * np.expm1(theta)
+        return result
+
+
+def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatArray]:
+    """(shifts, weights) that dominate the shift of a Poisson batch of the common rows."""
+    rows = moved.count + moved.dropped
+    return _law(
+        moved,
+        most=min(moved.total, moved.count * moved.each) + moved.dropped,
+        log_moment=lambda theta: rate * moved.excess(theta),  # log(1 + q(e^{θa} − 1)) ≤ q(e^{θa} − 1)
+        count_tail=lambda k: binom.sf(k, rows, rate),
+    )
+
+
+def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, FloatArray]:
+    """(shifts, weights) that dominate the shift of `batch` of the n − 1 common rows, without replacement."""
+    rows, others = min(moved.count + moved.dropped, n - 1), max(n - 1, 1)
+    drawn = min(batch, others)
+    most = min(moved.total, moved.count * moved.each) + moved.dropped
+    return _law(
+        moved,
+        most=min(most, drawn * moved.largest),
+        # Hoeffding 1963: sampling without replacement is below sampling with it in convex order.
+        log_moment=lambda theta: drawn * np.log1p(moved.excess(theta) / others),
+        count_tail=lambda k: hypergeom.sf(k, others, rows, drawn),
+    )
+
+
+def _law(
+    moved: MovedRows,
+    most: float,
+    log_moment: Callable[[FloatArray], FloatArray],
+    count_tail: Callable[[FloatArray], FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """A discrete law that is stochastically above the shift h of a batch.
+
+    P(h > t) is at most the probability that more than t/largest rows are drawn, and at most e^{K(θ) − θt}
+    (Chernoff). The mass between two points goes to the upper one.
+    """
+    if not moved.any:
+        return np.zeros(1), np.ones(1)
+    big = moved.largest
+    points = np.concatenate([big * np.arange(65) * (1 + 1e-6), np.linspace(0.0, most, 2049)])
+    points = np.unique(points[points <= most])
+    theta = np.geomspace(1e-4, 300.0, 400) / big
+    moments = log_moment(theta)
+    chernoff = np.min(moments[None, :] - theta[None, :] * points[:, None], axis=1)
+    counted = count_tail(np.maximum(np.floor(points / big - 1e-9), 0.0))
+    tail = np.minimum(np.minimum(counted * _UP, np.exp(np.minimum(chernoff, 0.0)) * _UP), 1.0)
+    tail = np.minimum.accumulate(tail)
+    shifts, weights, above = [], [], 1.0
+    for point, beyond in zip(points, tail):
+        if beyond <= 0.8 * above:
+            shifts.append(float(point))
+            weights.append(above - float(beyond))
+            above = float(beyond)
+            if above < _SMALLEST_TAIL:
+                break
+    if above > 0.0:
+        shifts.append(most)
+        weights.append(above)
+    return np.array(shifts), np.array(weights)
+
+
+def poisson_parts(
+    noise_multiplier: float,
+    rate: float,
+    steps: int,
+    adjacency: Adjacency,
+    moved: MovedRows = MovedRows(),
+    delta: float = 1e-6,
+) -> tuple[Part, ...]:
+    """What T Poisson batches cost, as parts to compose; symmetrize after composition.
+
+    delta: where the smaller of the two ways round moved rows is chosen; each is valid at every delta.
+    """
+    shift = 1.0 / noise_multiplier
+    if adjacency == "add-or-remove-one":
+        if moved.any:
+            raise ValueError("rows moved by a step paid for by sensitivity need adjacency replace-one")
+        return ((PoissonRemove(shift, rate), steps),)
+    if not moved.any:
+        return ((PoissonReplace(shift, rate), steps),)
+    law = poisson_shift_law(moved, rate)
+    # 2(e^{m²} − e^{−m²})q² is the χ² of the pair from its centre: only to choose how noise is split.
+    return _smaller(
+        law,
+        moved.rounding,
+        noise_multiplier,
+        steps,
+        delta,
+        leg=lambda scale: PoissonReplace(shift * scale, rate),
+        split_leg=lambda scale: PoissonReplace(shift * scale, rate),
+        cost=lambda scale: 4.0 * rate**2 * math.sinh(min((shift * scale) ** 2, 300.0)),
+    )
+
+
+def without_replacement_parts(
+    noise_multiplier: float,
+    batch: int,
+    n: int,
+    steps: int,
+    moved: MovedRows = MovedRows(),
+    delta: float = 1e-6,
+) -> tuple[Part, ...]:
+    """What T batches of `batch` of n records cost under replace-one, as parts to compose."""
+    shift, rate = 2.0 / noise_multiplier, min(1.0, batch / n * (1.0 + 1e-15))
+    if not moved.any:
+        return ((SubsampledWithoutReplacement(shift, rate), steps),)
+    # The row that takes the record's place in the batch may have moved as well.
+    split_shift = (2.0 + moved.largest) / noise_multiplier
+    return _smaller(
+        batch_shift_law(moved, batch, n),
+        moved.rounding,
+        noise_multiplier,
+        steps,
+        delta,
+        leg=lambda scale: SubsampledWithoutReplacement(shift * scale, rate),
+        split_leg=lambda scale: SubsampledWithoutReplacement(split_shift * scale, rate),
+        cost=lambda scale: 2.0 * rate**2 * math.expm1(min((split_shift * scale) ** 2, 300.0)),
+    )
+
+
+def _smaller(
+    law: tuple[FloatArray, FloatArray],
+    rounding: float,
+    noise_multiplier: float,
+    steps: int,
+    delta: float,
+    *,
+    leg: Callable[[float], DenseTradeoff],
+    split_leg: Callable[[float], DenseTradeoff],
+    cost: Callable[[float], float],
+) -> tuple[Part, ...]:
+    """The cheaper at `delta` of splitting the noise and going through a third law."""
+    shifts, weights = (law[0] + rounding) / noise_multiplier, law[1]
+    square = float(weights @ shifts**2)
+    shares = np.geomspace(1e-4, 0.98, 120)
+    costs = [square / share + cost(1.0 / math.sqrt(1.0 - share)) for share in shares]
+    share = float(shares[int(np.argmin(costs))])
+    split: tuple[Part, ...] = (
+        (GaussianMixture(shifts / math.sqrt(share), weights), steps),
+        (split_leg(1.0 / math.sqrt(1.0 - share)), steps),
+    )
+    third: tuple[Part, ...] = (
+        (transitive(GaussianMixture(shifts, weights).dense_lines(), leg(1.0).dense_lines()), steps),
+    )
+    return min((split, third), key=lambda parts: compose(parts).epsilon(delta))

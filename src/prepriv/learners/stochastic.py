@@ -1,0 +1,341 @@
+"""DP-SGD for linear models: Poisson batches, and batches of a fixed size. Proof: docs/proofs/stochastic.md.
+
+Each learner draws its own batches and computes its own account; there is no sampler to choose, so none can be
+paired with the account of another. Every step adds noise, an empty batch included, and divides by the declared
+batch size, never by the number of records drawn.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Adjacency
+from prepriv.guarantees.loss_distribution import Part, compose
+from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
+from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.learners.losses import Loss
+from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import RELEASE_BITS, Session
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+
+Floats = NDArray[np.float64]
+SMALLEST_MULTIPLIER = 0.1  # less noise than a tenth of the clip norm hides nothing worth the name
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of the rows that reach a learner.
+
+    radius: norm bound of a row, without the bias. d: features. outputs: columns of the weights. n: records.
+    incoming: how far the common rows of two neighbours are apart after the steps before.
+    """
+
+    radius: float
+    d: int
+    outputs: int
+    n: int
+    adjacency: Adjacency
+    incoming: Sensitivity = UNTOUCHED
+
+
+@dataclass(frozen=True)
+class StochasticLearner(abc.ABC):
+    """What DP-SGD learners share. Subclasses own a sampler and its account.
+
+    batch_size: b, declared; the noisy sum is divided by it. steps: T noisy batches. learning_rate: step size on
+    the mean clipped gradient of a batch. clip_norm: C, bound on one record's gradient. momentum: Nesterov's, in
+    [0, 1). weight_bound: B, radius of the ball every gradient is taken in (inf: none). average: the last share of
+    the iterates that is averaged. bias: value of the appended bias feature; it counts in the norm of a row.
+    """
+
+    loss: Loss
+    batch_size: int = 256
+    steps: int = 1000
+    learning_rate: float = 1.0
+    clip_norm: float = 1.0
+    momentum: float = 0.0
+    weight_bound: float = math.inf
+    average: float = 0.5
+    bias: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "steps"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < 1:
+                raise ValueError(f"{name} must be a whole number >= 1; got {value}")
+        for name in ("learning_rate", "clip_norm", "weight_bound"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive; got {getattr(self, name)}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must lie in [0, 1); got {self.momentum}")
+        if not 0 < self.average <= 1:
+            raise ValueError(f"average must lie in (0, 1]; got {self.average}")
+        if not (math.isfinite(self.bias) and self.bias >= 0):
+            raise ValueError(f"bias must be finite and >= 0; got {self.bias}")
+
+    @property
+    def name(self) -> str:
+        """The learner's name in plans and reports."""
+        return type(self).__name__
+
+    def row_norm(self, radius: float) -> float:
+        """Norm bound of a row with its bias feature."""
+        return math.hypot(radius, self.bias)
+
+    def clip(self, radius: float) -> float:
+        """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
+        return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
+
+    def grid(self, radius: float, n: int, incoming: Sensitivity) -> Grid:
+        """The integer grid of rows and residuals."""
+        return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
+
+    def moved_rows(self, setting: Setting) -> MovedRows:
+        """What the incoming shift does to gradients, in units of the clip norm."""
+        incoming = setting.incoming
+        if incoming.is_zero:
+            return MovedRows()
+        norm, clip = self.row_norm(setting.radius), self.clip(setting.radius)
+        mu = self.loss.input_lipschitz(norm, self.weight_bound)
+        grid = self.grid(setting.radius, setting.n, incoming)
+        # Rounding to the grid, and the float rounding of a residual, for each moved row.
+        cut = grid.rounding(1, setting.d + 1, setting.outputs, norm, mu) + 1e-14 * norm
+        rows = math.ceil(incoming.rows_moved)
+        shift = mu * incoming.row_shift if incoming.row_shift > 0 else 0.0
+        each = min(shift + cut, 2 * clip) if rows else 0.0
+        total = min(
+            mu * incoming.total_shift + cut * rows if incoming.total_shift > 0 else cut * rows, each * rows
+        )
+        return MovedRows(
+            rows,
+            each / clip * (1 + 1e-9),
+            total / clip * (1 + 1e-9),
+            math.ceil(incoming.rows_dropped),
+            # Releases are rounded to a coarser grid (mechanisms.session.coarsen).
+            (math.isqrt((setting.d + 1) * setting.outputs) + 1) * 2.0 ** (1 - RELEASE_BITS),
+        )
+
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        """What a run costs, as parts to compose with those of other mechanisms; symmetrize after composition.
+
+        noise_multiplier: z, noise over the clip norm. delta: where to choose between valid accounts, if several.
+        """
+        if not (math.isfinite(noise_multiplier) and noise_multiplier >= SMALLEST_MULTIPLIER):
+            raise ValueError(
+                f"noise_multiplier must be finite and >= {SMALLEST_MULTIPLIER}; got {noise_multiplier}"
+            )
+        if not self.batch_size <= setting.n:
+            raise ValueError(f"batch_size {self.batch_size} is larger than n={setting.n}")
+        if not math.isfinite(self.clip(setting.radius)):
+            raise ValueError(
+                "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
+            )
+        return self._parts(noise_multiplier, setting, delta)
+
+    def tradeoff(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> TradeoffFunction:
+        """The guarantee of one run on its own."""
+        return compose(self.parts(noise_multiplier, setting, delta=delta)).symmetrized()
+
+    def calibrate(
+        self,
+        epsilon: float,
+        delta: float,
+        setting: Setting,
+        *,
+        others: Sequence[Part] = (),
+        tolerance: float = 1e-3,
+    ) -> float:
+        """The smallest noise multiplier, to `tolerance`, with which a run and the `others` are (epsilon, delta)-DP.
+
+        Raises ValueError if no noise is enough (the others alone spend more).
+        """
+
+        def cost(z: float) -> float:
+            parts = (*self.parts(z, setting, delta=delta), *others)
+            return compose(parts).symmetrized().epsilon(delta)
+
+        return smallest_noise(cost, epsilon, tolerance)
+
+    @abc.abstractmethod
+    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]: ...
+
+    @abc.abstractmethod
+    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
+        """Row numbers of one batch; `rows` are there, `n` are declared."""
+
+    def fit(
+        self,
+        rows: QuantizedRows,
+        outputs: int,
+        *,
+        n: int,
+        noise_multiplier: float,
+        session: Session,
+        source: NoiseSource | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Floats:
+        """Train on quantised rows; weights (d + 1, outputs), bias last.
+
+        n: the declared number of records. noise_multiplier: z, noise over the clip norm. session: where noisy
+        sums come from. source: where batches are drawn from; it must be as unpredictable as the noise.
+        """
+        source = source or NoiseSource()
+        if session.private and not source.private:
+            raise ValueError("source: batches of a private run cannot be drawn from a test source")
+        return run_descent(
+            self,
+            rows,
+            outputs,
+            draw=lambda: self._batch(source, rows.shape[0], n),
+            release=lambda total: session.noisy_sum(
+                "gradient",
+                total,
+                rows.grid.clip,
+                noise_multiplier,
+                exponent=rows.grid.exponent,
+                largest=2 * max(n, 1) * rows.grid.clip,
+            ),
+            threads=threads,
+            progress=progress,
+        )
+
+
+def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: float) -> float:
+    """The least noise multiplier with cost(z) ≤ epsilon, to a relative tolerance from above.
+
+    Comes down from large noise, so that no cost far above the target is ever computed. Every answer was
+    itself checked: how the next guess is made cannot make it wrong.
+    """
+    high = 64.0
+    cost_high = cost(high)
+    while cost_high > epsilon:
+        high *= 8.0
+        cost_high = cost(high)
+        if high > 1e7:
+            raise ValueError(f"epsilon {epsilon} cannot be met by any noise: what else is released spends it")
+    while True:
+        if high == SMALLEST_MULTIPLIER:
+            return high
+        low = max(high / 4.0, SMALLEST_MULTIPLIER)
+        cost_low = cost(low)
+        if cost_low > epsilon:
+            break
+        high, cost_high = low, cost_low
+    while high > low * (1.0 + tolerance):
+        # Interpolate in logarithms, aim a little to the safe side, and stay well inside the bracket.
+        slope = math.log(cost_low / cost_high) / math.log(high / low) if cost_high > 0.0 else 1.0
+        guess = high * (cost_high / epsilon) ** (1.0 / max(slope, 0.1)) if cost_high > 0.0 else 0.0
+        guess = min(
+            max(guess * (1.0 + tolerance / 2.0), low * (1.0 + tolerance / 2.0)),
+            high / (1.0 + tolerance / 2.0),
+        )
+        if high / low > 1.05:
+            guess = min(max(guess, low * (high / low) ** 0.05), high * (low / high) ** 0.05)
+        value = cost(guess)
+        if value <= epsilon:
+            high, cost_high = guess, value
+        else:
+            low, cost_low = guess, value
+    return high
+
+
+def run_descent(
+    learner: StochasticLearner,
+    rows: QuantizedRows,
+    outputs: int,
+    *,
+    draw: Callable[[], NDArray[np.intp]],
+    release: Callable[[NDArray[np.int64]], Floats],
+    threads: int | None,
+    progress: Callable[[int, int], Any] | None,
+) -> Floats:
+    """Noisy batch gradients with momentum, projection and a late average: post-processing of what is released."""
+    weights = np.zeros((rows.shape[1], outputs))
+    velocity, average = np.zeros_like(weights), np.zeros_like(weights)
+    kept = max(1, round(learner.average * learner.steps))
+    with GradientSum(rows, learner.loss, threads=threads) as gradient_sum:
+        for step in range(learner.steps):
+            ahead = project(weights + learner.momentum * velocity, learner.weight_bound)
+            gradient = release(gradient_sum(ahead, draw())) / learner.batch_size
+            new = project(ahead - learner.learning_rate * gradient, learner.weight_bound)
+            velocity, weights = new - weights, new
+            if step >= learner.steps - kept:
+                average += weights
+            if progress is not None:
+                progress(step + 1, learner.steps)
+    return average / kept
+
+
+def project(weights: Floats, bound: float) -> Floats:
+    """The nearest point of the ball of radius `bound`, a hair inside it."""
+    if math.isinf(bound):
+        return weights
+    norm, limit = float(np.linalg.norm(weights)), bound * (1 - 1e-12)
+    return weights if norm <= limit else weights * (limit / norm)
+
+
+@dataclass(frozen=True)
+class PoissonSGD(StochasticLearner):
+    """DP-SGD in which every record is in every batch with probability b/n, independently.
+
+    Both adjacencies. Prefer it to `FixedBatchSGD`: its account is smaller. b is the expected batch size; the
+    probability used is the least k/2^64 at or above b/n, and it is what the account is computed for.
+    """
+
+    def _rate(self, n: int) -> int:
+        return poisson_threshold(min(1.0, self.batch_size / n))
+
+    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
+        rate = poisson_rate(self._rate(setting.n))
+        moved = self.moved_rows(setting)
+        return poisson_parts(noise_multiplier, rate, self.steps, setting.adjacency, moved, delta)
+
+    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
+        return np.flatnonzero(source.bernoulli_mask(self._rate(n), rows))
+
+
+@dataclass(frozen=True)
+class FixedBatchSGD(StochasticLearner):
+    """DP-SGD on batches of exactly b of the n records, drawn afresh without replacement at every step.
+
+    Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here.
+    """
+
+    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
+        if setting.adjacency != "replace-one":
+            raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
+        moved = self.moved_rows(setting)
+        return without_replacement_parts(
+            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
+        )
+
+    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
+        if rows != n:  # public under replace-one
+            raise ValueError(f"n={n} records are declared, the table has {rows}")
+        return uniform_subset(source, n, self.batch_size)
+
+
+def uniform_subset(source: NoiseSource, n: int, size: int) -> NDArray[np.intp]:
+    """A subset of `size` of range(n), exactly uniform: the first distinct values of uniform draws."""
+    if not 0 <= size <= n:
+        raise ValueError(f"size must lie in [0, {n}]; got {size}")
+    if size > n // 2:
+        chosen = np.ones(n, dtype=np.bool_)
+        chosen[uniform_subset(source, n, n - size)] = False
+        return np.flatnonzero(chosen)
+    drawn = np.empty(0, dtype=np.int64)
+    while True:
+        drawn = np.concatenate([drawn, source.uniform_below(n, size + size // 2 + 8)])
+        first = np.unique(drawn, return_index=True)[1]
+        if len(first) >= size:
+            return drawn[np.sort(first)[:size]].astype(np.intp)
