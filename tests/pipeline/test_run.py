@@ -15,9 +15,10 @@ from prepriv import preprocessing as pre
 from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
+from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.release.model import Model
 
@@ -45,6 +46,10 @@ class Replay(Session):
             noise_multiplier * sensitivity, total.size
         )
         return np.ldexp(noise.reshape(total.shape).astype(float), exponent)
+
+    def _passes(self, name, distance, test):
+        self.sums.append(np.array([test.steps(distance)]))
+        return True
 
 
 def data(rng, n=200):
@@ -178,3 +183,43 @@ def test_without_privacy_the_pipeline_is_a_good_classifier():
     ours = PrivateClassifier(domain, epsilon=math.inf).fit(x, y)
     assert ours.guarantee_ is None and not ours.model_.private
     assert ours.score(x, y) >= LogisticRegression().fit(x / 8, y).score(x / 8, y) - 0.005
+
+
+TESTED = pre.MeanImputer(payment=Sensitivity({"missing": 0.5}, test=0.2))
+
+
+def test_a_tested_cap_makes_the_claim_unconditional_and_a_far_data_set_passes(rng):
+    x, y = data(rng)
+    plan = make_plan(DOMAIN, (TESTED, *STEPS[1:]), LEARNER, epsilon=3.0, delta=1e-4)
+    assert plan.guarantee.conditions == () and plan.guarantee.epsilon(1e-4) <= 3.0
+    conditional = make_plan(DOMAIN, (STEPS[0], *STEPS[1:]), LEARNER, epsilon=3.0, delta=1e-4)
+    assert plan.learner_noise > conditional.learner_noise
+    assert run(plan, x, y, NoisySession()).weights.shape == (5, 3)
+
+
+def test_a_refusal_is_an_outcome_that_names_the_step_and_nothing_else(rng):
+    x, y = data(rng)
+    x[:150] = np.nan
+    plan = make_plan(DOMAIN, (TESTED, *STEPS[1:]), LEARNER, epsilon=3.0, delta=1e-4)
+    session = NoisySession()
+    with pytest.raises(Refused, match=r"^refused: the data may be too close .* MeanImputer$"):
+        run(plan, x, y, session)
+    assert [r.name for r in session.releases] == ["MeanImputer (test)"]
+
+
+def test_a_test_behind_moved_rows_is_refused_by_the_plan():
+    second = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}, test=0.1))
+    soft = pre.SoftPCA(0.1, payment=Sensitivity())
+    with pytest.raises(ValueError, match="cannot be tested behind"):
+        make_plan(DOMAIN, (STEPS[0], soft, second), LEARNER, epsilon=1.0, delta=1e-5)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_poisson_sgd_runs_in_a_pipeline_with_its_own_account(rng, adjacency):
+    x, y = data(rng)
+    domain = dataclasses.replace(DOMAIN, adjacency=adjacency)
+    first = STEPS[0] if adjacency == "replace-one" else pre.MeanImputer(payment=Budget(0.05))
+    learner = PoissonSGD(Softmax(), batch_size=40, steps=20, weight_bound=5.0)
+    plan = make_plan(domain, (first, *STEPS[1:]), learner, epsilon=2.0, delta=1e-4)
+    assert 1.9 < plan.guarantee.epsilon(1e-4) <= 2.0
+    assert run(plan, x, y, NoisySession()).weights.shape == (5, 3)

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from prepriv import Categorical, Domain, Numeric, PrivateClassifier
+from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, Public, Sensitivity
+from prepriv import preprocessing as pre
 from prepriv.release.arrays import pack, unpack
 from prepriv.release.model import BadArtifact, Model
 
@@ -96,3 +97,32 @@ def test_a_missing_artifact_is_one_sentence(tmp_path):
 def test_pack_is_exact(rng):
     x = rng.standard_normal((5, 3)) * 10.0 ** rng.integers(-300, 300, (5, 3))
     assert (unpack(json.loads(json.dumps(pack(x))), "x") == x).all()
+
+
+RELEASED = {
+    "fill": [pre.MeanImputer(payment=Budget(0.1))],
+    "fill by regression": [pre.RegressionImputer(payment=Budget(0.1))],
+    "scale": [pre.MeanImputer(payment=Budget(0.1)), pre.StandardScaler(payment=Budget(0.1))],
+    "project": [pre.MeanImputer(payment=Budget(0.1)), pre.PCA(2, payment=Public(np.eye(4, 3)))],
+    "clip, multiply, scale rows": [
+        pre.MeanImputer(payment=Budget(0.1)),
+        pre.ClipFeatures(0.1, 0.9),
+        pre.Rescale(3.0),
+        pre.Normalize(1.0),
+        pre.ClipNorm(0.5),
+    ],
+    "one-hot": [pre.MeanImputer(payment=Budget(0.1)), pre.OneHot({"x1": 3})],
+    "cells": [pre.MeanImputer(payment=Budget(0.1)), pre.QuantizeCells(0.25)],
+    "identity": [pre.MeanImputer(payment=Sensitivity({"missing": 0.1})), pre.SoftPCA(0.1, payment=Sensitivity())],
+}
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_every_released_map_is_read_back_to_the_bit(name, tmp_path):
+    rng = np.random.default_rng(1)
+    x = rng.random((300, 3))
+    x[::20, 0] = np.nan
+    columns = {"x0": Numeric(0, 1, "impute"), "x1": Numeric(0, 1), "x2": Numeric(0, 1)}
+    classifier = PrivateClassifier(Domain(columns, (0, 1)), steps=RELEASED[name]).fit(x, x[:, 1] > 0.5)
+    classifier.model_.save(tmp_path)
+    assert (Model.load(tmp_path).scores(x) == classifier.model_.scores(x)).all()

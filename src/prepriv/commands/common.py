@@ -15,6 +15,7 @@ from rich.table import Table as RichTable
 from prepriv.data import BadData, read_table
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
+from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.report import TITLES
 
@@ -40,6 +41,8 @@ def private_data_open() -> Iterator[None]:
         yield
     except (BadData, Stop, KeyboardInterrupt):
         raise
+    except Refused as outcome:
+        raise Stop(f"{outcome}; the run is charged and nothing was released", REFUSED) from None
     except Exception:
         raise Stop(
             "the run failed after private data was opened; details are withheld because they could hold a value "
@@ -95,9 +98,10 @@ def print_guarantee(plan: Plan, private: bool) -> None:
         console.print("private: no (no noise, or reproducible noise): nothing is claimed")
         return
     g = plan.guarantee
-    console.print(
-        f"ε = {g.epsilon(plan.delta):.6g} at δ = {plan.delta:g}, {g.adjacency}, n = {plan.n} ({g.mu:.5f}-GDP)"
-    )
+    same = f" ({g.mu:.5f}-GDP)" if g.mu is not None else ""
+    console.print(f"ε = {g.epsilon(plan.delta):.6g} at δ = {plan.delta:g}, {g.adjacency}, n = {plan.n}{same}")
+    for note in g.notes:
+        console.print(f"  {note}")
     for condition in g.conditions:
         console.print(f"  rests on: {condition}")
 

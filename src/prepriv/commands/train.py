@@ -139,7 +139,7 @@ def _declared_rows(
 
 
 def _charge(path: Path, plan: Plan) -> str:
-    if plan.guarantee is None or plan.guarantee.mu is None:
+    if plan.guarantee is None:
         raise Stop("--ledger: a run without privacy cannot be charged")
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu
@@ -150,7 +150,7 @@ def _charge(path: Path, plan: Plan) -> str:
         epsilon=plan.guarantee.epsilon(plan.delta),
         delta=plan.delta,
         mu=mu,
-        rho=mu * mu / 2 * (1 + 1e-12),
+        rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
     )
     return uid
 

@@ -75,7 +75,10 @@ class Guarantee:
             "adjacency": self.adjacency,
             "conditions": list(self.conditions),
             "notes": list(self.notes),
-            "breakdown": [{"part": name, "share_of_mu_squared": share} for name, share in self.breakdown],
+            "breakdown": [
+                {"part": name, "share_of_mu_squared": None if math.isnan(share) else share}
+                for name, share in self.breakdown
+            ],
         }
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
 from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
 
 RELEASE_BITS = 22  # the integer sensitivity a release is coarsened to: noise of 2^22 steps is drawn fast
 
@@ -73,10 +74,18 @@ class Session(abc.ABC):
         self.releases.append(Release(name, grown, noise_multiplier, int(total.size)))
         return self._draw(name, coarse, grown, noise_multiplier, exponent + shift)
 
+    def passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        """The one bit of a propose-test-release: whether the noisy distance is above the test's threshold."""
+        self.releases.append(Release(name, test.sensitivity, test.scale / test.sensitivity, 1))
+        return self._passes(name, distance, test)
+
     @abc.abstractmethod
     def _draw(
         self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
     ) -> NDArray[np.float64]: ...
+
+    @abc.abstractmethod
+    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool: ...
 
 
 class NoisySession(Session):
@@ -92,6 +101,9 @@ class NoisySession(Session):
     ) -> NDArray[np.float64]:
         return gaussian_sum_release(total, sensitivity, noise_multiplier, self._source, exponent=exponent)
 
+    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        return test.passes(distance, self._source)
+
 
 class ExactSession(Session):
     """No noise: for a run without privacy (epsilon = inf). Nothing it releases is private."""
@@ -102,3 +114,6 @@ class ExactSession(Session):
         self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
     ) -> NDArray[np.float64]:
         return np.ldexp(total.astype(np.float64), exponent)
+
+    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        return True

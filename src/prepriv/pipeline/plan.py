@@ -12,16 +12,23 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
-from prepriv.guarantees import gdp_mu
+from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.stochastic import Setting, StochasticLearner
+from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
+Learner: TypeAlias = GradientDescent | StochasticLearner
 _LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
+_TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
+_TEST_DELTA = 0.5  # part of delta that bounds a test's false pass
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,8 @@ class PlannedStep:
     """One step with everything that was decided for it.
 
     before, after: declared spaces around it. incoming, outgoing: how far neighbours are apart around it.
-    shift: L2 sensitivity of its mechanism; noise_multiplier: noise over that (Budget only).
+    shift: L2 sensitivity of its mechanism; noise_multiplier: noise over that (Budget only). test: the
+    propose-test-release of its conditions, if it has one.
     """
 
     step: Step
@@ -39,6 +47,17 @@ class PlannedStep:
     outgoing: Sensitivity
     shift: float | None = None
     noise_multiplier: float | None = None
+    test: GaussianTest | None = None
+
+    @property
+    def events(self) -> list[GaussianEvent]:
+        """What its mechanisms release."""
+        out = []
+        if self.test is not None:
+            out.append(GaussianEvent(f"{self.step.name} (test)", 1 / self.test.mu))
+        if self.noise_multiplier:
+            out.append(GaussianEvent(self.step.name, self.noise_multiplier))
+        return out
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,7 @@ class Plan:
     epsilon: float
     delta: float
     steps: tuple[PlannedStep, ...]
-    learner: GradientDescent
+    learner: Learner
     space: Space
     incoming: Sensitivity
     learner_shift: float
@@ -118,6 +137,8 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
         out |= {"caps": {str(k): dict(v) if isinstance(v, dict) else v for k, v in caps.items()}}
         moved = dataclasses.asdict(planned.outgoing)
         out |= {"shift_of_common_rows": {**moved, "conditions": list(moved["conditions"])}}
+    if planned.test is not None:
+        out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta}}
     return out
 
 
@@ -130,22 +151,27 @@ def check_budget(epsilon: float, delta: float) -> None:
 
 
 def spent_shares(steps: Sequence[Step]) -> float:
-    """The part of mu squared that Budget steps take."""
+    """The part of mu squared that Budget steps and tests take."""
     total = sum(s.payment.share for s in steps if isinstance(s.payment, pay.Budget))
+    total += sum(s.payment.test for s in steps if isinstance(s.payment, pay.Sensitivity))
     if total >= 1:
         raise ValueError(f"budget shares add up to {total}: they must leave something for training")
     return total
 
 
 def chain(
-    steps: Sequence[Step], domain: Domain, n: int, mu: float, *, release: bool = True
+    steps: Sequence[Step], domain: Domain, n: int, mu: float, delta: float, *, release: bool = True
 ) -> tuple[list[PlannedStep], Space, Sensitivity]:
-    """Follow the declared space and the shift of the common rows through the steps (docs/proofs/chaining.md)."""
+    """Follow the declared space and the shift of the common rows through the steps (docs/proofs/chaining.md).
+
+    mu: the whole budget (GDP). release: whether a model is to leave, so that no step paid for by sensitivity
+    may be needed on new rows (False when an existing pipeline is accounted for).
+    """
     space, incoming = domain.space, UNTOUCHED
     planned: list[PlannedStep] = []
     for step in steps:
         after = step.output(space)
-        shift = multiplier = None
+        shift = multiplier = test = None
         if isinstance(step.payment, pay.Sensitivity):
             if domain.adjacency != "replace-one":
                 raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
@@ -155,18 +181,16 @@ def chain(
                     "state may not leave; pay for it by public data or by budget"
                 )
             outgoing = step.sensitivity(space, n, incoming)
+            if step.payment.test > 0:
+                test = _test(step, step.payment.test, incoming, planned, mu, delta)
+                outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
         else:
-            stretch = step.stretch(space)
-            if incoming.rows_moved > 0 and math.isinf(stretch):
-                raise ValueError(
-                    f"{step.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
-                    "give it a floor, or use ClipNorm"
-                )
-            outgoing = incoming.through(stretch)
+            outgoing = step.carry(space, incoming)
             if isinstance(step.payment, pay.Budget):
                 shift = step.record_shift(space, domain.adjacency, incoming)
-                multiplier = 1 / (mu * math.sqrt(step.payment.share)) * (1 + 1e-12) if mu < math.inf else 0.0
-        planned.append(PlannedStep(step, space, after, incoming, outgoing, shift, multiplier))
+                share = mu * math.sqrt(step.payment.share)
+                multiplier = (1 + 1e-12) / share if mu < math.inf else 0.0
+        planned.append(PlannedStep(step, space, after, incoming, outgoing, shift, multiplier, test))
         space, incoming = after, outgoing
     if space.may_miss.any():
         names = [space.names[j] if space.names else f"x{j}" for j in space.may_miss.nonzero()[0][:3]]
@@ -177,10 +201,27 @@ def chain(
     return planned, space, incoming
 
 
+def _test(
+    step: Step, share: float, incoming: Sensitivity, before: Sequence[PlannedStep], mu: float, delta: float
+) -> GaussianTest | None:
+    if not incoming.is_zero:
+        raise ValueError(
+            f"{step.name} cannot be tested behind a step paid for by sensitivity: its distance is Lipschitz "
+            "only on rows that no earlier step has moved; test the first such step, or declare the caps"
+        )
+    if any(p.test is not None for p in before):
+        raise ValueError("only one step of a pipeline can be tested")
+    return (
+        GaussianTest(mu=mu * math.sqrt(share), delta=_TEST_DELTA * delta, error=_TEST_ERROR)
+        if mu < math.inf
+        else None
+    )
+
+
 def make_plan(
     domain: Domain,
     steps: Sequence[Step],
-    learner: GradientDescent,
+    learner: Learner,
     *,
     epsilon: float,
     delta: float,
@@ -195,37 +236,80 @@ def make_plan(
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     domain = domain.with_n(n)
     mu = gdp_mu(epsilon, delta) * _LESS if math.isfinite(epsilon) else math.inf
-    planned, space, incoming = chain(steps, domain, n, mu)
+    planned, space, incoming = chain(steps, domain, n, mu, delta)
     outputs = learner.loss.outputs(len(domain.classes))
-    shift = learner.shift(space.radius, space.d, outputs, n, domain.adjacency, incoming)
+    setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
+    shift, multiplier = calibrate(learner, setting, planned, epsilon, delta, mu, spent_shares(steps))
+    guarantee = None
+    if math.isfinite(epsilon):
+        guarantee = claim(planned, learner, setting, multiplier, delta)
+        if guarantee.epsilon(delta) > epsilon:
+            raise ValueError(
+                "the test of the caps leaves no room: lower its share or raise epsilon"
+                if any(p.test for p in planned)
+                else "calibration went above the budget; please report this plan"
+            )
+    return Plan(
+        domain, n, float(epsilon), float(delta), tuple(planned), learner, space, incoming, shift, multiplier, guarantee
+    )  # fmt: skip
+
+
+def calibrate(
+    learner: Learner,
+    setting: Setting,
+    planned: Sequence[PlannedStep],
+    epsilon: float,
+    delta: float,
+    mu: float,
+    spent: float,
+) -> tuple[float, float]:
+    """(what the noise multiplier multiplies, the multiplier) for the learner's part of the budget."""
+    if isinstance(learner, StochasticLearner):
+        clip = learner.clip(setting.radius)
+        if not math.isfinite(epsilon):
+            raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
+        others = [(gaussian(1 / e.noise_multiplier), e.count) for p in planned for e in p.events]
+        return clip, learner.calibrate(epsilon * (1 - 1e-9), delta, setting, others=others)
+    shift = learner.shift(
+        setting.radius, setting.d, setting.outputs, setting.n, setting.adjacency, setting.incoming
+    )
     if not math.isfinite(shift):
         raise ValueError("the gradient has no finite bound: give the learner a clip_norm or a weight_bound")
-    guarantee, multiplier = None, 0.0
-    if math.isfinite(epsilon):
-        left = mu * math.sqrt(1 - spent_shares(steps))
-        multiplier = math.sqrt(learner.steps) / left * (1 + 1e-12)
-        guarantee = Guarantee.of_gaussians(
-            _events(planned, learner, multiplier), domain.adjacency, incoming.conditions
-        )
-        if guarantee.epsilon(delta) > epsilon:
-            raise AssertionError("calibration went above the budget")  # a bug of ours, never of the user's
-    return Plan(
-        domain,
-        n,
-        float(epsilon),
-        float(delta),
-        tuple(planned),
-        learner,
-        space,
-        incoming,
-        shift,
-        multiplier,
-        guarantee,
-    )
+    if not math.isfinite(mu):
+        return shift, 0.0
+    return shift, math.sqrt(learner.steps) / (mu * math.sqrt(1 - spent)) * (1 + 1e-12)
 
 
-def _events(
-    planned: Sequence[PlannedStep], learner: GradientDescent, multiplier: float
-) -> list[GaussianEvent]:
-    events = [GaussianEvent(p.step.name, p.noise_multiplier) for p in planned if p.noise_multiplier]
-    return [*events, GaussianEvent(learner.name, multiplier, learner.steps)]
+def claim(
+    planned: Sequence[PlannedStep], learner: Learner, setting: Setting, multiplier: float, delta: float
+) -> Guarantee:
+    """The guarantee of a plan's events: GDP where all are Gaussian, a composed curve elsewhere."""
+    at = next((i for i, p in enumerate(planned) if p.test is not None), None)
+    events = [e for p in planned for e in p.events]
+    adjacency, conditions = setting.adjacency, setting.incoming.conditions
+    if isinstance(learner, GradientDescent):
+        events.append(GaussianEvent(learner.name, multiplier, learner.steps))
+        exact = Guarantee.of_gaussians(events, adjacency, conditions)
+        if at is None:
+            return exact
+        training: TradeoffFunction = gaussian(1 / multiplier * math.sqrt(learner.steps) * (1 + 1e-12))
+        breakdown = exact.breakdown
+    else:
+        training = compose(learner.parts(multiplier, setting, delta=delta))
+        breakdown = tuple((e.name, e.mu_squared) for e in events) + ((learner.name, math.nan),)
+    before = [_curve(p) for p in planned[: len(planned) if at is None else at] if p.events]
+    if at is None:
+        curve = compose([(f, 1) for f in (*before, training)]).symmetrized()
+        return Guarantee(curve, adjacency, conditions, breakdown)
+    # What runs only if the test passes; what ran before it does so in any case (sensitivities.md, section 10).
+    test = planned[at].test
+    assert test is not None
+    after = compose([(f, 1) for f in (*(_curve(p) for p in planned[at + 1 :] if p.events), training)])
+    always = compose([(f, 1) for f in before]) if before else None
+    note = f"{planned[at].step.name}: caps tested by propose-test-release; a refusal is charged in full"
+    curve = test.combined(after.symmetrized(), always)
+    return Guarantee(curve, adjacency, conditions, breakdown, notes=(note,))
+
+
+def _curve(planned: PlannedStep) -> TradeoffFunction:
+    return compose([(gaussian(1 / e.noise_multiplier), e.count) for e in planned.events])

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_epsilon, gdp_mu
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.pipeline.plan import chain, spent_shares
-from prepriv.preprocessing.base import Step
+from prepriv.learners.stochastic import Setting
+from prepriv.pipeline.plan import Learner, calibrate, chain, spent_shares
+from prepriv.preprocessing.base import Sensitivity, Step
 
 _DEFAULTS: dict[str, pay.Payment] = {
     pay.Public.way: pay.Public(),
@@ -60,53 +60,66 @@ class _Costless(Step):
         assert self.inner is not None
         return self.inner.stretch(space)
 
+    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+        assert self.inner is not None
+        return self.inner.carry(space, incoming)
+
 
 def training_noise(
-    steps: Sequence[Step], domain: Domain, learner: GradientDescent, n: int, mu: float
+    steps: Sequence[Step],
+    domain: Domain,
+    learner: Learner,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int,
+    release: bool = True,
 ) -> float:
-    """Standard deviation of the noise on one gradient sum for a whole budget of mu (GDP)."""
-    _, space, incoming = chain(steps, domain, n, mu)
+    """Standard deviation of the noise on one gradient sum, calibrated for the whole pipeline."""
+    mu = gdp_mu(epsilon, delta)
+    planned, space, incoming = chain(steps, domain, n, mu, delta, release=release)
     outputs = learner.loss.outputs(len(domain.classes))
-    shift = learner.shift(space.radius, space.d, outputs, n, domain.adjacency, incoming)
-    return shift * math.sqrt(learner.steps / (1 - spent_shares(steps))) / mu
+    setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
+    shift, multiplier = calibrate(learner, setting, planned, epsilon, delta, mu, spent_shares(steps))
+    return shift * multiplier
 
 
 def prices(
-    steps: Sequence[Step], domain: Domain, learner: GradientDescent, *, epsilon: float, delta: float, n: int
+    steps: Sequence[Step],
+    domain: Domain,
+    learner: Learner,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int,
+    release: bool = True,
 ) -> list[Price]:
-    """The price of every step that depends on data, in all three ways, the other steps as they are."""
-    mu = gdp_mu(epsilon, delta)
+    """The price of every step that depends on data, in all three ways, the other steps as they are.
+
+    release: False prices a pipeline whose model does not have to leave with its fitted steps.
+    """
+
+    def noise(variant: Sequence[Step]) -> float:
+        return training_noise(variant, domain, learner, epsilon=epsilon, delta=delta, n=n, release=release)
+
     table: list[Price] = []
     for i, step in enumerate(steps):
         if not step.ways:
             continue
-        free = training_noise([*steps[:i], _Costless(inner=step), *steps[i + 1 :]], domain, learner, n, mu)
+        free = noise([*steps[:i], _Costless(inner=step), *steps[i + 1 :]])
         for way in pay.WAYS:
-            table.append(_price(steps, i, way, free, domain, learner, mu, delta, n))
+            chosen = step.way == way
+            try:
+                payment = step.payment if chosen else _DEFAULTS[way]
+                variant = step if chosen else dataclasses.replace(step, payment=payment)
+                factor = noise([*steps[:i], variant, *steps[i + 1 :]]) / free
+            except ValueError as closed:
+                note = step.closed_ways().get(way, str(closed))
+                table.append(Price(step.name, way, math.inf, None, False, note))
+                continue
+            real = None if way == pay.Public.way else gdp_epsilon(gdp_mu(epsilon, delta) * factor, delta)
+            table.append(Price(step.name, way, factor, real, chosen, _terms(payment)))
     return table
-
-
-def _price(
-    steps: Sequence[Step],
-    i: int,
-    way: str,
-    free: float,
-    domain: Domain,
-    learner: GradientDescent,
-    mu: float,
-    delta: float,
-    n: int,
-) -> Price:
-    step = steps[i]
-    chosen = step.way == way
-    try:
-        payment = step.payment if chosen else _DEFAULTS[way]
-        variant = step if chosen else dataclasses.replace(step, payment=payment)
-        factor = training_noise([*steps[:i], variant, *steps[i + 1 :]], domain, learner, n, mu) / free
-    except ValueError as closed:
-        return Price(step.name, way, math.inf, None, False, step.closed_ways().get(way, str(closed)))
-    real = None if way == pay.Public.way else gdp_epsilon(mu * factor, delta)
-    return Price(step.name, way, factor, real, chosen, _terms(payment))
 
 
 def _terms(payment: pay.Payment | None) -> str:
@@ -115,6 +128,7 @@ def _terms(payment: pay.Payment | None) -> str:
     if isinstance(payment, pay.Budget):
         return f"{payment.share:.0%} of the budget; may be released"
     if isinstance(payment, pay.Sensitivity):
+        test = f", tested with {payment.test:.0%} of the budget" if payment.test else ""
         caps = ", ".join(f"{k} {v}" for k, v in payment.caps.items()) or "default caps"
-        return f"{caps}; never released"
+        return f"{caps}{test}; never released"
     return ""

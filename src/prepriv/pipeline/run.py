@@ -7,7 +7,7 @@ Nothing here looks at a record except through `preprocessing` (confidential maps
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.data import BLOCK, Table, encode
+from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.session import ExactSession, Session
@@ -40,6 +41,7 @@ class _Mapped:
 
     table: Table
     maps: Sequence[FittedMap]
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __iter__(self) -> Iterator[Floats]:
         for x, _, _ in self.blocks():
@@ -82,6 +84,13 @@ class _Sum:
         )
 
 
+class Refused(Exception):
+    """The test of a step's caps did not pass: an output like any other, charged in full. Names the step only."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__(f"refused: the data may be too close to breaking the declared caps of {step}")
+
+
 def execute(
     plan: Plan,
     table: Table,
@@ -93,6 +102,7 @@ def execute(
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
+    Raises Refused if the plan has a test and it does not pass: nothing else is released then.
     Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise).
     """
     if plan.private and isinstance(session, ExactSession):
@@ -116,28 +126,53 @@ def _execute(
     for i, planned in enumerate(plan.steps):
         if progress is not None:
             progress("pre-processing", i + 1, len(plan.steps))
-        training, prediction = _fit(planned, plan, table, private, released, session)
+        if planned.test is not None:
+            rows = _Mapped(table, private, targets)
+            distance = planned.step.distance(rows, planned.before, plan.n)
+            if not session.passes(f"{planned.step.name} (test)", distance, planned.test):
+                raise Refused(planned.step.name)
+        training, prediction = _fit(planned, plan, _Mapped(table, private, targets), released, session)
         private.append(training)
         released.append(prediction)
-    rows = _quantize(plan, _Mapped(table, private), targets)
-    weights = plan.learner.fit(
+    weights = _train(plan, _quantize(plan, _Mapped(table, private), targets), session, threads, progress)
+    return Trained(plan, tuple(released), weights, plan.private and session.private)
+
+
+def _train(
+    plan: Plan, rows: QuantizedRows, session: Session, threads: int | None, progress: Progress | None
+) -> Floats:
+    learner, multiplier = plan.learner, plan.learner_noise_multiplier
+
+    def show(done: int, of: int) -> None:
+        if progress is not None:
+            progress("training", done, of)
+
+    if isinstance(learner, GradientDescent):
+        return learner.fit(
+            rows,
+            plan.outputs,
+            n=plan.n,
+            shift=plan.learner_shift,
+            noise_multiplier=multiplier,
+            session=session,
+            threads=threads,
+            progress=show,
+        )
+    return learner.fit(
         rows,
         plan.outputs,
         n=plan.n,
-        shift=plan.learner_shift,
-        noise_multiplier=plan.learner_noise_multiplier,
+        noise_multiplier=multiplier,
         session=session,
         threads=threads,
-        progress=None if progress is None else lambda done, of: progress("training", done, of),
+        progress=show,
     )
-    return Trained(plan, tuple(released), weights, plan.private and session.private)
 
 
 def _fit(
     planned: PlannedStep,
     plan: Plan,
-    table: Table,
-    private: Sequence[FittedMap],
+    private_rows: _Mapped,
     released: Sequence[ReleasedMap],
     session: Session,
 ) -> tuple[FittedMap, ReleasedMap]:
@@ -150,11 +185,10 @@ def _fit(
         rows = public_rows(step.payment, plan, released)
         fitted = step.fit_public(rows, space, rows.table.n)
         return fitted, fitted
-    rows = _Mapped(table, private)
     if isinstance(step.payment, pay.Budget):
-        noisy = step.fit_budget(rows, space, plan.n, _Sum(planned, plan, session))
+        noisy = step.fit_budget(private_rows, space, plan.n, _Sum(planned, plan, session))
         return noisy, noisy
-    return step.fit_confidential(rows, space, plan.n), step.prediction_map(space)
+    return step.fit_confidential(private_rows, space, plan.n), step.prediction_map(space)
 
 
 def public_rows(payment: pay.Public, plan: Plan, released: Sequence[ReleasedMap]) -> _Mapped:

@@ -7,7 +7,7 @@ columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
 steps:                           # optional; the recipe otherwise
-  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}}
+  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}
 ```
@@ -120,7 +120,8 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
         elif way == pay.Budget.way:
             payment = pay.Budget(**({"share": float(spec.pop("share"))} if "share" in spec else {}))
         elif way == pay.Sensitivity.way:
-            payment, spec = pay.Sensitivity(dict(spec)), {}
+            test = float(spec.pop("test", 0.0))
+            payment, spec = pay.Sensitivity(dict(spec), test), {}
         elif way is not None:
             raise BadSchema(f"steps[{position}]: pay must be one of {', '.join(pay.WAYS)}; got {way!r}")
         if spec:

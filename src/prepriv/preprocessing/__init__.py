@@ -2,19 +2,41 @@
 
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, Sensitivity, Step
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
+from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_median import MedianImputer
+from prepriv.preprocessing.impute_regression import RegressionImputer
+from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
-from prepriv.preprocessing.pca import PCA
+from prepriv.preprocessing.pca import PCA, RankReduction
+from prepriv.preprocessing.quantize import Quantize, QuantizeCells
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.soft_pca import SoftPCA
 
 __all__ = [
     "PCA",
     "Center",
+    "ClipFeatures",
     "ClipNorm",
+    "Deduplicate",
+    "DeduplicateCells",
     "FittedMap",
     "MeanImputer",
+    "MedianImputer",
+    "MinMaxScaler",
     "Normalize",
+    "OneHot",
+    "Quantize",
+    "QuantizeCells",
+    "RankReduction",
+    "RegressionImputer",
     "ReleasedMap",
     "Rescale",
     "Sensitivity",
+    "SoftPCA",
+    "StandardScaler",
     "Step",
+    "TrimmedMeanImputer",
 ]

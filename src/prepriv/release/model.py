@@ -20,25 +20,68 @@ from numpy.typing import NDArray
 from prepriv.data import encode
 from prepriv.domain import Domain
 from prepriv.pipeline.run import Trained, predict_scores
+from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.impute import FillReleased
+from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
+from prepriv.preprocessing.scale_map import Affine, ScaleReleased
 from prepriv.release.arrays import pack, unpack
 
 FORMAT = "prepriv-model-1"
 FILE = "model.json"
 LARGEST_FILE = 2**30
 
+
+def _array(data: Mapping[str, Any], name: str) -> Floats:
+    return unpack(data[name], name)
+
+
+def _whole(data: Mapping[str, Any], name: str) -> NDArray[np.intp]:
+    values = _array(data, name)
+    if (values != np.trunc(values)).any() or (np.abs(values) > 2**31).any():
+        raise ValueError(f"{name} holds a number that is not whole")
+    return values.astype(np.intp)
+
+
+def _affine(m: Mapping[str, Any]) -> Affine:
+    return Affine(
+        _array(m, "offset"), _array(m, "factor"), _array(m, "low"), _array(m, "high"), _number(m, "radius")
+    )
+
+
+def _regression(m: Mapping[str, Any]) -> RegressionReleased:
+    frame = Frame(
+        _whole(m, "predictors"),
+        _whole(m, "targets"),
+        _array(m, "centre"),
+        _number(m, "radius"),
+        _array(m, "middle"),
+        _array(m, "half"),
+    )
+    return RegressionReleased(frame, _array(m, "weights"))
+
+
 # How each released map is read back; arrays are packed by name on the way out.
 _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "identity": lambda m: Identity(),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
-    "subtract": lambda m: Subtract(unpack(m["offset"], "offset")),
-    "fill": lambda m: FillReleased(unpack(m["fill"], "fill")),
-    "project": lambda m: Project(unpack(m["components"], "components")),
+    "subtract": lambda m: Subtract(_array(m, "offset")),
+    "fill": lambda m: FillReleased(_array(m, "fill")),
+    "fill_regression": _regression,
+    "project": lambda m: Project(_array(m, "components")),
+    "scale": lambda m: ScaleReleased(_affine(m)),
+    "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
+    "one_hot": lambda m: OneHotMap(
+        _whole(m, "columns"), _whole(m, "counts"), _array(m, "low"), _array(m, "width")
+    ),
+    "cells": lambda m: Cells(
+        _number(m, "side"), _number(m, "offset"), _array(m, "low"), _array(m, "high"), _number(m, "radius")
+    ),
 }
 
 
@@ -123,7 +166,7 @@ class Model:
             if data["format"] != FORMAT:
                 raise ValueError
             return _read(data)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
 
 

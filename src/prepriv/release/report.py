@@ -118,12 +118,16 @@ def _paid(plan: Plan) -> list[tuple[str, str, str]]:
         if way == "sensitivity":
             common = planned.outgoing.total_shift
             cost = f"common rows move by at most {common:.4g} in total; noise grows"
+            if planned.test is not None:
+                cost += f"; {step.payment.test:.1%} of the budget on a test of the caps"  # type: ignore[union-attr]
         table.append((step.name, way, cost))
     if plan.guarantee is not None:
         share = dict(plan.guarantee.breakdown)[plan.learner.name]
-        table.append(
-            (f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", f"{share:.1%} of the budget")
-        )
+        if math.isnan(share):
+            cost = "the rest of the budget"
+        else:
+            cost = f"{share:.1%} of the budget"
+        table.append((f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", cost))
     return table
 
 
