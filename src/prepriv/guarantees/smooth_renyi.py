@@ -126,6 +126,14 @@ def with_preprocessing(plain: RenyiCurve, smooth: RenyiCurve, *, c: float | None
     return RenyiCurve(curve)
 
 
+def paper_theorem_2(plain: RenyiCurve, smooth: RenyiCurve, *, c: float = 2.0) -> RenyiCurve:
+    """Theorem 2 as printed, the *larger* of both forms at one c: valid, loose, for the paper's tables."""
+    fixed = number("c", c, above=1.0)
+    return RenyiCurve(
+        lambda order: max(_form(smooth, plain, order, fixed), _form(plain, smooth, order, fixed))
+    )
+
+
 def _form(first: RenyiCurve, second: RenyiCurve, order: float, c: float) -> float:
     if math.isinf(order):
         return first.function(math.inf) + second.function(math.inf)
