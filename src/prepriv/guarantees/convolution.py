@@ -52,7 +52,6 @@ def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
     top = float(left.max())
     if top - float(left.min()) + 2 > largest:  # raise the lowest losses
         left = np.maximum(left, top - largest + 2)
-        losses = np.maximum(losses, left * interval)
     part = np.clip(losses - left * interval, 0.0, interval)
     share = np.expm1(-part) / np.expm1(-interval)
     rest = np.exp(-part) * np.expm1(part - interval) / np.expm1(-interval)
