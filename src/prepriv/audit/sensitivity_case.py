@@ -7,11 +7,14 @@ fitted on each data set by itself, every other map is one and the same for both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from prepriv import payment as pay
 from prepriv.domain import Space
@@ -25,11 +28,13 @@ class Pair:
     """Two data sets: row 0 differs freely, the others by at most what may come in.
 
     first, second: (n, d) rows of the declared space. gone: (n,) rows 1, 2, ... that the second has lost.
+    labels: (2, n) classes, equal but for row 0.
     """
 
     first: Floats
     second: Floats
     gone: NDArray[np.bool_]
+    labels: NDArray[np.int64]
 
     @property
     def n(self) -> int:
@@ -56,6 +61,7 @@ class Case:
     hints: Mapping[str, float] = field(default_factory=dict)
     paper: Callable[[Pair], Sensitivity] | None = None
 
+    @cached_property
     def bound(self) -> Sensitivity:
         """What the library declares goes out of the chain."""
         space, going = self.space, self.incoming
@@ -73,29 +79,42 @@ class Case:
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
         space = self.space
         for step in self.steps:
+            one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
             if isinstance(step.payment, pay.Sensitivity):
-                if not (self._holds(step, x, space) and self._holds(step, y, space)):
+                if not (step.distance(one, space, self.n) > 0 and step.distance(two, space, self.n) > 0):
                     return None
-                f: FittedMap = step.fit_confidential([x], space, self.n)
-                g: FittedMap = step.fit_confidential([y], space, self.n)
+                f: FittedMap = step.fit_confidential(one, space, self.n)
+                g: FittedMap = step.fit_confidential(two, space, self.n)
             else:
-                f = g = _fixed(step, x, space, self.n)
+                f = g = _fixed(step, one, space, self.n)
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
             space = step.output(space)
+        if self.bound.any_order:
+            first = np.column_stack([pair.labels[0], x])[stays]
+            second = np.column_stack([pair.labels[1], y])[remains]
+            return _apart_in_any_order(first, second, self.bound)
         return _apart(x, y, stays, remains)
 
-    def _holds(self, step: Step, x: Floats, space: Space) -> bool:
-        return step.distance([x], space, self.n) > 0
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Rows with labels, in one block."""
+
+    x: Floats
+    labels: NDArray[np.integer[Any]]
+
+    def __iter__(self) -> Iterator[Floats]:
+        yield self.x
 
 
-def _fixed(step: Step, x: Floats, space: Space, n: int) -> FittedMap:
+def _fixed(step: Step, rows: Rows, space: Space, n: int) -> FittedMap:
     """The map of a step that is the same for both: free, public, or as released (here without noise)."""
     if step.payment is None:
         return step.free(space)
     if isinstance(step.payment, pay.Public):
-        return step.fit_public([x], space, n)
-    return step.fit_budget([x], space, n, _exact_sum)
+        return step.fit_public(rows, space, n)
+    return step.fit_budget(rows, space, n, _exact_sum)
 
 
 def _exact_sum(rows: Rows, *, dim: int, radius: float) -> Floats:
@@ -124,3 +143,44 @@ def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.b
     if not len(far):
         return Sensitivity(rows_dropped=dropped)
     return Sensitivity(float((far > 0).sum()), float(far.max()), math.fsum(far), dropped)
+
+
+def _apart_in_any_order(a: Floats, b: Floats, bound: Sensitivity) -> Sensitivity:
+    """The four numbers when rows are matched by content, the label in column 0, as kindly as possible.
+
+    Equal rows are matched first. Of what is left one row on each side may be the record, or none; the others
+    are matched at the least total distance if that is within the declared row shift, and dropped if not.
+    """
+    a, b = _left_over(a, b), _left_over(b, a)
+    found = [
+        _matched(
+            np.delete(a, slice(i, i + 1), axis=0), np.delete(b, slice(j, j + 1), axis=0), bound.row_shift
+        )
+        for i in range(len(a) + 1)
+        for j in range(len(b) + 1)
+    ]
+    return min(found, key=lambda s: (s.rows_dropped, s.total_shift))
+
+
+def _matched(a: Floats, b: Floats, furthest: float) -> Sensitivity:
+    cost = np.linalg.norm(a[:, None, 1:] - b[None, :, 1:], axis=2)
+    apart = (a[:, None, 0] != b[None, :, 0]) | (cost > furthest)
+    left, right = linear_sum_assignment(np.where(apart, 1e9, cost))
+    far = cost[left, right][~apart[left, right]]
+    dropped = float(len(a) + len(b) - 2 * len(far))
+    return Sensitivity(float(len(far)), float(far.max(initial=0.0)), math.fsum(far), dropped, any_order=True)
+
+
+def _left_over(a: Floats, b: Floats) -> Floats:
+    """Rows of a without an equal partner among those of b, counted with multiplicity."""
+    partners: dict[bytes, int] = {}
+    for row in b + 0.0:  # no minus zero
+        partners[row.tobytes()] = partners.get(row.tobytes(), 0) + 1
+    left = []
+    for row in a + 0.0:
+        key = row.tobytes()
+        if partners.get(key, 0) > 0:
+            partners[key] -= 1
+        else:
+            left.append(row)
+    return np.array(left).reshape(len(left), a.shape[1])

@@ -12,17 +12,23 @@ from prepriv.audit.sensitivity_case import Case
 from prepriv.domain import Space
 from prepriv.preprocessing.base import Sensitivity
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
+from prepriv.preprocessing.pca import PCA, RankReduction
+from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.soft_pca import SoftPCA
 
 BEFORE = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
 AND_DROPPED = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5, rows_dropped=2)
+
+NUDGED = Sensitivity(rows_moved=3, row_shift=0.5, total_shift=1.0)
 
 
 def unit_box(d: int, *missing: int) -> Space:
@@ -46,7 +52,7 @@ def paid(**caps: object) -> pay.Sensitivity:
 
 def cases() -> dict[str, Case]:
     """Every case by name: STEP, STEP/variant, or chain/NAME."""
-    every = [*_imputation(), *_scaling(), *_fixed_maps(), *_chains()]
+    every = [*_imputation(), *_scaling(), *_clusters(), *_spectra(), *_fixed_maps(), *_chains()]
     return {case.name: case for case in every}
 
 
@@ -91,18 +97,54 @@ def _scaling() -> list[Case]:
 
     return [
         Case("StandardScaler", (scaler(),), line, 2001, hints=tenth),
-        Case("StandardScaler/paper", (scaler(rule="none"),), signed_box(1, 1.0), 4001, hints=signed, paper=paper.standard_scaling),
+        Case("StandardScaler/paper", (scaler(rule="none", radius=20.0),), signed_box(1, 1.0), 1001, hints=signed, paper=paper.standard_scaling),
         Case("StandardScaler/few rows", (scaler(0.3),), box, 12, hints={"spread": 0.3}),
         Case("StandardScaler/root", (scaler(rule="root"),), line, 2001, hints={"spread": 0.07}),
         Case("StandardScaler/midpoint", (scaler(center="midpoint"),), line, 2001, hints=tenth),
         Case("StandardScaler/midpoint root", (scaler(rule="root", center="midpoint"),), line, 2001, hints={"spread": 0.07}),
-        Case("StandardScaler/no floor", (scaler(rule="none"),), line, 200, hints=tenth),
+        Case("StandardScaler/no floor", (scaler(rule="none", radius=10.0),), line, 200, hints=tenth),
         Case("StandardScaler/ball", (scaler(),), signed_box(4, 1.0), 500, hints=tenth),
         Case("StandardScaler/clipped", (scaler(radius=1.0),), unit_box(8), 1000, hints=tenth),
         Case("StandardScaler/after a shift", (scaler(),), unit_box(2), 500, BEFORE, tenth),
         Case("StandardScaler/after drops", (scaler(rule="root"),), unit_box(2), 500, AND_DROPPED, tenth),
         Case("StandardScaler/midpoint after drops", (scaler(center="midpoint"),), unit_box(2), 500, AND_DROPPED, tenth),
     ]  # fmt: skip
+
+
+def _clusters() -> list[Case]:
+    plane, line = Space.ball(2, 16.0), Space.ball(1, 8.0)
+    eta, crowded = {"scale": 1.0}, paid(crowd=120)
+    few = paid(crowd=24)  # the condition is tested with eight radii, so a sharper cap leaves little to try
+    return [
+        Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=eta),
+        Case("Deduplicate/paper", (Deduplicate(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
+        Case("Deduplicate/by label", (Deduplicate(1.0, True, payment=few),), plane, 24, hints=eta),
+        Case("Deduplicate/after a shift", (Deduplicate(1.0, payment=few),), plane, 24, NUDGED, eta),
+        Case("Quantize", (Quantize(1.0, payment=few),), plane, 24, hints=eta),
+        Case("Quantize/paper", (Quantize(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
+        Case("Quantize/mean", (Quantize(1.0, "mean", payment=few),), line, 24, hints=eta),
+        Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, eta),
+        Case("DeduplicateCells", (DeduplicateCells(1.0, payment=paid()),), plane, 16, hints=eta),
+        Case("DeduplicateCells/one row stays", (DeduplicateCells(1.0, centre=False, payment=paid()),), plane, 16, hints=eta),
+        Case("DeduplicateCells/after a shift", (DeduplicateCells(1.0, payment=paid()),), plane, 16, NUDGED, eta),
+        Case("QuantizeCells/after a shift", (QuantizeCells(1.0),), plane, 16, NUDGED, eta),
+    ]  # fmt: skip
+
+
+def _spectra() -> list[Case]:
+    ball = Space.ball(3, 1.0)
+    gap, tail = paid(gap=0.15), paid(tail=0.1)
+    return [
+        Case("SoftPCA", (SoftPCA(0.05, payment=paid()),), ball, 40),
+        Case("SoftPCA/centred", (SoftPCA(0.05, True, payment=paid()),), ball, 40),
+        Case("SoftPCA/after a shift", (SoftPCA(0.05, payment=paid()),), ball, 40, BEFORE),
+        Case("SoftPCA/after drops", (SoftPCA(0.05, payment=paid()),), ball, 40, AND_DROPPED),
+        Case("RankReduction/gap", (RankReduction(1, payment=gap),), ball, 40),
+        Case("RankReduction/tail", (RankReduction(2, payment=tail),), ball, 40),
+        Case("RankReduction/centred", (RankReduction(1, True, payment=gap),), ball, 40),
+        Case("RankReduction/after a shift", (RankReduction(1, payment=gap),), ball, 40, BEFORE),
+        Case("PCA/after a shift", (PCA(2, payment=pay.Budget()),), ball, 40, BEFORE),
+    ]
 
 
 def _fixed_maps() -> list[Case]:
@@ -126,10 +168,16 @@ def _chains() -> list[Case]:
     ridge = RegressionImputer(0.1, 1.0, payment=paid(missing=0.2))
     scale = StandardScaler(0.2, payment=pay.Sensitivity())
     root = StandardScaler(0.2, "root", "midpoint", payment=pay.Sensitivity())
+    soft, cells = SoftPCA(0.1, payment=paid()), QuantizeCells(0.25)
+    duplicates, quantize = Deduplicate(0.2, payment=paid(crowd=40)), Quantize(0.1, payment=paid(crowd=24))
     fifth = {"missing": 0.2, "spread": 0.2}
     return [
         Case("chain/impute, scale", (mean, scale), unit_box(2, 1), 20, hints=fifth),
         Case("chain/impute, clip, scale", (trimmed, ClipNorm(0.8), root), unit_box(2, 1), 20, hints=fifth),
         Case("chain/predict, center, normalize", (ridge, Center(payment=pay.Budget()), Normalize(1.0, 0.2)), unit_box(3, 2), 20, hints=fifth),
         Case("chain/impute, scale, scale", (mean, root, scale), unit_box(2, 1), 20, hints=fifth),
+        Case("chain/impute, soft PCA", (mean, soft), unit_box(3, 1), 20, hints=fifth),
+        Case("chain/deduplicate, scale", (duplicates, scale), Space.ball(2, 2.0), 40, hints={"scale": 0.2, "spread": 0.2}),
+        Case("chain/impute, quantize, soft PCA", (mean, cells, soft), unit_box(3, 1), 20, hints=fifth),
+        Case("chain/quantize, soft PCA, scale", (quantize, soft, root), Space.ball(2, 1.0), 24, hints={"scale": 0.1}),
     ]  # fmt: skip

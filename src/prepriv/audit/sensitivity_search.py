@@ -12,12 +12,14 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv.audit.sensitivity_case import QUANTITIES, Case, Pair
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
 from prepriv.preprocessing.base import Floats, Sensitivity
 
+SURVEY = 36  # structured sets that are looked at before any is climbed from
 CLIMB = 40  # moves without success before a new start
 ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
 
@@ -67,9 +69,13 @@ def search(
     goals = [q for q in QUANTITIES if getattr(attack.bound, q) > 0] or ["total_shift"]
     turn = 0
     while attack.tried < limit and time.monotonic() < deadline:
-        goal = "total_shift" if turn % 2 == 0 and "total_shift" in goals else goals[turn // 2 % len(goals)]
-        start = attack.start(turn) if turn % 3 or goal not in attack.best else attack.best[goal][1]
-        attack.climb(start, goal, limit, deadline)
+        for survey in range(SURVEY):
+            if attack.tried < limit and time.monotonic() < deadline:
+                attack.score(attack.start(turn * SURVEY + survey), "total_shift")
+        for goal in ("total_shift", goals[turn % len(goals)]):
+            if goal in attack.best:
+                attack.climb(attack.best[goal][1], goal, limit, deadline)
+        attack.climb(attack.start(turn), goals[turn % len(goals)], limit, deadline)
         turn += 1
     return attack.result()
 
@@ -78,7 +84,7 @@ class _Attack:
     """The state of one search."""
 
     def __init__(self, case: Case, draws: Draws) -> None:
-        self.case, self.draws, self.bound = case, draws, case.bound()
+        self.case, self.draws, self.bound = case, draws, case.bound
         self.found, self.tried, self.valid = Sensitivity(), 0, 0
         self.best: dict[str, tuple[float, Pair]] = {}
         self.paper_factor = 0.0
@@ -179,7 +185,14 @@ class _Attack:
             gone[1 + np.argsort(draws.uniform(n - 1), kind="stable")[: int(incoming.rows_dropped)]] = True
             if old is not None and draws.chance(0.6):
                 gone = old.gone
-        return Pair(first, second, gone)
+        return Pair(first, second, gone, self._labels(n) if old is None else old.labels)
+
+    def _labels(self, n: int) -> NDArray[np.int64]:
+        """Two classes or one, and the record of either."""
+        common = np.arange(n) % 2 if self.draws.chance(0.3) else np.zeros(n, dtype=np.int64)
+        labels = np.array([common, common])
+        labels[:, 0] = self.draws.below(2), self.draws.below(2)
+        return labels
 
     def _nudged(self, rows: Floats) -> Floats:
         """Rows pushed along common or own directions."""

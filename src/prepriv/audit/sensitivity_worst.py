@@ -123,27 +123,25 @@ def hub(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Float
     record at the centre un-makes (docs/errata.md: 95 rows move where the paper allows 40).
     """
     eta = _scale(space, draws, hints)
-    reach = draws.pick((0.5, 0.999, 1.0, 1.0001, 1.999, 2.0, 2.9, 2.99, 2.999, 3.0, 3.5, 3.999)) * eta
+    reach = draws.pick((0.5, 0.999, 1.0, 1.999, 2.0, 2.9, 2.99, 2.99, 2.999, 3.0, 3.999)) * eta
     spokes = 2 if space.d == 1 else draws.pick((5, 5, 5, 2, 3, 4, 6))
     hubs = draws.pick((1, 1, 2))
-    middle = np.clip(np.zeros(space.d), space.low, space.high) if draws.chance(0.5) else point(space, draws)
+    middle = np.clip(np.zeros(space.d), space.low, space.high) if draws.chance(0.8) else point(space, draws)
     away = np.zeros(space.d)
     away[draws.below(space.d)] = 12 * eta
     centres = [middle, middle + away if np.all(middle + away <= space.high) else middle - away]
+    tips = draws.pick(((0.0,), (0.0,), (0.0, 0.999, -0.999), (0.0, 0.9, -0.9, 0.999, -0.999)))
     places = []
     for c in centres[:hubs]:
         for s in range(spokes):
-            offset = np.zeros(space.d)
-            if space.d == 1:
-                offset[0] = reach * (1 if s else -1)
-            else:
-                angle = 2 * math.pi * s / spokes
-                offset[:2] = reach * math.cos(angle), reach * math.sin(angle)
-            places.append(c + offset)
+            out = np.zeros(space.d)
+            angle = 2 * math.pi * s / spokes
+            out[: min(2, space.d)] = [math.cos(angle), math.sin(angle)][: space.d]
+            places += [c + (reach + tip * eta) * out for tip in tips]
     rows = np.array([places[i % len(places)] for i in range(n)])
-    if draws.chance(0.5):
+    if draws.chance(0.3):
         rows = rows + 1e-9 * eta * draws.normal(n, space.d)
-    rows[0] = centres[1] if hubs == 2 else point(space, draws)
+    rows[0] = centres[1] if hubs == 2 else corner(space, draws)
     return rows, centres[0]
 
 
@@ -221,10 +219,11 @@ def axes(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floa
 
 
 MAKERS: tuple[Maker, ...] = (
+    hub,
+    edge_pair,
     constant,
     cloud,
     levels,
-    edge_pair,
     symmetric_pair,
     hub,
     lens,

@@ -67,8 +67,8 @@ class StandardScaler(Step):
     (by public data or budget it is the same as "max").
     center: "mean", or "midpoint" of the declared bounds, about which sigma is then taken too: it costs four
     times less under sensitivity and half the noise under budget, and a learner with a bias misses nothing.
-    radius: declared norm of a row afterwards; the default is sqrt(number of scaled columns), and the declared
-    norm of the others. columns: names of the features to scale; None scales all of them.
+    radius: declared norm of a row afterwards; the default is 2 sqrt(number of scaled columns), twice what rows
+    have in the mean, and the declared norm of the others. columns: names of the features to scale; None scales all of them.
 
     The model needs the map on new rows, so a pipeline that pays by sensitivity can be accounted for but not
     released.
@@ -110,7 +110,7 @@ class StandardScaler(Step):
         low, high = space.low.copy(), space.high.copy()
         low[columns], high[columns] = -reach, reach
         rest = rest_radius(space, columns)
-        declared = math.hypot(math.sqrt(len(columns)), rest) if self.radius is None else self.radius
+        declared = math.hypot(2 * math.sqrt(len(columns)), rest) if self.radius is None else self.radius
         radius = min(declared, math.hypot(float(np.linalg.norm(reach)), rest))
         return Space(np.maximum(low, -radius), np.minimum(high, radius), radius, space.may_miss, space.names)
 
