@@ -7,6 +7,7 @@ import hashlib
 import math
 import os
 import pickle
+import signal
 import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -351,6 +352,7 @@ def words_of_a_child(source, ready=lambda: None):
     pid = os.fork()
     if pid == 0:
         try:
+            signal.alarm(20)  # a child that waits for ever fails the test instead of hanging it
             ready()
             os.write(write, source.uint64(8).tobytes())
         finally:
@@ -379,6 +381,18 @@ class TestFork:
         source = NoiseSource()
         noise._live.clear()
         assert words_of_a_child(source) != tuple(source.uint64(8).tolist())
+
+    def test_the_fork_handler_is_enough(self):
+        source, parent, original = NoiseSource(), os.getpid(), os.getpid
+
+        def reuse_the_number():
+            os.getpid = lambda: parent
+
+        try:
+            child = words_of_a_child(source, ready=reuse_the_number)
+        finally:
+            os.getpid = original
+        assert child != tuple(source.uint64(8).tolist())
 
     def test_a_child_does_not_wait_for_a_lock_of_its_parent(self):
         source = NoiseSource()
@@ -435,6 +449,9 @@ def test_a_key_is_replaced_before_its_counter_could_repeat(monkeypatch):
         assert len(np.unique(words)) == 400
     again = NoiseSource.for_tests(1)
     assert (np.concatenate([again.uint64(8) for _ in range(50)]) == words).all()
+    key = hashlib.sha256(b"prepriv test seed 1").digest()
+    assert words[:8].tobytes() == chacha20_block(key, 0)
+    assert words[8:16].tobytes() == chacha20_block(hashlib.sha256(b"next" + key).digest(), 0)
 
 
 # --- arguments -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from exponential_oracle import exact_law, log_ratio_range
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from prepriv.mechanisms import quantile
 from prepriv.mechanisms.exponential import ExponentialMechanism
@@ -116,6 +117,18 @@ def test_all_neighbours_of_all_small_data_sets():
 def test_one_record_moves_the_law_by_at_most_epsilon(values, record, above, epsilon, replace):
     other = [*values[1:], record] if replace and values else [*values, record]
     assert log_ratio_range(law(values, above, epsilon), law(other, above, epsilon)) <= epsilon
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.3, 0.31, 1.0], [0.6] * 5])
+def test_the_quantile_follows_the_law_of_the_points(values):
+    mechanism, source = ExponentialMechanism(1.0, quantile.SCORE_RANGE), NoiseSource.for_tests(8)
+    drawn = [
+        private_quantile(np.array(values), above=2, grid=GRID, mechanism=mechanism, source=source)
+        for _ in range(4000)
+    ]
+    seen = [drawn.count(GRID[j]) for j in range(GRID.points)]
+    assert sum(seen) == len(drawn)
+    assert stats.chisquare(seen, [float(p) * len(drawn) for p, _ in law(values, 2)]).pvalue > 1e-6
 
 
 def test_interval_lengths_taken_from_the_data_would_break_it():
