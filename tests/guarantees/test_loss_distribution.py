@@ -55,6 +55,9 @@ def test_gaussian_parts_compose_in_closed_form():
     assert g.gaussian(3.0).compose(g.gaussian(4.0)).mu == pytest.approx(5.0, rel=1e-14)
     nested = g.gaussian(3.0).compose(g.laplace(1.0)).compose(g.gaussian(4.0))
     assert sorted(type(part).__name__ for part, _ in nested.parts) == ["Gaussian", "Laplace"]
+    again = g.laplace(0.1).compose(g.gaussian(1.0)).compose(4)
+    assert dict((type(part).__name__, (part, uses)) for part, uses in again.parts)["Laplace"][1] == 4
+    assert next(part for part, _ in again.parts if hasattr(part, "mu")).mu == pytest.approx(2.0, rel=1e-14)
     assert g.laplace(0.5).compose(1) is not None and g.laplace(0.5).compose(1).epsilon0 == 0.5
 
 
