@@ -25,7 +25,8 @@ VALUES = st.lists(st.one_of(st.floats(-0.2, 1.2), st.sampled_from(NASTY), st.flo
 def point_scores(values, above, grid=GRID):
     """Score of every grid point, counted one by one."""
     indices = grid.index(np.array(values, dtype=np.float64))
-    return np.array([-abs(int((indices >= j).sum()) - above) for j in range(grid.points)])
+    reached = [int((indices >= j).sum()) for j in range(grid.points + 1)]
+    return np.array([-max(0, after - above, above - here) for here, after in itertools.pairwise(reached)])
 
 
 def law(values, above, epsilon=1.0):
@@ -38,12 +39,12 @@ def law(values, above, epsilon=1.0):
 
 @given(VALUES)
 def test_runs_agree_with_counting_point_by_point(values):
-    starts, lengths, reaching = _segments(
-        np.sort(GRID.index(np.array(values, dtype=np.float64))), GRID.points
-    )
+    indices = np.sort(GRID.index(np.array(values, dtype=np.float64)))
+    starts, lengths, here, after = _segments(indices, GRID.points)
     assert lengths.sum() == GRID.points and (lengths >= 0).all()
     assert (starts == np.concatenate([[0], np.cumsum(lengths)[:-1]])).all()
-    assert (-np.abs(np.repeat(reaching, lengths) - 3) == point_scores(values, 3)).all()
+    assert (np.repeat(here, lengths) == [(indices >= j).sum() for j in range(9)]).all()
+    assert (np.repeat(after, lengths) == [(indices >= j + 1).sum() for j in range(9)]).all()
 
 
 @given(VALUES, st.permutations(range(8)))
@@ -136,8 +137,8 @@ def test_interval_lengths_taken_from_the_data_would_break_it():
     mechanism = ExponentialMechanism(1.0, quantile.SCORE_RANGE)
 
     def by_gaps(values):
-        _, lengths, reaching = _segments(np.sort(GRID.index(np.array(values))), GRID.points)
-        gap_law = exact_law(mechanism, -np.abs(reaching - 1))
+        _, lengths, here, _ = _segments(np.sort(GRID.index(np.array(values))), GRID.points)
+        gap_law = exact_law(mechanism, -np.abs(here - 1))
         return [(p[0] / int(c),) for p, c in zip(gap_law, lengths) for _ in range(int(c))]
 
     assert log_ratio_range(by_gaps([0.5, 0.5]), by_gaps([0.5, 0.51])) <= 1.0  # not every pair shows it
@@ -168,8 +169,20 @@ def test_rank_error_stays_within_the_bound(q):
     misses = 0
     for _ in range(100):
         result = private_quantile(values, above=above, grid=grid, mechanism=mechanism, source=source)
-        misses += abs((values >= result).sum() - above) > bound + 1
+        more, fewer = (values >= result + grid.step).sum(), (values >= result).sum()
+        misses += not more - bound <= above <= fewer + bound
     assert misses <= 100 * beta
+
+
+def test_equal_values_do_no_harm():
+    # a score by the distance in rank alone would prefer any of the 8000 points above to the one that all share
+    mechanism, source = ExponentialMechanism(1.0, quantile.SCORE_RANGE), NoiseSource.for_tests(9)
+    grid = Grid(0.0, 1.0, 10_001)
+    for _ in range(20):
+        assert (
+            private_quantile(np.full(500, 0.2), above=60, grid=grid, mechanism=mechanism, source=source)
+            == grid[2000]
+        )
 
 
 def test_no_values_and_constant_values_give_a_grid_point():

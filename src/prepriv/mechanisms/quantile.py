@@ -1,4 +1,4 @@
-"""A private quantile: the exponential mechanism on a declared grid, score minus the distance in rank.
+"""A private quantile: the exponential mechanism on a declared grid; the score is minus the error in rank.
 
 `private_threshold` is the same mechanism as paper 004 (Lemma 4, after Dick et al. 2023, Theorem 2) uses it
 to find a clipping threshold that few records exceed. Proof: docs/proofs/quantile.md.
@@ -69,13 +69,13 @@ def private_quantile(
     mechanism: ExponentialMechanism,
     source: NoiseSource,
 ) -> float:
-    """A grid point that about `above` of the values reach or exceed.
+    """A grid point at which the number of larger values passes `above`.
 
-    values: shape (n,), any floats. above: the wanted count, a declared number such as `rank_above(q, n)`
-    with the declared n; never a count of the data. mechanism: of score range 2; its epsilon, or mu, is the
-    whole cost, under add-or-remove-one and under replace-one. With probability at least 1 - beta the number
-    of values that reach the result differs from the best possible by at most (2 / epsilon) log(points /
-    beta).
+    values: shape (n,), any floats. above: the wanted count, a declared number such as `rank_above(q, n)` with
+    the declared n; never a count of the data. mechanism: of score range 2; its epsilon, or mu, is the whole
+    cost, under add-or-remove-one and under replace-one. With probability at least 1 - beta at most above + t
+    values reach the next grid point and, if n >= above, at least above - t reach the result, where
+    t = (2 / epsilon) log(points / beta): so equal values do no harm.
 
     >>> grid = Grid(0.0, 100.0, 101)
     >>> mechanism = ExponentialMechanism(epsilon=1.0, score_range=2)
@@ -92,8 +92,9 @@ def private_quantile(
     flat = np.asarray(values, dtype=np.float64)
     if flat.ndim != 1:
         raise ValueError(f"values must have shape (n,); got {flat.ndim} dimensions")
-    starts, lengths, reaching = _segments(np.sort(grid.index(flat)), int(grid.points))
-    scores = -np.abs(reaching - min(int(above), 2**53))
+    starts, lengths, here, next_ = _segments(np.sort(grid.index(flat)), int(grid.points))
+    wanted = min(int(above), 2**53)
+    scores = -np.maximum(0, np.maximum(next_ - wanted, wanted - here))
     segment, offset = mechanism.choose(scores, source, counts=lengths)
     return grid[int(starts[segment]) + offset]
 
@@ -129,13 +130,16 @@ def private_threshold(
 
 def _segments(
     indices: NDArray[np.int64], points: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Runs of grid points that equally many values reach: their starts, lengths and that number.
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of grid points of equal score: starts, lengths, how many values reach them, and the point after.
 
-    indices: sorted, in [0, points). Point j is reached by the values of index at least j.
+    indices: sorted, in [0, points). Point j is reached by the values of index at least j. Every distinct index
+    is a run of its own, where that number falls; the points between two of them are one run (maybe empty).
     """
     distinct, first = np.unique(indices, return_index=True)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), distinct + 1])
-    lengths = np.diff(np.append(starts, points))
-    reaching = np.append(len(indices) - first, 0).astype(np.int64)
-    return starts, lengths, reaching
+    reaching = np.append(len(indices) - first, 0).astype(np.int64)  # by distinct index; 0 beyond the last
+    gaps = np.concatenate([np.zeros(1, dtype=np.int64), distinct + 1])
+    starts = np.append(np.column_stack([gaps[:-1], distinct]).ravel(), gaps[-1])
+    here = np.repeat(reaching, 2)[:-1]
+    next_ = np.append(np.column_stack([reaching[:-1], reaching[1:]]).ravel(), 0)
+    return starts, np.diff(np.append(starts, points)), here, next_
