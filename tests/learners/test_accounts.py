@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from prepriv.guarantees.loss_distribution import compose
+from prepriv.learners import accounts
 from prepriv.learners.accounts import (
     MovedRows,
     batch_shift_law,
@@ -105,19 +106,20 @@ def batch_mixture(record, common, batch):
 
 @pytest.mark.parametrize("sampler", ["poisson", "without replacement"])
 @pytest.mark.parametrize("dropped", [0, 1])
-def test_no_arrangement_of_moved_rows_beats_the_account(sampler, dropped):
+def test_no_arrangement_of_moved_rows_beats_either_way_of_the_account(sampler, dropped, monkeypatch):
     """1-D adversary: record from +1 to −1, common rows moved, dropped, any sign and any batch; 1 and 2 steps."""
     rng = np.random.default_rng(5)
     rate, batch, noise, each = 0.25, 2, 1.5, 0.3
     n_common = 6
-    ratios = []
+    ratios, ways = [], []
+    monkeypatch.setattr(accounts, "compose", lambda parts: ways.append(compose(parts)) or ways[-1])
     for count, steps in ((6 - dropped, 1), (2, 2)):
         moved = MovedRows(count=count, each=each, total=each * count, dropped=dropped)
         if sampler == "poisson":
-            parts = poisson_parts(noise, rate, steps, "replace-one", moved, 1e-2)
+            poisson_parts(noise, rate, steps, "replace-one", moved, 1e-2)
         else:
-            parts = without_replacement_parts(noise, batch, n_common + 1, steps, moved, 1e-2)
-        f = compose(parts)
+            without_replacement_parts(noise, batch, n_common + 1, steps, moved, 1e-2)
+        split, third = ways[-2:]
         for trial in range(8):
             start = rng.uniform(-1, 1, n_common) if trial else np.full(n_common, 0.0)
             move = np.full(n_common, -each) if trial < 4 else rng.uniform(-each, each, n_common)
@@ -132,13 +134,30 @@ def test_no_arrangement_of_moved_rows_beats_the_account(sampler, dropped):
             for epsilon in (0.0, 0.2, 0.5):
                 for one, two in ((p, q), (q, p)):
                     found = hockey_stick(one, two, noise, epsilon, steps)
-                    bound = f.delta(epsilon)
+                    bound = min(split.delta(epsilon), third.delta(epsilon))
                     assert found <= bound * (1 + 1e-6) + 1e-9
                     ratios.append(found / bound)
     assert max(ratios) > (0.6 if dropped else 0.8)
 
 
-def test_both_ways_round_moved_rows_are_valid_and_the_smaller_is_taken():
+def test_the_noise_is_split_and_the_substitute_may_have_moved(monkeypatch):
+    """s1² + s2² = 1, and without replacement the second shift is 2 + (what the substitute moves)."""
+    ways = []
+    monkeypatch.setattr(accounts, "compose", lambda parts: ways.append(parts) or compose(parts))
+    z, moved = 2.0, MovedRows(count=5, each=0.5, total=2.5, rounding=0.01)
+    for expected, law in ((1.0, poisson_shift_law(moved, 0.2)), (2.5, batch_shift_law(moved, 20, 100))):
+        ways.clear()
+        if expected == 1.0:
+            poisson_parts(z, 0.2, 3, "replace-one", moved)
+        else:
+            without_replacement_parts(z, 20, 100, 3, moved)
+        ((first, _), (second, _)), (_,) = ways
+        share = ((law[0][1] + 0.01) / z / first.shifts[1]) ** 2
+        assert 0 < share < 1
+        assert second.shift * math.sqrt(1 - share) * z == pytest.approx(expected, rel=1e-9)
+
+
+def test_rows_moved_cost_and_rows_hardly_moved_hardly():
     moved = MovedRows(count=1000, each=0.01, total=10.0)
     parts = poisson_parts(2.0, 0.01, 200, "replace-one", moved, 1e-5)
     plain = poisson_parts(2.0, 0.01, 200, "replace-one")

@@ -129,6 +129,7 @@ def test_the_guarantee_covers_both_orders():
     f = learner.tradeoff(1.0, setting(adjacency="add-or-remove-one"))
     ((pair, steps),) = learner.parts(1.0, setting(adjacency="add-or-remove-one"))
     forward = pair.compose(steps)
+    assert f.symmetric and not forward.symmetric
     for delta in (1e-3, 1e-5):
         assert f.epsilon(delta) >= max(forward.epsilon(delta), forward.inverse().epsilon(delta))
 
