@@ -7,7 +7,10 @@ unknown category is "other", an unknown label marks the record as contributing n
 
 from __future__ import annotations
 
+import gzip
 import math
+import warnings
+import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +19,15 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from prepriv._csv import parse as parse_csv
 from prepriv.domain import Categorical, Column, Domain, Numeric
 
 BLOCK = 256
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing"})
+UNREADABLE = "\0unreadable"
 
 
 class BadData(ValueError):
@@ -36,7 +40,10 @@ def text_of(value: Any) -> str:
         value = value.decode("utf-8", "replace")
     if isinstance(value, float | np.floating) and math.isfinite(value) and float(value).is_integer():
         value = int(value)
-    return str(value).strip()
+    try:
+        return str(value).strip()
+    except Exception:  # an integer of 5000 digits, say: whatever it is, it names no category
+        return UNREADABLE
 
 
 def number_of(value: Any) -> float:
@@ -47,7 +54,7 @@ def number_of(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
+    except Exception:
         return math.nan
 
 
@@ -57,7 +64,8 @@ def number_of(value: Any) -> float:
 def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     """A CSV (.csv, .tsv, also .gz) or Parquet file as an Arrow table; `columns`: only these, all must exist.
 
-    CSV cells are kept as bytes: one odd record cannot change how a column is read. Raises BadData.
+    CSV cells are kept as bytes: one odd record cannot change how a column, or another record, is read
+    (_csv.py). Raises BadData.
     """
     path = Path(path)
     if not path.is_file():
@@ -70,34 +78,28 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
             return pa.parquet.read_table(path, columns=list(columns) if columns else None)
         if ".csv" in suffixes or ".tsv" in suffixes:
             return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, EOFError, zlib.error):
         raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
     raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
-    parse = pa.csv.ParseOptions(
-        delimiter=delimiter, invalid_row_handler=lambda _: "skip", newlines_in_values=True
-    )
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rb") as file:
+        content = file.read()
     try:
-        with pa.csv.open_csv(path, parse_options=parse) as reader:
-            names = reader.schema.names
-    except pa.ArrowInvalid:
+        table = parse_csv(content, delimiter)
+    except ValueError:
         raise BadData(f"{path} is empty or has no header line") from None
-    _check_columns(columns, names, path)
-    convert = pa.csv.ConvertOptions(
-        check_utf8=False,
-        column_types={name: pa.binary() for name in names},
-        include_columns=list(columns) if columns else None,
-        strings_can_be_null=False,
-    )
-    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+    _check_columns(columns, table.column_names, path)
+    return table.select(list(columns)) if columns else table
 
 
 def _check_columns(wanted: Sequence[str] | None, have: Sequence[str], path: Path) -> None:
     for name in wanted or ():
-        if name not in have:
-            raise BadData(f"{path} has no column {name!r}; the schema and the table differ")
+        if list(have).count(name) != 1:
+            what = "no column" if name not in have else "more than one column"
+            raise BadData(f"{path} has {what} {name!r}; the schema and the table differ")
 
 
 # ----------------------------------------------------------------------------------------------- encoding
@@ -107,6 +109,8 @@ def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
     """A column (series or array of objects) as (index into distinct values, distinct values); -1 is an empty cell."""
     if isinstance(series, np.ndarray):
         return _python_cells(series.tolist())
+    if series.dtype == nw.Object:  # no common type is looked for: one odd cell could set it for all
+        return _python_cells(series.to_list())
     try:
         array = series.to_arrow()
         if isinstance(array, pa.ChunkedArray):
@@ -115,9 +119,16 @@ def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
             array = array.cast(array.type.value_type)
         coded = array.dictionary_encode()
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return codes, coded.dictionary.to_pylist()
+        return codes, [_python_value(v) for v in coded.dictionary]
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
         return _python_cells(series.to_list())
+
+
+def _python_value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except Exception:  # a date beyond the calendar
+        return UNREADABLE
 
 
 def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
@@ -129,11 +140,12 @@ def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         if value is None:
             codes[i] = -1
             continue
-        key = (type(value), value) if isinstance(value, Hashable) else (str, repr(value))
+        key: Any = (type(value), value)
         try:
             at = seen.get(key)
-        except TypeError:
-            key, at = (str, repr(value)), seen.get((str, repr(value)))
+        except Exception:  # not hashable
+            key = (type(value), text_of(value), "not hashable")
+            at = seen.get(key)
         if at is None:
             at = seen[key] = len(distinct)
             distinct.append(value)
@@ -181,19 +193,26 @@ def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _encode_labels(labels, classes)
+
+
+def _encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     position = {text_of(c): i for i, c in enumerate(classes)}
-    if isinstance(labels, np.ndarray | list | tuple):
-        array = np.asarray(labels)
-        if array.dtype.kind in "iufbU":
-            distinct, codes = np.unique(array, return_inverse=True)
-            values: list[Any] = distinct.tolist()
-            codes = codes.reshape(-1)
+    values: list[Any]
+    if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
+        codes, values = _python_cells(labels)
+    elif isinstance(labels, np.ndarray):
+        if labels.dtype.kind in "iufbU":
+            distinct, codes = np.unique(labels, return_inverse=True)
+            values, codes = distinct.tolist(), codes.reshape(-1)
         else:
-            codes, values = _python_cells(list(labels))
+            codes, values = _python_cells(labels.reshape(-1).tolist())
     else:
         series = nw.from_native(labels, series_only=True, pass_through=True)
         if not isinstance(series, nw.Series):
-            return encode_labels(np.asarray(labels), classes)
+            return _encode_labels(np.asarray(labels), classes)
         codes, values = _cells(series)
     return _lookup(codes, np.array([position.get(text_of(v), -1) for v in values], dtype=np.int32), -1)
 
@@ -230,16 +249,17 @@ class Table:
         return out
 
     def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        x = np.array(rows, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            x = np.array(rows, dtype=np.float64)
         if self.domain.ball_radius is not None:
             bad = ~np.isfinite(x).all(axis=1)
             x[bad] = 0.0
             biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
             norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
             return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
-        low, width, impute = self._bounds()
+        low, high, impute = self._bounds()
         with np.errstate(over="ignore", invalid="ignore"):
-            x = np.clip((np.clip(x, low, low + width) - low) / width, 0.0, 1.0)
+            x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
         if not impute.all():
             x = np.where(np.isnan(x) & ~impute, 0.5, x)
         return np.asarray(x)
@@ -247,17 +267,25 @@ class Table:
     def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
         low = np.array([c.low for c in kinds])
-        return low, np.array([c.high for c in kinds]) - low, np.array([c.missing == "impute" for c in kinds])
+        return low, np.array([c.high for c in kinds]), np.array([c.missing == "impute" for c in kinds])
 
 
 def encode(data: Any, domain: Domain) -> Table:
     """Bind a table (NumPy matrix, pandas, polars or Arrow) to a domain. Raises BadData if it does not fit."""
     if isinstance(data, Table):
         return data
+    with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
+        warnings.simplefilter("ignore")
+        return _encode(data, domain)
+
+
+def _encode(data: Any, domain: Domain) -> Table:
     if hasattr(data, "toarray"):
         raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
-    if isinstance(data, np.ndarray | list | tuple):
+    if isinstance(data, list | tuple):
+        data = _matrix_of_lists(data, domain, numeric_only)
+    if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
     try:
         frame = nw.from_native(data, eager_only=True)
@@ -282,8 +310,7 @@ def _by_position(frame: Any, domain: Domain, missing: str) -> Table:
     return _from_series([frame[:, j] for j in range(len(frame.columns))], domain)
 
 
-def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
-    array = np.asarray(data) if not (isinstance(data, list | tuple)) else _ragged_safe(data)
+def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Table:
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
@@ -302,11 +329,26 @@ def _from_array(data: Any, domain: Domain, numeric_only: bool) -> Table:
     return _from_series([array[:, j] for j in range(array.shape[1])], domain)
 
 
-def _ragged_safe(data: Any) -> NDArray[Any]:
+def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:
+    """Nested lists as a matrix; of objects unless all are numbers: one odd cell would set the type of all.
+
+    A row of another length than the domain's is a row of missing cells, if there are rows of various lengths.
+    """
     try:
-        return np.asarray(data)
-    except ValueError:
-        raise BadData("the rows have different lengths: expected a 2-dimensional matrix") from None
+        array = np.asarray(rows)
+    except Exception:
+        array = np.empty((0, 0, 0))  # various lengths, or cells that fit no type
+    if array.ndim < 2 or (array.ndim == 2 and array.shape[1] != domain.n_inputs):
+        return array
+    if array.ndim == 2 and array.dtype.kind in "iufb" and numeric_only:
+        return array
+    width = domain.n_inputs
+    cells = np.full((len(rows), width), None, dtype=object)
+    for i, row in enumerate(rows):
+        if isinstance(row, list | tuple | np.ndarray) and len(row) == width:
+            for j, cell in enumerate(row):
+                cells[i, j] = cell
+    return cells
 
 
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:
