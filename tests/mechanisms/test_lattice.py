@@ -164,7 +164,7 @@ def test_what_is_certified_is_read_only_once_per_row():
 
 
 def test_too_many_coordinates_are_refused():
-    grid = Lattice(0, 2**30)
+    grid = Lattice(np.int64(0), np.int64(2**30))
     with pytest.raises(ValueError, match="coarser"):
         grid.quantize(np.zeros((1, 8)))
     assert grid.quantize(np.zeros((1, 7))).shape == (1, 7)

@@ -38,6 +38,8 @@ class Lattice:
         if not _is_int(self.exponent) or not -1000 <= self.exponent <= 900:
             raise ValueError(f"exponent: got {self.exponent!r}, need an integer in [-1000, 900]")
         _check_sensitivity(self.sensitivity)
+        object.__setattr__(self, "exponent", int(self.exponent))
+        object.__setattr__(self, "sensitivity", int(self.sensitivity))  # numpy's would overflow when squared
 
     @classmethod
     def for_norm(cls, norm: float, bits: int = DEFAULT_SENSITIVITY_BITS) -> Lattice:
