@@ -35,9 +35,9 @@ def test_without_noise_it_is_the_sum(rng):
 
 
 class Spy(ExactSession):
-    def _draw(self, name, total, sensitivity, noise_multiplier, exponent):
+    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
         self.total = total
-        return super()._draw(name, total, sensitivity, noise_multiplier, exponent)
+        return super()._draw(name, total, sensitivity, noise_multiplier, exponent, bits)
 
 
 @pytest.mark.parametrize("moved", [0, 5, 99])

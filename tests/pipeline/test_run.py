@@ -40,7 +40,7 @@ class Replay(Session):
         super().__init__()
         self.sums: list[np.ndarray] = []
 
-    def _draw(self, name, total, sensitivity, noise_multiplier, exponent):
+    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
         self.sums.append(total.copy())
         noise = NoiseSource.for_tests(len(self.sums)).rounded_gaussian(
             noise_multiplier * sensitivity, total.size

@@ -126,13 +126,15 @@ def gaussian_sum_release(
     source: NoiseSource,
     *,
     exponent: int = 0,
+    bits: int = 64,
 ) -> NDArray[np.float64]:
     """``(total + round(N(0, s^2 I))) * 2^exponent`` with s = noise_multiplier * sensitivity_int rounded up.
 
     `sum_int64` is an exact integer sum (any shape) that one neighbouring data set moves by at most
     `sensitivity_int` in l2 norm; the release is then (1 / noise_multiplier)-GDP, and every output is a
     multiple of 2^exponent. Overflow would wrap modulo 2^64, which is post-processing; `check_capacity`
-    excludes it from public numbers. Raises ValueError, before any draw, if the noise multiplier is not
+    excludes it from public numbers. bits: a sum that stands for a residue modulo 2^bits only (one that was
+    coarsened may have wrapped before) is released as one. Raises ValueError, before any draw, if the noise multiplier is not
     positive and finite or the noise is below 16 grid steps or above 2^50.
     """
     scale = noise_scale(sensitivity_int, noise_multiplier)
@@ -140,7 +142,10 @@ def gaussian_sum_release(
     if total.dtype != np.int64:
         raise ValueError(f"sum_int64: got dtype {total.dtype}, need int64")
     noise = source.rounded_gaussian(scale, total.size).reshape(total.shape)
-    return np.ldexp((total + noise).astype(np.float64), exponent)
+    noisy = np.asarray(total + noise)
+    if bits < 64:  # the residue nearest to zero, by sign extension
+        noisy = (noisy << np.int64(64 - bits)) >> np.int64(64 - bits)
+    return np.ldexp(noisy.astype(np.float64), exponent)
 
 
 def noise_scale(sensitivity_int: int, noise_multiplier: float) -> float:

@@ -34,7 +34,8 @@ def coarsen(total: NDArray[np.int64], sensitivity: int) -> tuple[NDArray[np.int6
     """Round a sum to a coarser grid: (sum, its integer sensitivity, how many bits were dropped).
 
     Rounding moves each coordinate's difference by less than one step, so the L2 sensitivity grows by at most
-    sqrt(coordinates) coarse steps (docs/proofs/lattice.md).
+    sqrt(coordinates) coarse steps. A sum that wrapped modulo 2^64 leaves a residue modulo 2^(64 - bits
+    dropped) (docs/proofs/lattice.md).
     """
     shift = max(0, int(sensitivity).bit_length() - RELEASE_BITS)
     if shift == 0:
@@ -72,17 +73,28 @@ class Session(abc.ABC):
             raise ValueError(f"the sum of {name} could overflow; declare a smaller n or fewer steps")
         coarse, grown, shift = coarsen(total, sensitivity)
         self.releases.append(Release(name, grown, noise_multiplier, int(total.size)))
-        return self._draw(name, coarse, grown, noise_multiplier, exponent + shift)
+        return self._draw(name, coarse, grown, noise_multiplier, exponent + shift, 64 - shift)
 
     def passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
         """The one bit of a propose-test-release: whether the noisy distance is above the test's threshold."""
         self.releases.append(Release(name, test.sensitivity, test.scale / test.sensitivity, 1))
         return self._passes(name, distance, test)
 
+    def batch_source(self) -> NoiseSource:
+        """Where random batches are drawn from: as unpredictable as the noise. An audit freezes it."""
+        return NoiseSource()
+
     @abc.abstractmethod
     def _draw(
-        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
-    ) -> NDArray[np.float64]: ...
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        exponent: int,
+        bits: int,
+    ) -> NDArray[np.float64]:
+        """The noisy sum; `total` stands for a residue modulo 2^bits."""
 
     @abc.abstractmethod
     def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool: ...
@@ -97,9 +109,17 @@ class NoisySession(Session):
         self.private = self._source.private
 
     def _draw(
-        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        exponent: int,
+        bits: int,
     ) -> NDArray[np.float64]:
-        return gaussian_sum_release(total, sensitivity, noise_multiplier, self._source, exponent=exponent)
+        return gaussian_sum_release(
+            total, sensitivity, noise_multiplier, self._source, exponent=exponent, bits=bits
+        )
 
     def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
         return test.passes(distance, self._source)
@@ -111,7 +131,13 @@ class ExactSession(Session):
     private = False
 
     def _draw(
-        self, name: str, total: NDArray[np.int64], sensitivity: int, noise_multiplier: float, exponent: int
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        exponent: int,
+        bits: int,
     ) -> NDArray[np.float64]:
         return np.ldexp(total.astype(np.float64), exponent)
 

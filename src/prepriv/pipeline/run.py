@@ -164,6 +164,7 @@ def _train(
         n=plan.n,
         noise_multiplier=multiplier,
         session=session,
+        source=session.batch_source(),
         threads=threads,
         progress=show,
     )

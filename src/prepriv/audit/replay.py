@@ -1,0 +1,230 @@
+"""Record and replay: whatever is no output of a mechanism must not change when one record does.
+
+A run is recorded on a data set S: every exact sum a mechanism was asked for, and every output. It is then
+repeated on a neighbour S' with the outputs frozen. If the run keeps its promise, then
+  - everything that leaves it (artifact, report, stdout, stderr, log, warnings, exit code, ledger) is the same
+    to the byte: a byte that differs got there without passing a mechanism;
+  - the calls of mechanisms are the same: name, order, shape, declared sensitivity, noise;
+  - every sum moved by at most its declared sensitivity, in exact integers, no tolerance.
+It refutes, it does not prove; method after Re:cord-play (PETS 2026). Pairs: replay_neighbours.py; pipelines:
+replay_pipeline.py. What it prints about private data is for the curator only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.mechanisms.noise import SMALLEST_GAUSSIAN_SCALE, NoiseSource
+from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
+from prepriv.mechanisms.session import Session, coarsen
+
+D = TypeVar("D")
+Output = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One use of a mechanism.
+
+    declared: all it was told besides the private number: name, shape, sensitivity, noise, grid. exact: the
+    private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps).
+    """
+
+    name: str
+    declared: tuple[object, ...]
+    exact: NDArray[np.int64]
+    sensitivity: int
+
+
+class Recorder(Session):
+    """A session that writes down what it is asked and answers from a public stream, or with frozen outputs.
+
+    `private` is False: nothing made with it protects anybody.
+    """
+
+    private = False
+
+    def __init__(self, frozen: Sequence[Output | bool] | None = None, *, seed: int = 0) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+        self.outputs: list[Output | bool] = []
+        self._frozen = frozen
+        self._seed, self._stream = seed, NoiseSource.for_tests(seed)
+
+    def noisy_sum(
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        *,
+        exponent: int,
+        largest: int,
+    ) -> Output:
+        declared = (total.shape, str(total.dtype), sensitivity, noise_multiplier, exponent, largest)
+        self.calls.append(Call(name, declared, total.copy(), sensitivity))
+        return super().noisy_sum(
+            name, total, sensitivity, noise_multiplier, exponent=exponent, largest=largest
+        )
+
+    def batch_source(self) -> NoiseSource:
+        return NoiseSource.for_tests(self._seed + 1)
+
+    def _draw(
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        exponent: int,
+        bits: int,
+    ) -> Output:
+        frozen = self._next()
+        if isinstance(frozen, np.ndarray) and frozen.shape == total.shape:
+            answer = frozen
+        else:
+            scale = max(noise_multiplier * sensitivity, SMALLEST_GAUSSIAN_SCALE)
+            noise = self._stream.rounded_gaussian(scale, total.size).reshape(total.shape)
+            answer = np.ldexp((total + noise).astype(np.float64), exponent)
+        self.outputs.append(answer)
+        return answer.copy()
+
+    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        declared = (type(test).__name__, test.sensitivity, test.scale, test.threshold)
+        steps = np.array([test.steps(distance)], dtype=np.int64)
+        self.calls.append(Call(name, declared, steps, test.sensitivity))
+        frozen = self._next()
+        self.outputs.append(frozen if isinstance(frozen, bool) else True)
+        return bool(self.outputs[-1])
+
+    def _next(self) -> Output | bool | None:
+        at = len(self.outputs)
+        return self._frozen[at] if self._frozen is not None and at < len(self._frozen) else None
+
+
+Run = Callable[[D, Recorder], Mapping[str, str]]
+"""Runs a pipeline on one data set with the given session, and returns all that left it, by surface."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbour(Generic[D]):
+    """A data set one record away from another one. kind: what the record is, in words."""
+
+    kind: str
+    data: D
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that betrays a record. kind: of the neighbour; what: what differed, without private values."""
+
+    kind: str
+    what: str
+
+
+@dataclass
+class Result:
+    """What a replay saw. reach: for each mechanism, the largest movement over its declared sensitivity."""
+
+    pairs: int = 0
+    skipped: int = 0
+    calls: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    reach: dict[str, float] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Result) -> None:
+        """Count another result in."""
+        self.pairs += other.pairs
+        self.skipped += other.skipped
+        self.calls += other.calls
+        self.findings += other.findings
+        for name, share in other.reach.items():
+            self.reach[name] = max(share, self.reach.get(name, 0.0))
+        for kind, count in other.kinds.items():
+            self.kinds[kind] = self.kinds.get(kind, 0) + count
+
+
+def replay(
+    run: Run[D],
+    data: D,
+    neighbours: Iterable[Neighbour[D]],
+    *,
+    holds: Callable[[], bool] = lambda: True,
+    allowance: Callable[[Call], Fraction] = lambda call: Fraction(1),
+    seed: int = 0,
+) -> Result:
+    """Record `run` on `data`, replay it on each neighbour, and compare.
+
+    holds: whether the conditions of the claim held in the last run; pairs of which one side breaks them are
+    skipped, since nothing is claimed of them. allowance: how many times its declared sensitivity a call's sum
+    may move: one, but for learners whose account counts the movement in units of it.
+    """
+    result = Result()
+    first = Recorder(seed=seed)
+    surfaces = run(data, first)
+    if not holds():
+        result.skipped += sum(1 for _ in neighbours)
+        return result
+    for neighbour in neighbours:
+        second = Recorder(first.outputs, seed=seed)
+        replayed = run(neighbour.data, second)
+        if not holds():
+            result.skipped += 1
+            continue
+        result.pairs += 1
+        result.calls += len(second.calls)
+        result.kinds[neighbour.kind] = result.kinds.get(neighbour.kind, 0) + 1
+        whats = [
+            *_differences(surfaces, replayed),
+            *_moves(first.calls, second.calls, allowance, result.reach),
+        ]
+        result.findings += [Finding(neighbour.kind, what) for what in whats]
+    return result
+
+
+def _differences(one: Mapping[str, str], two: Mapping[str, str]) -> list[str]:
+    names = [*one, *(name for name in two if name not in one)]
+    return [f"{name} differs" for name in names if one.get(name) != two.get(name)]
+
+
+def _moves(
+    one: Sequence[Call],
+    two: Sequence[Call],
+    allowance: Callable[[Call], Fraction],
+    reach: dict[str, float],
+) -> list[str]:
+    found = []
+    if len(one) != len(two):
+        found.append(f"there are {len(one)} calls of mechanisms, and {len(two)} on the neighbour")
+    for k, (a, b) in enumerate(zip(one, two), 1):
+        if (a.name, a.declared) != (b.name, b.declared):
+            found.append(f"call {k} ({a.name}): the mechanism was told something else")
+            continue
+        factor = allowance(a)
+        square = moved_squared(a.exact, b.exact)
+        share = math.sqrt(square) / float(factor * a.sensitivity)
+        reach[a.name] = max(share, reach.get(a.name, 0.0))
+        if square > (factor * a.sensitivity) ** 2:
+            found.append(f"call {k} ({a.name}): its sum moved {share:.6g} times as far as declared")
+        rough, grown, shift = coarsen(a.exact, a.sensitivity)
+        other = coarsen(b.exact, a.sensitivity)[0]
+        if moved_squared(rough << shift, other << shift) > (factor * grown * 2**shift) ** 2:
+            found.append(f"call {k} ({a.name}): its sum moved too far once rounded to the coarse grid")
+    return found
+
+
+def moved_squared(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
+    """Squared distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md)."""
+    difference = np.subtract(a, b).ravel()
+    small = difference.min(initial=0) > -(2**24) and difference.max(initial=0) < 2**24
+    if small and difference.size < 2**14:
+        return int(difference @ difference)
+    return sum(v * v for v in difference.tolist())

@@ -1,0 +1,167 @@
+"""Neighbouring raw tables for the replay: one record replaced, added or removed, by whatever could do harm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.audit.replay import Neighbour
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.domain import Categorical, Column, Domain, Numeric
+
+# What a cell can hold instead of what its column declares: floats at every edge, integers no float holds,
+# texts that look like numbers, other types.
+HOSTILE: dict[str, Any] = {
+    "NaN": math.nan,
+    "infinity": math.inf,
+    "minus infinity": -math.inf,
+    "1e308": 1e308,
+    "-1e308": -1e308,
+    "subnormal": 5e-324,
+    "minus zero": -0.0,
+    "least int64": -(2**63),
+    "2^64": 2**64,
+    "10^400": 10**400,
+    "10^5000": 10**5000,
+    "text 1e400": "1e400",
+    "text of a number": " 1 ",
+    "unseen category": "no such category",
+    "empty text": "",
+    "missing": None,
+    "bytes": b"\xff\xfe",
+    "boolean": True,
+    "list": [1, 2],
+    "mapping": {"a": 1},
+    "complex": 1 + 2j,
+    "type": object,
+    "lone surrogate": "\ud800",
+    "NUL": "a\0b",
+    "long text": "x" * 5000,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table before it is read: rows (n, inputs) of any Python objects, and a label of any kind for each."""
+
+    rows: NDArray[Any]
+    labels: tuple[Any, ...]
+
+    @staticmethod
+    def of(rows: list[list[Any]], labels: list[Any], inputs: int) -> RawTable:
+        """From lists of cells."""
+        cells = np.empty((len(rows), inputs), dtype=object)
+        for i, row in enumerate(rows):
+            for j, cell in enumerate(row):
+                cells[i, j] = cell
+        return RawTable(cells, tuple(labels))
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.labels)
+
+    def replaced(self, i: int, row: list[Any], label: Any) -> RawTable:
+        """Record i replaced."""
+        rows = self.rows.copy()
+        for j, cell in enumerate(row):
+            rows[i, j] = cell
+        return RawTable(rows, (*self.labels[:i], label, *self.labels[i + 1 :]))
+
+    def removed(self, i: int) -> RawTable:
+        """Without record i."""
+        return RawTable(np.delete(self.rows, i, axis=0), self.labels[:i] + self.labels[i + 1 :])
+
+    def added(self, i: int, row: list[Any], label: Any) -> RawTable:
+        """With one record more, before record i."""
+        grown = np.empty((1, self.rows.shape[1]), dtype=object)
+        for j, cell in enumerate(row):
+            grown[0, j] = cell
+        rows = np.concatenate([self.rows[:i], grown, self.rows[i:]])
+        return RawTable(rows, (*self.labels[:i], label, *self.labels[i:]))
+
+
+def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
+    """A table of n records drawn from the declared domain; `missing`: share of empty cells to be imputed."""
+    rows = [[_ordinary(c, draws, missing) for c in _columns(domain)] for _ in range(n)]
+    if domain.ball_radius is not None:
+        matrix = np.array(rows, dtype=np.float64).reshape(n, domain.ball_features)
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+        rows = (matrix / np.maximum(norms, 1e-9) * (domain.ball_radius * draws.uniform(n, 1))).tolist()
+    return RawTable.of(
+        rows, [domain.classes[draws.below(len(domain.classes))] for _ in range(n)], domain.n_inputs
+    )
+
+
+def neighbours(
+    table: RawTable, domain: Domain, draws: Draws, count: int, *, at_end: bool = False
+) -> Iterator[Neighbour[RawTable]]:
+    """`count` neighbours of `table` under the domain's adjacency, every kind of record in turn.
+
+    at_end: records come and go at the end only (for samplers, whose coins belong to positions).
+    """
+    for k in range(count):
+        kind, row, label = _record(k, table, domain, draws)
+        if domain.adjacency == "replace-one":
+            if table.n:
+                yield Neighbour(kind, table.replaced(draws.below(table.n), row, label))
+        elif k % 3 == 2 and table.n:
+            yield Neighbour("removed", table.removed(table.n - 1 if at_end else draws.below(table.n)))
+        else:
+            yield Neighbour(kind, table.added(table.n if at_end else draws.below(table.n + 1), row, label))
+
+
+def _record(k: int, table: RawTable, domain: Domain, draws: Draws) -> tuple[str, list[Any], Any]:
+    """The k-th record: a hostile cell in an ordinary row, a row of them, a corner, a copy, nothing at all."""
+    columns = _columns(domain)
+    row = [_ordinary(c, draws, 0.0) for c in columns]
+    label = _label(k, domain, draws)
+    names = list(HOSTILE)
+    turn, shape = k // 6, k % 6
+    name = names[turn % len(names)]
+    if shape == 0:
+        row[draws.below(len(row))] = HOSTILE[name]
+        return f"a cell: {name}", row, label
+    if shape == 1:
+        return f"every cell: {name}", [HOSTILE[name]] * len(row), label
+    if shape == 2:
+        return "a corner of the declared box", [_corner(c, draws) for c in columns], label
+    if shape == 3 and table.n:
+        return "a copy of another record", list(table.rows[draws.below(table.n)]), label
+    if shape == 4:
+        return "nothing but missing cells", [None] * len(row), label
+    if turn % 2:
+        return "hostile cells", [HOSTILE[names[draws.below(len(names))]] for _ in columns], label
+    return "an ordinary record", row, label
+
+
+def _label(k: int, domain: Domain, draws: Draws) -> Any:
+    """Mostly a declared class; now and then one that is not, or no label."""
+    if k % 4 == 3:
+        return list(HOSTILE.values())[draws.below(len(HOSTILE))]
+    return domain.classes[draws.below(len(domain.classes))]
+
+
+def _columns(domain: Domain) -> list[Column]:
+    if domain.ball_radius is not None:
+        return [Numeric(-domain.ball_radius, domain.ball_radius)] * domain.ball_features
+    return list(domain.columns.values())
+
+
+def _ordinary(column: Column, draws: Draws, missing: float) -> Any:
+    if isinstance(column, Categorical):
+        return column.categories[draws.below(len(column.categories))]
+    if column.missing == "impute" and missing > 0 and float(draws.uniform(1)[0]) < missing:
+        return None
+    return column.low + (column.high - column.low) * float(draws.uniform(1)[0])
+
+
+def _corner(column: Column, draws: Draws) -> Any:
+    if isinstance(column, Categorical):
+        return column.categories[-1]
+    return column.low if draws.below(2) else column.high

@@ -1,0 +1,68 @@
+"""Exact sums: the same bits for every order and thread count, and no overflow that betrays a record."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.learners.losses import Logistic, Softmax
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession, coarsen
+
+
+def quantized(x, y, radius, clip):
+    rows = QuantizedRows(Grid.of(math.hypot(radius, 1.0), clip, len(x), fine=False), *x.shape, 1.0)
+    rows.fill(0, x, y)
+    return rows
+
+
+@pytest.mark.parametrize("loss, outputs", [(Softmax(), 3), (Logistic(), 1)])
+def test_the_gradient_sum_is_bitwise_equal_under_1000_permutations_and_1_to_16_threads(rng, loss, outputs):
+    """1,500 rows are three blocks, so rows change blocks and threads get different ones."""
+    n, d = 1500, 6
+    x = rng.standard_normal((n, d))
+    x *= 5 / np.linalg.norm(x, axis=1, keepdims=True)
+    y = rng.integers(-1, 2 if outputs == 1 else outputs, n)
+    weights = rng.standard_normal((d + 1, outputs))
+    rows = quantized(x, y, 5.0, 0.7)
+    with GradientSum(rows, loss, threads=1) as gradient:
+        reference = gradient(weights)
+    stored, norms, targets = rows.x.copy(), rows.norms.copy(), rows.targets.copy()
+    for threads in range(1, 17):
+        with GradientSum(rows, loss, threads=threads) as gradient:
+            for _ in range(1000 // 16 + 1):
+                order = rng.permutation(n)
+                rows.x[:], rows.norms[:], rows.targets[:] = stored[order], norms[order], targets[order]
+                assert (gradient(weights) == reference).all()
+    assert np.abs(reference).max() > 2**30
+
+
+def test_a_float32_sum_fails_the_same_test(rng):
+    """What the test above is for: ordinary sums depend on the order, by many bits."""
+    x = rng.standard_normal((1500, 6)).astype(np.float32)
+    assert len({x[rng.permutation(1500)].sum(axis=0).tobytes() for _ in range(20)}) > 1
+    assert np.float32(2**24) + np.float32(1) == np.float32(2**24)  # a whole record not noticed
+
+
+@pytest.mark.parametrize("sensitivity", [2**22 - 1, 2**30, 2**42])
+@pytest.mark.parametrize("edge", [2**63 - 1, -(2**63), 2**62, 0])
+def test_one_record_at_the_edge_of_overflow_moves_the_release_by_no_more_than_anywhere_else(
+    sensitivity, edge
+):
+    """Under add-or-remove-one the number of records, so the size of a sum, is the adversary's choice."""
+    one = np.array([edge], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        two = one + np.int64(sensitivity)
+    outputs = [
+        NoisySession(NoiseSource.for_tests(5)).noisy_sum(
+            "sum", v, sensitivity, 2.0, exponent=0, largest=2**50
+        )
+        for v in (one, two)
+    ]
+    _, grown, shift = coarsen(one, sensitivity)
+    moved = abs(float(outputs[1][0]) - float(outputs[0][0]))
+    # A sum lives on a circle, and floats near 2^63 are 2^11 apart.
+    assert min(moved, 2.0**64 - moved) <= grown * 2.0**shift + 2**12
