@@ -159,7 +159,7 @@ def test_lemma_1_composition_adds():
     assert one.compose(two)(2.0, 0.4) == pytest.approx(one(2.0, 0.4) + two(2.0, 0.4))
 
 
-@pytest.mark.parametrize("n, batch", [(6, 1), (5, 2), (40, 3)])
+@pytest.mark.parametrize("n, batch", [(6, 1), (5, 2), (40, 3), (1, 2)])
 def test_lemma_3_against_the_exact_mixture_with_replacement(n, batch):
     """One record moves by tau and may be drawn several times; the sum is released with noise 1."""
     curve = smooth.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=1.0).smooth.subsampled(n, batch)
