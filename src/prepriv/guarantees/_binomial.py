@@ -58,6 +58,8 @@ def stirling_error(n: FloatArray) -> FloatArray:
     series = 1 / 1188 - square * (691 / 360360)
     for coefficient in (1 / 1680, 1 / 1260, 1 / 360, 1 / 12):
         series = coefficient - square * series
+    if not np.any(n < 16.0):
+        return np.asarray(series * inverse)
     return np.where(n < 16.0, _STIRLING[np.minimum(n, 15.0).astype(np.int64)], series * inverse)
 
 
@@ -72,7 +74,7 @@ def half_pmf(c: FloatArray, x: FloatArray) -> FloatArray:
     near = np.where(square < 0.0625, square, 0.0)
     # (1+v) log(1+v) + (1-v) log(1-v) = sum of v^{2j} / (j (2j-1))
     series = np.zeros_like(near)
-    for j in range(13, 0, -1):
+    for j in range(_terms(near), 0, -1):
         series = (series + 1.0 / (j * (2 * j - 1))) * near
     if np.any(square >= 0.0625):
         w = np.abs(np.where(square < 0.0625, 0.5, v))
@@ -112,9 +114,10 @@ class Binomial:
             return -self.trials * _log(self.q, self.p)
         if k == self.trials:
             return -self.trials * _log(self.p, self.q)
-        mean, mean_low, rest, rest_low = self._means(np.array([float(self.trials)]))
-        left, right = np.array([float(k)]), np.array([float(self.trials - k)])
-        return float((_deviance(left, mean, mean_low) + _deviance(right, rest, rest_low))[0])
+        mean, mean_low, rest, rest_low = self.means
+        return _deviance_of_one(float(k), mean, mean_low) + _deviance_of_one(
+            float(self.trials - k), rest, rest_low
+        )
 
     def pmf(self, low: int, high: int) -> FloatArray:
         """P[low], ..., P[high]. Relative error below 1e-12 wherever it exceeds 1e-300."""
@@ -168,6 +171,12 @@ def running_sum(values: FloatArray) -> FloatArray:
     return rows.ravel()[: len(values)]
 
 
+def _terms(square: FloatArray) -> int:
+    # of a series in `square` < 0.1 with coefficients below 1, so that the rest is below 1e-17
+    largest = float(np.max(square, initial=0.0))
+    return min(17, 1 + math.ceil(39.2 / -math.log(largest))) if largest > 0.0 else 1
+
+
 def _log(p: float, q: float) -> float:
     if p == 0.0:
         return -1e300
@@ -180,7 +189,7 @@ def _deviance(x: FloatArray, mean: FloatArray, low: FloatArray) -> FloatArray:
     v = gap / (x + mean)
     square = np.minimum(v * v, 0.09)
     series = np.zeros_like(square)
-    for j in range(17, 0, -1):
+    for j in range(_terms(square), 0, -1):
         series = (series + 1.0 / (2 * j + 1)) * square
     near = gap * v + 2.0 * x * v * series
     if np.all(v * v < 0.09):
@@ -190,6 +199,22 @@ def _deviance(x: FloatArray, mean: FloatArray, low: FloatArray) -> FloatArray:
     ratio = np.where((base > 1e-280), np.log(x / np.maximum(base, 1e-280)), ratio)
     far = x * ratio - gap - x * (low / base)
     return np.where(v * v < 0.09, near, far)
+
+
+def _deviance_of_one(x: float, mean: float, low: float) -> float:
+    # the same for one number, in a tenth of the time
+    gap = (x - mean) - low
+    v = gap / (x + mean)
+    if v * v >= 0.09:
+        ratio = math.log(x / mean) if mean > 1e-280 else math.log(x) - math.log(mean)
+        return x * ratio - gap - x * (low / mean)
+    square = v * v
+    series, power, j = 0.0, square, 1
+    while power > 1e-18:
+        series += power / (2 * j + 1)
+        power *= square
+        j += 1
+    return gap * v + 2.0 * x * v * series
 
 
 @lru_cache(maxsize=256)
