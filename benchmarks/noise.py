@@ -78,7 +78,7 @@ def main() -> None:
         ("four-sum of numpy normals", four_sum),
         ("ChaCha20 key stream alone", source.uint64),
         ("ChaCha20, float Box-Muller", box_muller),
-        *((f"rounded Gaussian, s = 2^{b}", lattice(2.0**b)) for b in (4, 10, 20, 24, 28)),
+        *((f"rounded Gaussian, s = 2^{b}", lattice(2.0**b)) for b in (4, 10, 20, 24, 28, 31)),
         *((f"discrete Laplace, s = 2^{b}", laplace(2.0**b)) for b in (4, 20)),
     ]
     print(f"{'one million values':32}{'ms':>8}{'ns each':>9}{'x numpy':>9}")

@@ -20,6 +20,7 @@ from scipy import special, stats
 from prepriv.mechanisms import _inverse_cdf, _laws, noise
 from prepriv.mechanisms._inverse_cdf import exact_magnitude, sample
 from prepriv.mechanisms._laws import BAND, DiscreteLaplace, RoundedGaussian
+from prepriv.mechanisms._normal_tail import ERROR, upper_tail
 from prepriv.mechanisms.noise import NoiseSource
 
 ALPHA = 1e-6  # of the whole family of statistical tests on one law; the seeds are fixed, so none can flake
@@ -232,6 +233,32 @@ def test_an_undecided_prefix_draws_until_it_is_decided():
 def test_the_largest_scale_stays_within_62_bits(law):
     words = iter([0] * 3 + [2**64 - 1] * 50)
     assert 0 < exact_magnitude(law, 0, lambda: next(words)) < 2**62
+
+
+def test_fixed_point_tail_is_within_its_error():
+    rng = np.random.default_rng(16)
+    points = [
+        int(z * 2**64) << 64 | int(low) for z, low in zip(rng.uniform(0, 5, 400), rng.integers(0, 2**62, 400))
+    ]
+    points += [(i << 128) // 32 + offset for i in range(160) for offset in (-1, 0, 1) if i or offset >= 0]
+    with mpmath.workprec(300):
+        worst = max(abs(upper_tail(z) - mpmath.ncdf(-mpmath.mpf(z) / 2**128) * 2**128) for z in points)
+    assert worst < 4 < ERROR / 32
+    assert upper_tail(6 << 128) is None and upper_tail(-(1 << 128)) is None
+
+
+def test_a_side_is_claimed_only_where_it_is_certain():
+    law, rng, open_ = RoundedGaussian(2.0**28 + 0.3), np.random.default_rng(17), 0
+    for m in rng.integers(1, 2**30, 300).tolist():
+        with mpmath.workdps(60):
+            threshold = law.survival(m, mpmath.mp) * 2**63
+        for offset in (-2, -1, 0, 1, 2):
+            prefix = int(threshold) + offset
+            side = law.side(prefix, m)
+            if side is not None:
+                assert side == (offset < 0) and offset != 0
+            open_ += side is None
+    assert open_ == 300  # the prefixes that the threshold cuts, and no other
 
 
 def test_ndtri_and_log_stay_a_thousandfold_inside_the_band():

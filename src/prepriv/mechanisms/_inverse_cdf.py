@@ -44,6 +44,10 @@ class SymmetricLaw(Protocol):
         """A magnitude near the one that p takes; only speed depends on its quality."""
         ...
 
+    def side(self, prefix: int, m: int) -> bool | None:
+        """Whether p < survival(m) for every p of the prefix, m >= 1; None if that takes more precision."""
+        ...
+
     def survival(self, m: int, precise: Any) -> Any:
         """P(|K| >= m) for m >= 1, in the precision of an mpmath context."""
         ...
@@ -74,6 +78,8 @@ def sample(
 
 def exact_side(law: SymmetricLaw, prefix: int, m: int, draw: Callable[[], int]) -> int:
     """m if p < survival(m), else m - 1, for p in [prefix, prefix + 1] / 2^63 that takes one of the two."""
+    if m > 0 and (below := law.side(prefix, m)) is not None:
+        return m if below else m - 1
     bits, low = PREFIX_BITS, prefix
     while m > 0:
         least, most = _threshold(law, m, bits)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, ndtri_exp
 
+from prepriv.mechanisms._normal_tail import BITS, ERROR, upper_tail
 from prepriv.mechanisms._precision import context
 
 BAND = 2.0**-38
@@ -44,6 +45,17 @@ class RoundedGaussian:
     def guess(self, log_p: float) -> int:
         return max(0, round(-self.scale * float(ndtri_exp(log_p - math.log(2.0)))))
 
+    def side(self, prefix: int, m: int) -> bool | None:
+        # in units of 2^-128: p / 2 against Q((m - 1/2) / scale)
+        numerator, denominator = self.scale.as_integer_ratio()
+        tail = upper_tail((((2 * m - 1) * denominator) << (BITS - 1)) // numerator)
+        if tail is None:
+            return None
+        low = prefix << (BITS - 64)
+        if low + 2 ** (BITS - 64) < tail - 2 * ERROR:
+            return True
+        return False if tail + 2 * ERROR < low else None
+
     def survival(self, m: int, precise: Any) -> Any:
         return precise.erfc((m - precise.mpf(0.5)) / (precise.mpf(self.scale) * precise.sqrt(2)))
 
@@ -70,6 +82,9 @@ class DiscreteLaplace:
 
     def guess(self, log_p: float) -> int:
         return max(0, math.floor(self.scale * (self._log_centre() - log_p)))
+
+    def side(self, prefix: int, m: int) -> bool | None:
+        return None  # its survival function is cheap enough
 
     def survival(self, m: int, precise: Any) -> Any:
         inverse = 1 / precise.mpf(self.scale)
