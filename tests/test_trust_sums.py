@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
-from prepriv.learners.losses import Logistic, Softmax
+from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession, coarsen
 
@@ -45,6 +45,16 @@ def test_a_float32_sum_fails_the_same_test(rng):
     x = rng.standard_normal((1500, 6)).astype(np.float32)
     assert len({x[rng.permutation(1500)].sum(axis=0).tobytes() for _ in range(20)}) > 1
     assert np.float32(2**24) + np.float32(1) == np.float32(2**24)  # a whole record not noticed
+
+
+@pytest.mark.parametrize(
+    "loss", [Softmax(), Logistic(), Hinge(), SquaredHinge(), HuberisedHinge(), LeastSquares(1.0)]
+)
+def test_a_record_that_counts_as_nothing_contributes_nothing_under_every_loss(rng, loss):
+    """Dropped rows and unknown labels: a loss that takes -1 for a number would let them in through the bias."""
+    x = rng.standard_normal((5, 3))
+    with GradientSum(quantized(x, np.full(5, -1), 5.0, 0.7), loss) as gradient:
+        assert (gradient(rng.standard_normal((4, loss.outputs(2)))) == 0).all()
 
 
 @pytest.mark.parametrize("sensitivity", [2**22 - 1, 2**30, 2**42])

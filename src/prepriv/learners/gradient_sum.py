@@ -174,7 +174,10 @@ class GradientSum:
         at: Any = slice(start, stop) if index is None else index[start:stop]
         x = rows.x[at].astype(np.float64)
         scores = np.ldexp(x @ weights, -(rows.grid.x_bits + bits))
-        residual = self._loss.residual(scores, rows.targets[at], out=scores)
+        targets = rows.targets[at]
+        residual = self._loss.residual(scores, targets, out=scores)
+        if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
+            residual[targets < 0] = 0.0
         return np.asarray(x.T @ _clipped(residual, rows.norms[at], rows.grid))
 
 
