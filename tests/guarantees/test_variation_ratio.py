@@ -162,8 +162,8 @@ def test_a_blanket_too_thin_to_help_is_ignored() -> None:
 
 
 def test_composition_and_curve_of_a_blanket_bound() -> None:
-    f = g.shuffle(2.0, 300, randomizer=g.k_randomized_response(10))
-    general = g.shuffle(2.0, 300)
+    f = g.shuffle(2.0, 60, randomizer=g.k_randomized_response(10))
+    general = g.shuffle(2.0, 60)
     assert f(0.1) > general(0.1)
     assert f.compose(20).epsilon(1e-6) < general.compose(20).epsilon(1e-6)
 
