@@ -75,7 +75,7 @@ class Recorder(Session):
         )
 
     def batch_source(self) -> NoiseSource:
-        return NoiseSource.for_tests(self._seed + 1)
+        return _Coins.for_tests(self._seed + 1)
 
     def _draw(
         self,
@@ -107,6 +107,16 @@ class Recorder(Session):
     def _next(self) -> Output | bool | None:
         at = len(self.outputs)
         return self._frozen[at] if self._frozen is not None and at < len(self._frozen) else None
+
+
+class _Coins(NoiseSource):
+    """Every call starts a stream of its own, so that coin i of call k belongs to row i however many rows there are."""
+
+    _turn = 0
+
+    def uint64(self, size: int) -> NDArray[np.uint64]:
+        self._turn += 1
+        return NoiseSource.for_tests(self._turn).uint64(size)
 
 
 Run = Callable[[D, Recorder], Mapping[str, str]]

@@ -87,8 +87,15 @@ class RawTable:
 
 
 def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
-    """A table of n records drawn from the declared domain; `missing`: share of empty cells to be imputed."""
-    rows = [[_ordinary(c, draws, missing) for c in _columns(domain)] for _ in range(n)]
+    """A table of n records drawn from the declared domain.
+
+    missing: share of empty cells in columns to be imputed, reached about and exceeded never.
+    """
+    rows = [[_ordinary(c, draws) for c in _columns(domain)] for _ in range(n)]
+    for j, column in enumerate(_columns(domain)):
+        if isinstance(column, Numeric) and column.missing == "impute":
+            for _ in range(math.floor(missing * n)):
+                rows[draws.below(n)][j] = None
     if domain.ball_radius is not None:
         matrix = np.array(rows, dtype=np.float64).reshape(n, domain.ball_features)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -105,7 +112,8 @@ def neighbours(
 
     at_end: records come and go at the end only (for samplers, whose coins belong to positions).
     """
-    for k in range(count):
+    start = draws.below(6 * len(HOSTILE))  # so that few pairs of each of many pipelines see every kind
+    for k in range(start, start + count):
         kind, row, label = _record(k, table, domain, draws)
         if domain.adjacency == "replace-one":
             if table.n:
@@ -119,7 +127,7 @@ def neighbours(
 def _record(k: int, table: RawTable, domain: Domain, draws: Draws) -> tuple[str, list[Any], Any]:
     """The k-th record: a hostile cell in an ordinary row, a row of them, a corner, a copy, nothing at all."""
     columns = _columns(domain)
-    row = [_ordinary(c, draws, 0.0) for c in columns]
+    row = [_ordinary(c, draws) for c in columns]
     label = _label(k, domain, draws)
     names = list(HOSTILE)
     turn, shape = k // 6, k % 6
@@ -153,11 +161,9 @@ def _columns(domain: Domain) -> list[Column]:
     return list(domain.columns.values())
 
 
-def _ordinary(column: Column, draws: Draws, missing: float) -> Any:
+def _ordinary(column: Column, draws: Draws) -> Any:
     if isinstance(column, Categorical):
         return column.categories[draws.below(len(column.categories))]
-    if column.missing == "impute" and missing > 0 and float(draws.uniform(1)[0]) < missing:
-        return None
     return column.low + (column.high - column.low) * float(draws.uniform(1)[0])
 
 

@@ -1,0 +1,242 @@
+"""Every public pipeline, small: each step in each way it can be paid for, each learner, both adjacencies."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
+from prepriv import preprocessing as pre
+from prepriv.audit.replay_neighbours import RawTable, synthetic
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.pipeline.plan import Plan
+from prepriv.preprocessing.base import Step
+
+N = 24
+ONE, ADD = "replace-one", "add-or-remove-one"
+
+
+def table(adjacency=ONE):
+    """A table: two columns to impute, one plain, one categorical; three classes of mixed types."""
+    columns = {
+        "age": Numeric(0, 90, "impute"),
+        "gain": Numeric(-5, 10, "impute"),
+        "hours": Numeric(0, 1),
+        "job": Categorical(("clerk", "smith", "7")),
+    }
+    return Domain(columns, ("no", "yes", 3), n=N, adjacency=adjacency)
+
+
+def box(adjacency=ONE, classes=(0, 1, 2)):
+    return Domain.box(-1, 1, 3, classes, n=N, adjacency=adjacency)
+
+
+def ball(adjacency=ONE):
+    return Domain.ball(3, (0, 1), n=N, adjacency=adjacency)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A plan to be made, and the tables it is replayed on."""
+
+    domain: Domain
+    steps: tuple[Step, ...] = ()
+    learner: GradientDescent | None = None
+    missing: float = 0.1
+    tables: Callable[[Domain, Draws], RawTable] | None = None
+    sampler: PoissonSGD | FixedBatchSGD | None = None
+
+    def plan(self) -> Plan:
+        loss = Logistic() if len(self.domain.classes) == 2 else Softmax()
+        learner = self.learner or GradientDescent(loss, steps=3, learning_rate=3.0, weight_bound=5.0)
+        plan = make_plan(self.domain, self.steps, learner, epsilon=3.0, delta=1e-4)
+        if self.sampler is None:
+            return plan
+        # Calibration of a sampler takes seconds, and the replay needs no calibrated noise.
+        clip = self.sampler.clip(plan.space.radius)
+        return dataclasses.replace(
+            plan, learner=self.sampler, learner_shift=clip, learner_noise_multiplier=2.0
+        )
+
+
+def clusters(domain: Domain, draws: Draws) -> RawTable:
+    """Rows in tight groups of one to three, and a few alone: what deduplication and quantization look for."""
+    rows: list[list[float]] = []
+    while len(rows) < N:
+        centre = (draws.uniform(3) * 1.6 - 0.8).tolist()
+        for _ in range(1 + draws.below(3)):
+            near = (np.array(centre) + (draws.uniform(3) - 0.5) * 0.01 * draws.below(3)).tolist()
+            rows.append([float(v) for v in near])
+    labels = [domain.classes[draws.below(len(domain.classes))] for _ in range(N)]
+    return RawTable.of(rows[:N], labels, 3)
+
+
+def at_the_caps(domain: Domain, draws: Draws) -> RawTable:
+    """As many cells missing as the caps allow, the observed ones at the ends and the middle of their bounds."""
+    made = synthetic(domain, N, draws)
+    for j, name in enumerate(("age", "gain")):
+        column = domain.columns[name]
+        for i in range(N):
+            share = (0.0, 0.5, 1.0)[i % 3]
+            made.rows[i, j] = None if i < N // 5 else column.low + share * (column.high - column.low)
+    return made
+
+
+def public(domain: Domain) -> Public:
+    """Rows declared public, with empty cells where they may be."""
+    return Public(synthetic(domain, 40, Draws(99), missing=0.2).rows)
+
+
+CAPS = {"missing": 0.2}
+
+
+def _imputation():
+    for name, step in {
+        "mean": pre.MeanImputer,
+        "median": pre.MedianImputer,
+        "trimmed": pre.TrimmedMeanImputer,
+        "regression": pre.RegressionImputer,
+    }.items():
+        caps = CAPS | ({"gap": 0.5} if name == "median" else {})
+        for way in ("public", "budget", "sensitivity"):
+            if way not in step.ways:
+                continue
+            for adjacency in (ONE, ADD) if way != "sensitivity" else (ONE,):
+                domain = table(adjacency)
+                payment = {"public": public(domain), "budget": Budget(0.1), "sensitivity": Sensitivity(caps)}[
+                    way
+                ]
+                yield f"{name}, {way}, {adjacency}", Pipeline(domain, (step(payment=payment),))
+        fading = Sensitivity(caps | {"missing": 0.1, "fade": 0.2})
+        yield f"{name}, fading", Pipeline(table(), (step(payment=fading),), missing=0.3)
+        yield (
+            f"{name}, at the caps",
+            Pipeline(table(), (step(payment=Sensitivity(caps)),), tables=at_the_caps),
+        )
+    tested = pre.MeanImputer(payment=Sensitivity({"missing": 0.9}, test=0.2))
+    yield "mean, tested", Pipeline(table(), (tested,))
+
+
+def _fixed():
+    free = {
+        "clip norm": pre.ClipNorm(0.5),
+        "normalize": pre.Normalize(1.0),
+        "normalize with floor": pre.Normalize(1.0, 0.3),
+        "rescale": pre.Rescale(4.0),
+        "clip features": pre.ClipFeatures(-0.5, 0.5),
+        "one-hot": pre.OneHot({"x0": 3}),
+        "quantize cells": pre.QuantizeCells(0.25),
+    }
+    for adjacency in (ONE, ADD):
+        for name, step in free.items():
+            yield f"{name}, {adjacency}", Pipeline(box(adjacency), (step, pre.Center(payment=Budget(0.1))))
+        for name, kind in {"box": box, "ball": ball}.items():
+            yield f"nothing, {name}, {adjacency}", Pipeline(kind(adjacency))
+
+
+def _scaling():
+    for adjacency in (ONE, ADD):
+        for domain in (box(adjacency), ball(adjacency)):
+            kind = "ball" if domain.is_ball else "box"
+            for way, payment in {"public": public(domain), "budget": Budget(0.2)}.items():
+                for name, step in {
+                    "center": pre.Center(payment=payment),
+                    "standard": pre.StandardScaler(0.2, payment=payment),
+                    "standard about the midpoint": pre.StandardScaler(
+                        0.2, "root", "midpoint", payment=payment
+                    ),
+                    "min-max": pre.MinMaxScaler(payment=payment),
+                    "PCA": pre.PCA(2, payment=payment),
+                }.items():
+                    yield f"{name}, {way}, {kind}, {adjacency}", Pipeline(domain, (step,))
+
+
+def _by_sensitivity():
+    crowd = Sensitivity({"crowd": 6})
+    shapes = {
+        "deduplicate": pre.Deduplicate(0.01, payment=crowd),
+        "deduplicate by label": pre.Deduplicate(0.01, True, payment=crowd),
+        "quantize": pre.Quantize(0.01, payment=crowd),
+        "quantize to means": pre.Quantize(0.01, "mean", payment=crowd),
+        "deduplicate cells": pre.DeduplicateCells(0.05, payment=Sensitivity()),
+        "deduplicate equal rows": pre.DeduplicateCells(payment=Sensitivity()),
+        "deduplicate cells, one row stays": pre.DeduplicateCells(0.05, centre=False, payment=Sensitivity()),
+        "soft PCA": pre.SoftPCA(0.3, payment=Sensitivity()),
+        "soft PCA, centred": pre.SoftPCA(0.3, True, payment=Sensitivity()),
+        "rank": pre.RankReduction(2, payment=Sensitivity()),
+        "rank, tail": pre.RankReduction(2, payment=Sensitivity({"tail": 0.9})),
+        "rank, gap": pre.RankReduction(1, payment=Sensitivity({"gap": 0.05})),
+        "rank, centred": pre.RankReduction(2, centred=True, payment=Sensitivity({"tail": 0.9})),
+    }
+    for name, step in shapes.items():
+        yield name, Pipeline(box(), (step,), tables=clusters)
+        yield (
+            f"{name}, centred after",
+            Pipeline(box(), (step, pre.Center(payment=Budget(0.1)), pre.Rescale(3.0)), tables=clusters),
+        )
+    mean = pre.MeanImputer(payment=Sensitivity(CAPS))
+    yield (
+        "chain: impute, soft PCA, centre",
+        Pipeline(
+            table(),
+            (
+                mean,
+                pre.SoftPCA(0.3, payment=Sensitivity()),
+                pre.Center(payment=Budget(0.1)),
+                pre.Rescale(3.0),
+            ),
+        ),
+    )
+    yield (
+        "chain: impute, one-hot, PCA by budget",
+        Pipeline(table(), (mean, pre.OneHot({"age": 4}), pre.PCA(3, payment=Budget(0.2)))),
+    )
+    yield (
+        "chain: impute, quantize, deduplicate cells",
+        Pipeline(
+            table(),
+            (mean, pre.Quantize(0.02, payment=crowd), pre.DeduplicateCells(0.1, payment=Sensitivity())),
+        ),
+    )
+
+
+def _learners():
+    two, three = box(classes=("a", "b")), box()
+    for name, domain, loss in (
+        ("logistic", two, Logistic()),
+        ("softmax", three, Softmax()),
+        ("hinge", two, Hinge()),
+        ("hinge, three classes", three, Hinge(3)),
+        ("squared hinge", two, SquaredHinge()),
+        ("huberised hinge", three, HuberisedHinge(3)),
+        ("least squares", two, LeastSquares(1.0)),
+    ):
+        learner = GradientDescent(loss, steps=4, learning_rate=5.0, clip_norm=0.5)
+        yield f"learner: {name}", Pipeline(domain, (), learner)
+    least = GradientDescent(LeastSquares(1.0), steps=4, learning_rate=5.0, clip_norm=0.5)
+    drop = pre.Deduplicate(0.01, payment=Sensitivity({"crowd": 6}))
+    yield "learner: least squares behind dropped rows", Pipeline(two, (drop,), least, tables=clusters)
+    mean = pre.MeanImputer(payment=Sensitivity(CAPS))
+    poisson = PoissonSGD(Softmax(), batch_size=8, steps=6, weight_bound=5.0)
+    fixed = FixedBatchSGD(Softmax(), batch_size=8, steps=6, weight_bound=5.0)
+    yield "Poisson SGD, replace", Pipeline(box(), sampler=poisson)
+    yield (
+        "Poisson SGD, add or remove",
+        Pipeline(box(ADD), (pre.Center(payment=Budget(0.1)),), sampler=poisson),
+    )
+    yield "Poisson SGD after imputation", Pipeline(table(), (mean,), sampler=poisson)
+    yield "fixed batches", Pipeline(box(), sampler=fixed)
+    yield "fixed batches after imputation", Pipeline(table(), (mean,), sampler=fixed)
+
+
+@lru_cache(maxsize=1)
+def pipelines() -> dict[str, Pipeline]:
+    """All of them, by name."""
+    return dict([*_imputation(), *_fixed(), *_scaling(), *_by_sensitivity(), *_learners()])
