@@ -158,7 +158,10 @@ def test_moved_rows_cost_noise_and_a_lipschitz_loss_on_a_ball_costs_less():
     incoming = Sensitivity(1500, 1e-4, 0.05, 0.0)
     shifted = setting(incoming=incoming)
     bounded = PoissonSGD(Softmax(), batch_size=20, steps=50, weight_bound=2.0)
-    unbounded, hinge = PoissonSGD(Softmax(), batch_size=20, steps=50), PoissonSGD(Hinge(n_classes=3), 20, 50)
+    unbounded, hinge = (
+        PoissonSGD(Softmax(), batch_size=20, steps=50),
+        PoissonSGD(Hinge(n_classes=3), batch_size=20, steps=50),
+    )
     moved = bounded.moved_rows(shifted)
     mu = Softmax().input_lipschitz(math.hypot(RADIUS, 1.0), 2.0)
     assert moved.count == 1500 and mu * 0.05 <= moved.total <= mu * 0.05 * 1.2

@@ -49,12 +49,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class StochasticLearner(abc.ABC):
-    """What DP-SGD learners share. Subclasses own a sampler and its account.
+    """What learners share that see a few records a step. Subclasses own a sampler and its account.
 
-    batch_size: b, declared; the noisy sum is divided by it. steps: T noisy batches. learning_rate: step size on
-    the mean clipped gradient of a batch. clip_norm: C, bound on one record's gradient. momentum: Nesterov's, in
-    [0, 1). weight_bound: B, radius of the ball every gradient is taken in (inf: none). average: the last share of
-    the iterates that is averaged. bias: value of the appended bias feature; it counts in the norm of a row.
+    batch_size: b, declared; a noisy sum is divided by it. steps: T noisy steps. learning_rate: step size on the
+    mean clipped gradient of a batch. clip_norm: C, bound on one record's gradient. weight_bound: B, radius of
+    the ball every gradient is taken in (inf: none). bias: value of the appended bias feature; it counts in the
+    norm of a row.
     """
 
     loss: Loss
@@ -62,9 +62,7 @@ class StochasticLearner(abc.ABC):
     steps: int = 1000
     learning_rate: float = 1.0
     clip_norm: float = 1.0
-    momentum: float = 0.0
     weight_bound: float = math.inf
-    average: float = 0.5
     bias: float = 1.0
 
     def __post_init__(self) -> None:
@@ -75,10 +73,6 @@ class StochasticLearner(abc.ABC):
         for name in ("learning_rate", "clip_norm", "weight_bound"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive; got {getattr(self, name)}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie in [0, 1); got {self.momentum}")
-        if not 0 < self.average <= 1:
-            raise ValueError(f"average must lie in (0, 1]; got {self.average}")
         if not (math.isfinite(self.bias) and self.bias >= 0):
             raise ValueError(f"bias must be finite and >= 0; got {self.bias}")
 
@@ -169,9 +163,6 @@ class StochasticLearner(abc.ABC):
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]: ...
 
     @abc.abstractmethod
-    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
-        """Row numbers of one batch; `rows` are there, `n` are declared."""
-
     def fit(
         self,
         rows: QuantizedRows,
@@ -189,9 +180,43 @@ class StochasticLearner(abc.ABC):
         n: the declared number of records. noise_multiplier: z, noise over the clip norm. session: where noisy
         sums come from. source: where batches are drawn from; it must be as unpredictable as the noise.
         """
-        source = source or NoiseSource()
-        if session.private and not source.private:
-            raise ValueError("source: batches of a private run cannot be drawn from a test source")
+
+
+@dataclass(frozen=True)
+class BatchLearner(StochasticLearner):
+    """Noisy sums over batches, each released: what is done with them is post-processing.
+
+    momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged.
+    """
+
+    momentum: float = 0.0
+    average: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must lie in [0, 1); got {self.momentum}")
+        if not 0 < self.average <= 1:
+            raise ValueError(f"average must lie in (0, 1]; got {self.average}")
+
+    @abc.abstractmethod
+    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
+        """Row numbers of one batch; `rows` are there, `n` are declared."""
+
+    def fit(
+        self,
+        rows: QuantizedRows,
+        outputs: int,
+        *,
+        n: int,
+        noise_multiplier: float,
+        session: Session,
+        source: NoiseSource | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Floats:
+        """Train on quantised rows; see `StochasticLearner.fit`."""
+        source = batch_source(session, source)
         return run_descent(
             self,
             rows,
@@ -250,7 +275,7 @@ def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: fl
 
 
 def run_descent(
-    learner: StochasticLearner,
+    learner: BatchLearner,
     rows: QuantizedRows,
     outputs: int,
     *,
@@ -276,6 +301,14 @@ def run_descent(
     return average / kept
 
 
+def batch_source(session: Session, source: NoiseSource | None) -> NoiseSource:
+    """Where batches are drawn from: as unpredictable as the noise, or ValueError."""
+    source = source or NoiseSource()
+    if session.private and not source.private:
+        raise ValueError("source: batches of a private run cannot be drawn from a test source")
+    return source
+
+
 def project(weights: Floats, bound: float) -> Floats:
     """The nearest point of the ball of radius `bound`, a hair inside it."""
     if math.isinf(bound):
@@ -285,7 +318,7 @@ def project(weights: Floats, bound: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class PoissonSGD(StochasticLearner):
+class PoissonSGD(BatchLearner):
     """DP-SGD in which every record is in every batch with probability b/n, independently.
 
     Both adjacencies. Prefer it to `FixedBatchSGD`: its account is smaller. b is the expected batch size; the
@@ -305,7 +338,7 @@ class PoissonSGD(StochasticLearner):
 
 
 @dataclass(frozen=True)
-class FixedBatchSGD(StochasticLearner):
+class FixedBatchSGD(BatchLearner):
     """DP-SGD on batches of exactly b of the n records, drawn afresh without replacement at every step.
 
     Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here.
