@@ -114,6 +114,36 @@ def test_ledger_is_charged_before_the_data_is_opened_and_stops_the_second_run(fo
     assert run(["ledger", "verify", "l.db"]) == 0
 
 
+def test_account_tells_the_real_epsilon(folder, capsys):
+    (folder / "p.yaml").write_text(
+        "rows: 10000\ndomain: {features: 10, radius: 1.0}\n"
+        "steps:\n  - {step: SoftPCA, strength: 0.05, pay: sensitivity}\n"
+        "learner: {kind: dp-gd, noise_multiplier: 40, steps: 100, weight_bound: 2.0}\n"
+    )
+    assert run(["account", "p.yaml"]) == 0
+    out = capsys.readouterr().out
+    for word in ("training alone claims", "really has", "direct", "smooth RDP", "group privacy", "+ SoftPCA"):
+        assert word in out
+    for text, says in [
+        ("rows: 5\n", "learner"),
+        ("rows: 5\nlearner: {kind: dp-gd}\ndomain: {features: 2, radius: 1}\n", "steps or epochs"),
+        ("rows: 5\nlearner: {kind: sgd}\n", "kind"),
+        ("rows: 5\nlearner: {kind: laplace, epsilon: 1}\n", "domain"),
+        ("[", "YAML"),
+    ]:
+        (folder / "p.yaml").write_text(text)
+        assert run(["account", "p.yaml"]) == 2
+        err = capsys.readouterr().err
+        assert says in err and len(err.splitlines()) == 1
+
+
+def test_shuffle_and_reproduce_are_there(folder, capsys):
+    assert run(["shuffle", "--epsilon0", "4.444", "--n", "10000", "--delta", "1e-6"]) == 0
+    assert "exact" in capsys.readouterr().out
+    assert run(["reproduce", "--help"]) == 0
+    assert run(["shuffle", "--epsilon0", "-1", "--n", "10", "--delta", "1e-6"]) == 2
+
+
 def test_a_refused_test_is_a_charged_outcome_with_its_own_exit_code(folder, capsys):
     (folder / "s.yaml").write_text(SCHEMA.replace("missing: {age: 0.1}", "missing: {age: 0.0}, test: 0.1"))
     assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "2", "--delta", "1e-4"]) == 0

@@ -7,6 +7,7 @@ from prepriv import guarantees, preprocessing
 from prepriv.domain import Categorical, Domain, Numeric
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.payment import Budget, Public, Sensitivity
+from prepriv.pipeline.account import account
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -31,6 +32,7 @@ __all__ = [
     "Public",
     "Report",
     "Sensitivity",
+    "account",
     "guarantees",
     "make_plan",
     "preprocessing",

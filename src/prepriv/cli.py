@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from prepriv.commands import demo, train
+from prepriv.commands import account, demo, reproduce, shuffle, train
 from prepriv.commands import ledger as ledger_commands
 from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, usage_errors
 from prepriv.ledger import LedgerError
@@ -21,9 +21,12 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(train.plan)
+app.command("account")(account.account_command)
 app.command()(train.predict)
 app.command()(train.validate)
 app.command()(train.report)
+app.command()(shuffle.shuffle)
+app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(train.schema_app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 

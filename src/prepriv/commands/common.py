@@ -73,11 +73,12 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
 ) -> None:
     """A table on stdout, plain when it is not a terminal."""
-    table = RichTable(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table = RichTable(show_edge=False, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
+    console.print(f"\n{title}", style="bold")
     (console if console.is_terminal else Console(width=140, highlight=False)).print(table)
 
 

@@ -70,9 +70,7 @@ def demo(
     report.save(folder / "report.html")
     print_guarantee(plan, trained.private)
     print_table("What was paid for what", ("step", "paid by", "cost"), _paid(plan))
-    console.print()
     print_prices(report.prices)
-    console.print()
     print_table(
         "Test accuracy",
         ("pipeline", "accuracy"),

@@ -17,7 +17,7 @@ from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_relea
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
 
-RELEASE_BITS = 22  # the integer sensitivity a release is coarsened to: noise of 2^22 steps is drawn fast
+RELEASE_BITS = 20  # the integer sensitivity a release is coarsened to: the noise is then drawn fast
 
 
 @dataclass(frozen=True)

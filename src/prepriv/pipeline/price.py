@@ -47,7 +47,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class _Costless(Step):
+class Costless(Step):
     """A step as if it were free: the yardstick of the prices."""
 
     inner: Step | None = None
@@ -106,7 +106,7 @@ def prices(
     for i, step in enumerate(steps):
         if not step.ways:
             continue
-        free = noise([*steps[:i], _Costless(inner=step), *steps[i + 1 :]])
+        free = noise([*steps[:i], Costless(inner=step), *steps[i + 1 :]])
         for way in pay.WAYS:
             chosen = step.way == way
             try:

@@ -1,0 +1,203 @@
+"""`prepriv account PIPELINE.yaml`: the epsilon a pipeline somebody already has really costs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prepriv.commands.common import Stop, console, print_table
+from prepriv.domain import Adjacency, Domain
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import (
+    Hinge,
+    HuberisedHinge,
+    LeastSquares,
+    Logistic,
+    Loss,
+    Softmax,
+    SquaredHinge,
+)
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.pipeline.account import AccountedLearner, ReleasedStatistic, account
+from prepriv.pipeline.schema import BadSchema, build_step, load_schema
+from prepriv.release.report import TITLES
+
+LOSSES: dict[str, type[Loss]] = {
+    "logistic": Logistic,
+    "softmax": Softmax,
+    "hinge": Hinge,
+    "squared-hinge": SquaredHinge,
+    "huberised-hinge": HuberisedHinge,
+    "least-squares": LeastSquares,
+}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Rows(_Strict):
+    """The declared domain in short: a box or a ball of features (or schema: FILE beside the pipeline)."""
+
+    features: int = Field(ge=1)
+    low: float | None = None
+    high: float | None = None
+    radius: float | None = None
+    classes: int = Field(default=2, ge=2)
+    missing: Literal["impute", "midpoint"] = "midpoint"
+
+    def domain(self) -> Domain:
+        if self.radius is not None:
+            return Domain.ball(self.features, list(range(self.classes)), radius=self.radius)
+        if self.low is None or self.high is None:
+            raise BadSchema("domain: give low and high, or radius")
+        return Domain.box(self.low, self.high, self.features, list(range(self.classes)), missing=self.missing)
+
+
+class LearnerSpec(_Strict):
+    """The private learner as it ran."""
+
+    kind: Literal["dp-sgd", "dp-sgd-fixed-batch", "dp-gd", "gaussian", "laplace", "exponential"]
+    noise_multiplier: float | None = None
+    steps: int | None = Field(default=None, ge=1)
+    epochs: float | None = Field(default=None, gt=0)
+    batch_size: int | None = Field(default=None, ge=1)
+    clip_norm: float = Field(default=1.0, gt=0)
+    weight_bound: float = Field(default=math.inf, gt=0)
+    loss: str = "logistic"
+    epsilon: float | None = None
+    lipschitz: float = 1.0
+    sensitivity: float = 1.0
+
+    def learner(self, n: int) -> AccountedLearner:
+        if self.kind in ("gaussian", "laplace", "exponential"):
+            if self.epsilon is None:
+                raise BadSchema(f"learner: {self.kind} needs epsilon")
+            return ReleasedStatistic(self.kind, self.epsilon, self.lipschitz, self.sensitivity)
+        if self.loss not in LOSSES:
+            raise BadSchema(f"learner: loss must be one of {', '.join(LOSSES)}; got {self.loss!r}")
+        loss = LOSSES[self.loss]()
+        steps = self.steps
+        if steps is None and self.epochs is not None:
+            steps = math.ceil(self.epochs * n / (self.batch_size or n))
+        if steps is None:
+            raise BadSchema("learner: give steps or epochs")
+        common: dict[str, Any] = {
+            "steps": steps,
+            "clip_norm": self.clip_norm,
+            "weight_bound": self.weight_bound,
+        }
+        if self.kind == "dp-gd":
+            return GradientDescent(loss, **common)
+        if self.batch_size is None:
+            raise BadSchema(f"learner: {self.kind} needs batch_size")
+        kind = PoissonSGD if self.kind == "dp-sgd" else FixedBatchSGD
+        return kind(loss, batch_size=self.batch_size, **common)
+
+
+class Pipeline(_Strict):
+    """A pipeline to account for."""
+
+    rows: int = Field(ge=1)
+    adjacency: Adjacency = "replace-one"
+    delta: float = Field(default=1e-5, gt=0, lt=1)
+    domain: Rows | None = None
+    schema_file: str | None = Field(default=None, alias="schema")
+    steps: list[dict[str, Any]] = Field(default_factory=list)
+    learner: LearnerSpec
+
+
+def load_pipeline(path: Path) -> Pipeline:
+    """Read and check a pipeline file. Raises BadSchema with one line."""
+    if not path.is_file():
+        raise BadSchema(f"no such pipeline file: {path}")
+    try:
+        return Pipeline.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise BadSchema(f"{path} is no valid YAML") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadSchema(f"{path}: {where}: {first['msg'].lower()}") from None
+
+
+def account_command(
+    pipeline: Annotated[Path, typer.Argument(help="The pipeline (YAML): rows, domain, steps, learner.")],
+    delta: Annotated[float | None, typer.Option(help="Wins over the file's delta.")] = None,
+) -> None:
+    """What an existing pipeline really costs: by every route, step by step. Reads no data.
+
+    Steps are written as in a schema; one fitted on the private records without noise has pay: sensitivity.
+    """
+    spec = load_pipeline(pipeline)
+    at = spec.delta if delta is None else delta
+    if not 0 < at < 1:
+        raise Stop(f"--delta must lie in (0, 1); got {at}")
+    if (spec.domain is None) == (spec.schema_file is None):
+        raise BadSchema(f"{pipeline}: give domain: or schema:, one of the two")
+    if spec.schema_file is not None:
+        domain = load_schema(pipeline.parent / spec.schema_file).domain(rows=spec.rows)
+    else:
+        assert spec.domain is not None
+        domain = spec.domain.domain()
+    steps = [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
+    result = account(
+        steps,
+        spec.learner.learner(spec.rows),
+        domain=domain,
+        n=spec.rows,
+        adjacency=spec.adjacency,
+        noise_multiplier=spec.learner.noise_multiplier,
+        delta=at,
+    )
+    assert result.training_alone is not None
+    alone = float(result.training_alone.epsilon(at))
+    console.print(
+        f"training alone claims ε = {_show(alone)} at δ = {at:g}, {result.adjacency}, n = {spec.rows}"
+    )
+    console.print(f"the pipeline really has ε = {_show(result.epsilon(at))}", style="bold")
+    for condition in result.conditions:
+        console.print(f"  rests on: {condition}")
+    print_table(
+        "By route (each is valid; the smallest counts)",
+        ("route", "ε"),
+        [(name, _show(float(f.epsilon(at)))) for name, f in result.by_route.items()],
+        right=(1,),
+    )
+    rows = [("training alone", _show(alone), "", "", "")]
+    for name, epsilon, shift in result.steps:
+        rows.append(
+            (
+                f"+ {name}",
+                _show(epsilon),
+                f"{shift.total_shift:.4g}",
+                f"{shift.rows_moved:g}",
+                f"{shift.rows_dropped:g}",
+            )
+        )
+    print_table(
+        "What each step adds (direct route)",
+        ("", "ε", "total shift", "rows moved", "rows dropped"),
+        rows,
+        right=(1, 2, 3, 4),
+    )
+    if result.alternatives:
+        print_table(
+            "What the other payments would cost instead, at the same noise",
+            ("step", "way to pay", "ε of the pipeline", ""),
+            [
+                (s, TITLES[w], _show(e) if e is not None else "closed", note)
+                for s, w, e, note in result.alternatives
+            ],
+            right=(2,),
+        )
+
+
+def _show(epsilon: float) -> str:
+    """An epsilon for a table; what promises nothing says so."""
+    return f"{epsilon:.4g}" if epsilon < 1000 else f"{epsilon:.3g} (no privacy)"

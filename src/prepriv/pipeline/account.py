@@ -1,0 +1,359 @@
+"""What an existing pipeline really costs: non-private steps, then a private learner with given noise.
+
+Several routes lead from the shift of the common rows to a guarantee; each is valid by itself and the smallest
+is reported (mathematics.md, section 2; docs/proofs/account.md):
+
+- direct: the learner's own noise against the replaced record *and* the shift of the others;
+- smooth RDP: Theorem 2 of paper 000, corrected, with its order and constant optimised;
+- group privacy: every row that can move counts as a record of its own.
+
+Beside them stands what is usually reported: training alone, as if the steps had been fitted on public data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv import payment as pay
+from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.guarantees import approximate_dp, gaussian, gdp_mu, laplace
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.renyi import RenyiCurve, bounded_range_renyi, gaussian_renyi, pure_renyi
+from prepriv.guarantees.smooth_renyi import (
+    SmoothMechanism,
+    exponential_mechanism,
+    full_batch_gradient,
+    gaussian_mechanism,
+    laplace_mechanism,
+    sampled_gradient,
+)
+from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.stochastic import FixedBatchSGD, Setting, StochasticLearner
+from prepriv.pipeline.plan import chain
+from prepriv.pipeline.price import Costless
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
+
+DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
+LARGEST_GROUP = 10**6
+HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
+
+
+@dataclass(frozen=True)
+class ReleasedStatistic:
+    """A mechanism in place of a learner: kind "gaussian", "laplace" or "exponential", epsilon its parameter.
+
+    lipschitz: L, the statistic moves by at most L times the total shift of the rows. sensitivity: how far one
+    replaced record moves it. Noise scale: sensitivity / epsilon (paper 000, Table 1).
+    """
+
+    kind: str
+    epsilon: float
+    lipschitz: float = 1.0
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("gaussian", "laplace", "exponential"):
+            raise ValueError(f"kind must be gaussian, laplace or exponential; got {self.kind!r}")
+        for name in ("epsilon", "lipschitz", "sensitivity"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be finite and positive; got {value}")
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name in reports."""
+        return f"{self.kind} mechanism"
+
+    def direct(self, incoming: Sensitivity) -> TradeoffFunction:
+        """The mechanism at epsilon (1 + L tau / sensitivity); a dropped row counts as a replaced record."""
+        grown = 1 + self.lipschitz * incoming.total_shift / self.sensitivity + incoming.rows_dropped
+        epsilon = self.epsilon * grown * (1 + 1e-12)
+        if self.kind == "gaussian":
+            return gaussian(epsilon)
+        if self.kind == "laplace":
+            return laplace(epsilon)
+        return smallest([approximate_dp(epsilon, 0.0), RenyiBound(bounded_range_renyi(epsilon))])
+
+    def smooth(self) -> SmoothMechanism:
+        """Its two Renyi curves."""
+        make = {
+            "gaussian": gaussian_mechanism,
+            "laplace": laplace_mechanism,
+            "exponential": exponential_mechanism,
+        }
+        return make[self.kind](self.epsilon, lipschitz=self.lipschitz, sensitivity=self.sensitivity)
+
+    def renyi(self) -> RenyiCurve:
+        """Its ordinary Renyi curve."""
+        return {"gaussian": gaussian_renyi, "laplace": pure_renyi, "exponential": bounded_range_renyi}[
+            self.kind
+        ](self.epsilon)
+
+
+AccountedLearner: TypeAlias = GradientDescent | StochasticLearner | ReleasedStatistic
+
+
+@dataclass(frozen=True, eq=False)
+class Smallest(TradeoffFunction):
+    """The pointwise smallest delta of several valid bounds of the same mechanism: valid, too."""
+
+    bounds: tuple[TradeoffFunction, ...]
+
+    def _delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.minimum.reduce([b.symmetrized()._delta(epsilon) for b in self.bounds]))
+
+    def _epsilon(self, delta: float) -> float:
+        return min(float(b.symmetrized().epsilon(delta)) for b in self.bounds)
+
+    def inverse(self) -> TradeoffFunction:
+        """The same: every bound is symmetrized."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiBound(TradeoffFunction):
+    """A Renyi curve read as a trade-off function, converted only where it is asked (a curve can be slow)."""
+
+    curve: RenyiCurve
+
+    def _delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+        flat = [self._at(float(e)) for e in np.ravel(epsilon)]
+        return np.array(flat).reshape(np.shape(epsilon))
+
+    def _at(self, epsilon: float) -> float:
+        if epsilon >= 0:
+            return min(1.0, self.curve.delta(epsilon))
+        # The bound holds in both orders of a pair, so the dual formula is an upper bound, too.
+        return min(1.0, -math.expm1(epsilon) + math.exp(epsilon) * self.curve.delta(-epsilon) + 1e-15)
+
+    def _epsilon(self, delta: float) -> float:
+        return self.curve.epsilon(delta)
+
+    def inverse(self) -> TradeoffFunction:
+        """The same: a Renyi curve bounds both orders."""
+        return self
+
+
+def smallest(bounds: Sequence[TradeoffFunction]) -> TradeoffFunction:
+    """One bound as it is, several by the smallest."""
+    return bounds[0] if len(bounds) == 1 else Smallest(tuple(bounds))
+
+
+@dataclass(frozen=True)
+class Account(Guarantee):
+    """The guarantee of an existing pipeline. As a Guarantee, and:
+
+    by_route: every valid route by name; the guarantee is the smallest of them. training_alone: what ignoring
+    the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order. alternatives:
+    (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
+    where the way is closed, terms).
+    """
+
+    by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)
+    training_alone: TradeoffFunction | None = None
+    shift: Sensitivity = UNTOUCHED
+    steps: tuple[tuple[str, float, Sensitivity], ...] = ()
+    alternatives: tuple[tuple[str, str, float | None, str], ...] = ()
+
+
+def account(
+    steps: Sequence[Step],
+    learner: AccountedLearner,
+    *,
+    domain: Domain,
+    n: int | None = None,
+    adjacency: str | None = None,
+    noise_multiplier: float | None = None,
+    delta: float = 1e-5,
+) -> Account:
+    """The real guarantee of a pipeline somebody already has.
+
+    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise.
+    learner: a learner of `prepriv.learners`, with noise_multiplier its noise over the clip norm on the gradient
+    sum (what Opacus calls noise_multiplier); or a ReleasedStatistic, which carries its own noise.
+    domain, n: what is declared. adjacency: replace-one wherever a step was fitted without noise.
+    delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
+    """
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    chosen: Adjacency = check_adjacency(adjacency) if adjacency is not None else domain.adjacency
+    domain = dataclasses.replace(domain, n=n, adjacency=chosen)
+    if isinstance(learner, ReleasedStatistic) != (noise_multiplier is None):
+        raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
+    if noise_multiplier is not None and not (math.isfinite(noise_multiplier) and noise_multiplier > 0):
+        raise ValueError(f"noise_multiplier must be finite and positive; got {noise_multiplier}")
+    if any(isinstance(s.payment, pay.Budget) or getattr(s.payment, "test", 0) for s in steps):
+        raise ValueError(
+            "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
+        )
+    planned, space, incoming = chain(steps, domain, n, math.inf, delta, release=False)
+    outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
+
+    def setting(at: Sensitivity) -> Setting:
+        return Setting(space.radius, space.d, outputs, n, chosen, at)
+
+    alone = _direct(learner, noise_multiplier, setting(UNTOUCHED), delta)
+    by_route = _routes(learner, noise_multiplier, setting(incoming), alone, delta)
+    curve = smallest(list(by_route.values()))
+    listed, so_far = [], UNTOUCHED
+    for step, planned_step in zip(steps, planned):
+        so_far = planned_step.outgoing
+        part = _direct(learner, noise_multiplier, setting(so_far), delta)
+        listed.append((step.name, float(part.epsilon(delta)), so_far))
+    ways = _alternatives(
+        steps, learner, noise_multiplier, domain, n, delta, curve, float(alone.epsilon(delta))
+    )
+    return Account(
+        curve,
+        chosen,
+        incoming.conditions,
+        tuple((name, epsilon) for name, epsilon, _ in listed),
+        by_route=by_route,
+        training_alone=alone,
+        shift=incoming,
+        steps=tuple(listed),
+        alternatives=tuple(ways),
+    )
+
+
+def _alternatives(
+    steps: Sequence[Step],
+    learner: AccountedLearner,
+    noise: float | None,
+    domain: Domain,
+    n: int,
+    delta: float,
+    real: TradeoffFunction,
+    before: float,
+) -> list[tuple[str, str, float | None, str]]:
+    """What each step would cost if it were paid for otherwise, the noise and the other steps as they are."""
+    table: list[tuple[str, str, float | None, str]] = []
+    share = pay.Budget().share
+    mu = math.sqrt(share) * gdp_mu(max(before, 1e-6), delta)
+    for i, step in enumerate(steps):
+        if not step.ways:
+            continue
+        rest = [*steps[:i], Costless(inner=step), *steps[i + 1 :]]
+        _, space, incoming = chain(rest, domain, n, math.inf, delta, release=False)
+        outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
+        setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
+        without = _direct(learner, noise, setting, delta)
+        for way in pay.WAYS:
+            note, epsilon = step.closed_ways().get(way, ""), None
+            if way == step.way:
+                epsilon, note = float(real.epsilon(delta)), "as it is"
+            elif way in step.ways and way == pay.Public.way:
+                epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
+            elif way in step.ways and way == pay.Budget.way:
+                epsilon = float(compose([(without, 1), (gaussian(mu), 1)]).epsilon(delta))
+                note = f"a private fit of {mu:.3g}-GDP ({share:.0%} of training alone); may be released"
+            table.append((step.name, way, epsilon, note or "not the way it was fitted"))
+    return table
+
+
+def _direct(
+    learner: AccountedLearner, noise: float | None, setting: Setting, delta: float
+) -> TradeoffFunction:
+    if isinstance(learner, ReleasedStatistic):
+        return learner.direct(setting.incoming)
+    assert noise is not None
+    if isinstance(learner, GradientDescent):
+        return gaussian(_gradient_shift(learner, setting) * math.sqrt(learner.steps) / noise * (1 + 1e-12))
+    moved = learner.moved_rows(setting)
+    # Whatever the batches are, one sum moves by at most the record and all that moved: no amplification.
+    record = 2.0 if setting.adjacency == "replace-one" else 1.0
+    most = record + min(moved.total, moved.count * moved.each) + moved.dropped + moved.rounding
+    plain = gaussian(most / noise * math.sqrt(learner.steps) * (1 + 1e-12))
+    if most - record > HOPELESS * noise:
+        return plain
+    return smallest([learner.tradeoff(noise, setting, delta=delta), plain])
+
+
+def _gradient_shift(learner: GradientDescent, setting: Setting) -> float:
+    """Shift of one gradient sum, in units of the clip norm."""
+    s = setting
+    clip = learner.clip(s.radius)
+    if not math.isfinite(clip):
+        raise ValueError("the gradient has no finite bound: give the learner a clip_norm")
+    return learner.shift(s.radius, s.d, s.outputs, s.n, s.adjacency, s.incoming) / clip
+
+
+def _routes(
+    learner: AccountedLearner, noise: float | None, setting: Setting, alone: TradeoffFunction, delta: float
+) -> dict[str, TradeoffFunction]:
+    routes = {DIRECT: _direct(learner, noise, setting, delta)}
+    incoming = setting.incoming
+    if incoming.is_zero:
+        return routes
+    smooth = _smooth(learner, noise, setting)
+    if smooth is not None and incoming.rows_dropped == 0 and setting.adjacency == "replace-one":
+        curve = smooth.preprocessed(incoming.total_shift)
+        if math.isfinite(curve.epsilon(delta)):
+            routes[SMOOTH] = RenyiBound(curve)
+    group = _group(learner, noise, setting, alone)
+    if group is not None:
+        routes[GROUP] = group
+    return routes
+
+
+def _smooth(learner: AccountedLearner, noise: float | None, setting: Setting) -> SmoothMechanism | None:
+    """The learner's two Renyi curves, where the paper (corrected) has them."""
+    if isinstance(learner, ReleasedStatistic):
+        return learner.smooth()
+    assert noise is not None
+    if not isinstance(learner, GradientDescent | FixedBatchSGD):
+        return None
+    clip, norm = learner.clip(setting.radius), learner.row_norm(setting.radius)
+    mu = learner.loss.input_lipschitz(norm, learner.weight_bound)
+    if not math.isfinite(mu):
+        return None
+    if isinstance(learner, GradientDescent):
+        return full_batch_gradient(
+            lipschitz=clip, smoothness=mu, noise=noise * clip / setting.n, n=setting.n, steps=learner.steps
+        )
+    return sampled_gradient(
+        lipschitz=clip,
+        smoothness=mu,
+        noise=noise * clip,
+        n=setting.n,
+        batch=learner.batch_size,
+        steps=learner.steps,
+        row_shift=setting.incoming.row_shift,
+    )
+
+
+def _group(
+    learner: AccountedLearner, noise: float | None, setting: Setting, alone: TradeoffFunction
+) -> TradeoffFunction | None:
+    """Every moved or dropped row as one more replaced record (a dropped one is a replacement by nothing)."""
+    size = math.ceil(1 + setting.incoming.rows_moved + setting.incoming.rows_dropped)
+    if setting.adjacency != "replace-one" or size > LARGEST_GROUP:
+        return None
+    if isinstance(learner, ReleasedStatistic):
+        if learner.kind == "gaussian":
+            return gaussian(size * learner.epsilon * (1 + 1e-12))
+        return (
+            approximate_dp(size * learner.epsilon * (1 + 1e-12), 0.0)
+            if size * learner.epsilon < 500
+            else None
+        )
+    if isinstance(learner, GradientDescent):
+        assert noise is not None
+        one = _gradient_shift(learner, dataclasses.replace(setting, incoming=UNTOUCHED))
+        return gaussian(size * one * math.sqrt(learner.steps) / noise * (1 + 1e-12))
+    return None
+
+
+def composed(parts: Sequence[Guarantee]) -> TradeoffFunction:
+    """Several accounted pipelines on the same records, one after the other, with parameters fixed beforehand."""
+    return compose([(p.tradeoff, 1) for p in parts]).symmetrized()
