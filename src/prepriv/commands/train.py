@@ -26,11 +26,11 @@ from prepriv.commands.common import (
 from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.ledger import Ledger
-from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.plan import Plan, check_budget, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.recipes import recipe
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import WARNING, Schema, draft
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Evaluation, Report, _paid
@@ -103,17 +103,21 @@ def train(
     if not data.is_file():
         raise BadData(f"no such file: {data}")
     folder = fresh_folder(out)
-    uid = _charge(ledger, frozen) if ledger is not None else None
-    model, private = _run(data, declared, frozen)
+    receipt = _charge(ledger, frozen) if ledger is not None else None
+    trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
+    model, private = Model.of(trained, receipt), trained.private
     evaluation = None
-    if test is not None:
-        evaluation = Evaluation(test.num_rows, accuracy(model, test, frozen.domain), table=str(public_test))
-    report = Report.of(frozen, private=private, evaluation=evaluation)
+    if test is not None and public_test is not None:
+        evaluation = Evaluation(
+            test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
+        )  # its name: a path would tell of this machine
+    report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt)
     written = model.save(folder / "model")
     report.save(folder / "report.json")
     report.save(folder / "report.html")
-    if ledger is not None and uid is not None:
-        Ledger.open(ledger).released(uid, hashlib.sha256(written.read_bytes()).hexdigest())
+    if ledger is not None and receipt is not None:
+        digest = hashlib.sha256(written.read_bytes()).hexdigest()
+        Ledger.open(ledger).released(receipt["plan_uid"], digest)
     print_guarantee(frozen, private)
     print_table("What was paid for what", ("step", "paid by", "cost"), _paid(frozen))
     if evaluation is not None:
@@ -138,12 +142,16 @@ def _declared_rows(
     return int(count)
 
 
-def _charge(path: Path, plan: Plan) -> str:
+def _charge(path: Path, plan: Plan) -> dict[str, Any]:
+    """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries."""
     if plan.guarantee is None:
         raise Stop("--ledger: a run without privacy cannot be charged")
     uid = secrets.token_hex(16)
-    mu = plan.guarantee.mu
-    Ledger.open(path).charge(
+    mu = (
+        plan.guarantee.mu
+    )  # None where the claim is no Gaussian curve: then only epsilon and delta can be charged
+    book = Ledger.open(path)
+    book.charge(
         uid,
         plan.hash,
         adjacency=plan.domain.adjacency,
@@ -152,20 +160,20 @@ def _charge(path: Path, plan: Plan) -> str:
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
     )
-    return uid
+    charge = book.confirm(uid, plan.hash)
+    return {"plan_uid": uid, "sequence": charge.sequence, "head": charge.head}
 
 
-def _run(data: Path, schema: Schema, plan: Plan) -> tuple[Model, bool]:
+def run_on_file(data: Path, schema: Schema, plan: Plan, session: Session) -> Trained:
+    """Open the private table and run the plan on it. From here on no message holds a value of a record."""
     with private_data_open():
         raw = read_columns(data, schema, label=True)
         if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
             raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
         table = encode(raw.select(list(schema.columns)), plan.domain)
         targets = encode_labels(raw[schema.label.name], plan.domain.classes)
-        session = NoisySession() if plan.private else ExactSession()
         with progress_bar() as progress:
-            trained = execute(plan, table, targets, session, progress=progress)
-        return Model.of(trained), trained.private
+            return execute(plan, table, targets, session, progress=progress)
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:
@@ -270,4 +278,7 @@ def report(
     console.print(f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}, {claim['adjacency']}")
     for condition in claim["conditions"]:
         console.print(f"  rests on: {condition}")
+    if released.receipt is not None:
+        receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
+        console.print(f"ledger receipt: {receipt}", soft_wrap=True)
     console.print(f"file: {model / FILE if model.is_dir() else model}")

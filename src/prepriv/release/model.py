@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,9 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
 }
 
 
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+
+
 class BadArtifact(ValueError):
     """The file is no model of this library."""
 
@@ -100,7 +104,9 @@ def _number(data: Mapping[str, Any], name: str) -> float:
 class Model:
     """A released linear model: domain, released maps, weights (d + 1, K) with the bias last, and its claim.
 
-    private: whether noise from the operating system protected it. plan: the plan as plain data.
+    private: whether noise from the operating system protected it. plan: the plan as plain data. receipt: the
+    charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
+    ledger that was rolled back.
     """
 
     domain: Domain
@@ -108,13 +114,13 @@ class Model:
     weights: Floats
     private: bool
     plan: Mapping[str, Any]
+    receipt: Mapping[str, Any] | None = None
 
     @staticmethod
-    def of(trained: Trained) -> Model:
+    def of(trained: Trained, receipt: Mapping[str, Any] | None = None) -> Model:
         """What of a run may leave, as a model."""
-        return Model(
-            trained.plan.domain, trained.maps, trained.weights, trained.private, trained.plan.to_json()
-        )
+        plan = trained.plan
+        return Model(plan.domain, trained.maps, trained.weights, trained.private, plan.to_json(), receipt)
 
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
@@ -136,7 +142,8 @@ class Model:
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
         maps = [_packed(m.to_json()) for m in self.maps]
-        return {
+        charged = {} if self.receipt is None else {"ledger": dict(self.receipt)}
+        return charged | {
             "format": FORMAT,
             "private": self.private,
             "domain": self.domain.to_json(),
@@ -162,11 +169,12 @@ class Model:
         if path.stat().st_size > LARGEST_FILE:
             raise BadArtifact(f"{path} is too large to be a model")
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            data = json.loads(text)
             if data["format"] != FORMAT:
                 raise ValueError
-            return _read(data)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
+            return _read(data, len(text))
+        except _DAMAGED:
             raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
 
 
@@ -174,7 +182,7 @@ def _packed(data: dict[str, Any]) -> dict[str, Any]:
     return {k: pack(np.asarray(v, dtype=np.float64)) if isinstance(v, list) else v for k, v in data.items()}
 
 
-def _read(data: Mapping[str, Any]) -> Model:
+def _read(data: Mapping[str, Any], length: int) -> Model:
     if not isinstance(data["private"], bool) or len(data["maps"]) > 64:
         raise ValueError
     domain = Domain.from_json(data["domain"])
@@ -183,9 +191,22 @@ def _read(data: Mapping[str, Any]) -> Model:
     outputs = 1 if len(domain.classes) == 2 and weights.shape[-1] == 1 else len(domain.classes)
     if weights.ndim != 2 or weights.shape[1] != outputs:
         raise ValueError
-    model = Model(domain, maps, weights, data["private"], dict(data["plan"]))
+    # Every input and every cell has numbers of its own in the file: it cannot ask for more than its length.
+    cells = sum(int(np.abs(m.counts).sum()) + len(m.counts) for m in maps if isinstance(m, OneHotMap))
+    if domain.n_inputs > length or cells > length:
+        raise ValueError
+    model = Model(domain, maps, weights, data["private"], dict(data["plan"]), _receipt(data.get("ledger")))
     model.scores(np.zeros((1, domain.n_inputs)) if domain.is_ball else _blank(domain))  # shapes fit together
     return model
+
+
+def _receipt(data: Any) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    uid, sequence, head = data["plan_uid"], data["sequence"], data["head"]
+    if not isinstance(uid, str) or type(sequence) is not int or not re.fullmatch("[0-9a-f]{64}", head):
+        raise ValueError
+    return {"plan_uid": uid, "sequence": sequence, "head": head}
 
 
 def _blank(domain: Domain) -> NDArray[Any]:
@@ -205,3 +226,15 @@ def write_atomically(target: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable: a release is recorded in the ledger only after it."""
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

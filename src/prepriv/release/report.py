@@ -44,15 +44,25 @@ class Report:
     prices: tuple[Price, ...]
     evaluation: Evaluation | None = None
     paid: tuple[tuple[str, str, str], ...] = field(default=())
+    receipt: Mapping[str, Any] | None = None
 
     @staticmethod
-    def of(plan: Plan, *, private: bool, evaluation: Evaluation | None = None) -> Report:
-        """The report of a plan. private: whether the run really used noise from the operating system."""
+    def of(
+        plan: Plan,
+        *,
+        private: bool,
+        evaluation: Evaluation | None = None,
+        receipt: Mapping[str, Any] | None = None,
+    ) -> Report:
+        """The report of a plan. private: whether the run really used noise from the operating system.
+
+        receipt: of the charge in a ledger (`Model.receipt`).
+        """
         table: Sequence[Price] = ()
         if plan.private:
             steps = [p.step for p in plan.steps]
             table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
-        return Report(plan, private and plan.private, tuple(table), evaluation, tuple(_paid(plan)))
+        return Report(plan, private and plan.private, tuple(table), evaluation, tuple(_paid(plan)), receipt)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -66,6 +76,8 @@ class Report:
             "plan": self.plan.to_json(),
             "plan_hash": self.plan.hash,
         }
+        if self.receipt is not None:
+            out["ledger"] = dict(self.receipt)
         if self.evaluation is not None:
             out["evaluation_on_public_table"] = asdict(self.evaluation)
         return out
