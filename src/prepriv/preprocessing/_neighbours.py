@@ -8,23 +8,30 @@ every machine, for every pair, whatever other rows there are (docs/proofs/dedupl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing.base import Rows
 
 Ints = NDArray[np.int64]
 Points = NDArray[np.float32]
+Within = Callable[[int], NDArray[np.bool_]]
 
 BITS = 24
 _LEAF = 128  # points compared with their candidates in one product
 _CANDIDATES = 2048  # at a time: a block of distances of 2 MB
+_ALONE = 4096  # fewer points than this are not worth threads
 _SAMPLE = 512  # points looked at to choose where to cut; any choice is exact
 
 
@@ -80,39 +87,66 @@ def count_within(points: Points, weight: Ints, squares: Sequence[int]) -> list[I
     """For each bound, (u,): the total weight of the points within it of each point, itself included."""
     found = [np.zeros(len(points), dtype=np.int64) for _ in squares]
     single = bool((weight == 1).all())
-    for leaf, near, gain in _blocks(points, np.arange(len(points)), np.arange(len(points)), max(squares)):
+
+    def work(leaf: Ints, near: Ints, within: Within) -> None:
         for t, out in zip(squares, found):
-            within = gain(t)
-            out[leaf] += np.count_nonzero(within, axis=1) if single else within @ weight[near]
+            close = within(t)
+            out[leaf] += np.count_nonzero(close, axis=1) if single else close @ weight[near]
+
+    _for_blocks(points, np.arange(len(points)), max(squares), work)
     return found
 
 
 def first_within(points: Points, chosen: Ints, square: int) -> Ints:
     """(u,): the smallest index among `chosen` within the bound of each point, else len(points)."""
     out = np.full(len(points), len(points), dtype=np.int64)
+
+    def work(leaf: Ints, near: Ints, within: Within) -> None:
+        out[leaf] = np.minimum(out[leaf], np.where(within(square), near, len(points)).min(axis=1))
+
     if len(chosen):
-        for leaf, near, gain in _blocks(points, np.arange(len(points)), chosen, square):
-            best = np.where(gain(square), near, len(points)).min(axis=1)
-            out[leaf] = np.minimum(out[leaf], best)
+        _for_blocks(points, chosen, square, work)
     return out
 
 
-def _blocks(points: Points, queries: Ints, candidates: Ints, square: int) -> Iterator[tuple[Ints, Ints, Any]]:
-    """(queries of a leaf, some candidates, within(t) -> bool matrix): no pair within `square` is missed."""
+def _for_blocks(
+    points: Points, candidates: Ints, square: int, work: Callable[[Ints, Ints, Within], None]
+) -> None:
+    """work(points of a leaf, some candidates, within(t) -> which pairs are within t), no pair missed.
+
+    Every point is in one leaf and a leaf stays in one thread, so no two write to the same place.
+    """
     norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
-    for leaf, near in _leaves(points, queries, candidates, math.isqrt(square) + 1):
-        # q.q - 2 q.c + c.c <= t  <=>  2 q.c - c.c >= q.q - t: integers below 2^51 throughout.
-        left = np.empty((len(leaf), points.shape[1] + 1))
-        np.multiply(points[leaf], 2.0, out=left[:, :-1])
-        left[:, -1] = -1.0
-        for start in range(0, len(near), _CANDIDATES):
-            part = near[start : start + _CANDIDATES]
-            right = np.empty((len(part), points.shape[1] + 1))
-            right[:, :-1] = points[part]
-            right[:, -1] = norms[part]
-            product = left @ right.T
-            need = norms[leaf][:, None]
-            yield leaf, part, lambda t, p=product, q=need: p >= q - t
+    leaves = _leaves(points, np.arange(len(points)), candidates, math.isqrt(square) + 1)
+    turn = Lock()
+
+    def loop() -> None:
+        while True:
+            with turn:
+                task = next(leaves, None)
+            if task is None:
+                return
+            leaf, near = task
+            # q.q - 2 q.c + c.c <= t  <=>  2 q.c - c.c >= q.q - t: integers below 2^51 throughout.
+            left = np.column_stack([2.0 * points[leaf], np.full(len(leaf), -1.0)])
+            own = norms[leaf][:, None]
+            for start in range(0, len(near), _CANDIDATES):
+                part = near[start : start + _CANDIDATES]
+                product = left @ np.column_stack([points[part], norms[part]]).T
+                work(leaf, part, partial(_within, product, own))
+
+    threads = min(8, os.cpu_count() or 1) if len(points) > _ALONE else 1
+    with threadpool_limits(1, user_api="blas"):
+        if threads == 1:
+            loop()
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                for done in [pool.submit(loop) for _ in range(threads)]:
+                    done.result()
+
+
+def _within(product: NDArray[np.float64], own: NDArray[np.float64], t: int) -> NDArray[np.bool_]:
+    return np.asarray(product >= own - t)
 
 
 def _leaves(points: Points, queries: Ints, candidates: Ints, reach: int) -> Iterator[tuple[Ints, Ints]]:
@@ -162,10 +196,17 @@ class Clusters:
         rows, near = Distinct.of(x), squared_steps(grid, eta)
         close, around = count_within(rows.points, rows.count, [near, squared_steps(grid, 3 * eta)])
         good = close == around
+        representative = np.full(len(good), len(good), dtype=np.int64)
         # A good centre with nobody else around stands for itself; only the others are searched.
-        representative = first_within(rows.points, np.flatnonzero(good & (close > rows.count)), near)
         alone = np.flatnonzero(good & (close == rows.count))
         representative[alone] = alone
+        centres, batch = np.flatnonzero(good & (close > rows.count)), 256
+        while len(centres):
+            # In order of content, so the first centre found is the one to keep; its cluster needs no other.
+            first = first_within(rows.points, centres[:batch], near)
+            representative = np.minimum(representative, first)
+            centres = centres[batch:][representative[centres[batch:]] == len(good)]
+            batch *= 4
         return Clusters(rows, representative)
 
 

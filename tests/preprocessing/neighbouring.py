@@ -1,0 +1,77 @@
+"""Pairs of neighbouring data sets, and what a confidential step does to the rows they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepriv.preprocessing.base import Sensitivity
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Blocks of rows with labels, as a step with reads_labels is handed them."""
+
+    x: np.ndarray
+    labels: np.ndarray
+
+    def __iter__(self):
+        yield from blocks(self.x)
+
+
+def blocks(x, size=7):
+    """Rows in uneven blocks."""
+    return [x[i : i + size] for i in range(0, len(x), size)]
+
+
+def apply(fitted, x, size=5):
+    """(rows after the map, which stay), block by block."""
+    out, kept = [], []
+    for start in range(0, len(x), size):
+        block = x[start : start + size]
+        keep = fitted.keep(block, start)
+        kept.append(np.ones(len(block), dtype=bool) if keep is None else keep)
+        out.append(fitted.transform(block))
+    return np.vstack(out), np.concatenate(kept)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured between two outputs, over the rows with the same number, the first row left out."""
+
+    rows_moved: int
+    row_shift: float
+    total_shift: float
+    rows_dropped: int
+
+    def within(self, claim: Sensitivity) -> bool:
+        """Whether a claim covers it."""
+        return (
+            self.rows_moved <= claim.rows_moved
+            and self.row_shift <= claim.row_shift
+            and self.total_shift <= claim.total_shift
+            and self.rows_dropped <= claim.rows_dropped
+        )
+
+
+def measure(step, space, s1, s2) -> Found:
+    """Fit on both data sets (row 0 is the record that differs) and compare the common rows."""
+    n = len(s1)
+    y1, kept1 = apply(step.fit_confidential(blocks(s1), space, n), s1)
+    y2, kept2 = apply(step.fit_confidential(blocks(s2), space, n), s2)
+    both = (kept1 & kept2)[1:]
+    far = np.linalg.norm(y1 - y2, axis=1)[1:] * both
+    return Found(int((far > 0).sum()), far.max(initial=0.0), far.sum(), int((kept1 != kept2)[1:].sum()))
+
+
+def into_ball(x, radius=1.0):
+    """Rows pulled back to the ball."""
+    norms = np.linalg.norm(x, axis=-1, keepdims=True)
+    return x * np.minimum(1.0, radius / np.maximum(norms, 1e-300))
+
+
+def incoming_shift(s1, s2) -> Sensitivity:
+    """The shift of the common rows (all but row 0) between two inputs."""
+    far = np.linalg.norm(s1 - s2, axis=1)[1:]
+    return Sensitivity(float((far > 0).sum()), float(far.max(initial=0.0)), float(far.sum()))

@@ -1,0 +1,269 @@
+"""PCA: exact projections, the public and the private fit, and the price of rotated frames."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from neighbouring import blocks, into_ball
+
+from prepriv.domain import Domain, Space
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.payment import Budget, Public, Sensitivity
+from prepriv.pipeline.plan import make_plan
+from prepriv.preprocessing import base
+from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds
+from prepriv.preprocessing.pca import PCA, Project, RankReduction, leading
+from prepriv.preprocessing.second_moment import UpperTriangles, second_moment_shift
+
+
+def directions(rng, d, k):
+    return np.linalg.qr(rng.normal(size=(d, k)))[0]
+
+
+# ------------------------------------------------------------------------------------------ the released map
+
+
+@pytest.mark.parametrize("d, k", [(1, 1), (3, 2), (50, 7), (784, 50), (1500, 3)])
+def test_a_row_has_the_same_bits_in_any_block(d, k):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(257, d)) * 10.0 ** rng.integers(-12, 12, (257, 1))
+    x[3] = 0.0
+    fitted = Project.onto(directions(rng, d, k))
+    whole = fitted.transform(x)
+    order = rng.permutation(257)
+    assert (fitted.transform(x[order]) == whole[order]).all()
+    assert (np.vstack([fitted.transform(row[None]) for row in x]) == whole).all()
+    assert (fitted.transform(x[5:200][::3]) == whole[5:200][::3]).all()
+    assert (fitted.transform(np.asfortranarray(x)) == whole).all()
+    assert (Project(np.asfortranarray(fitted.components)).transform(x) == whole).all()
+
+
+def test_the_naive_product_does_depend_on_the_block():
+    """Why the exact product is there: the plain one changes last bits with the shape of the block."""
+    rng = np.random.default_rng(2)
+    x, c = rng.normal(size=(64, 301)), directions(rng, 301, 9)
+    whole = x @ c
+    assert any((x[i : i + 1] @ c != whole[i : i + 1]).any() for i in range(64))
+
+
+@pytest.mark.parametrize("d, k", [(3, 2), (100, 30), (784, 50)])
+def test_projections_are_right_to_twelve_digits_and_expand_nothing(d, k):
+    rng = np.random.default_rng(3)
+    v = directions(rng, d, k)
+    fitted, x = Project.onto(v), rng.normal(size=(50, d))
+    y = fitted.transform(x)
+    assert np.abs(y - x @ fitted.components).max() <= 1e-11 * np.abs(x).max()
+    assert np.abs(fitted.components - v).max() < 1e-5
+    assert np.linalg.norm(fitted.components, 2) <= 1.0
+    space, moved = Space.ball(d, np.linalg.norm(x, axis=1).max()), base.Sensitivity(25, 1.0, 5.0)
+    allowed = PCA(k, payment=Public()).carry(space, moved)
+    cut = allowed.row_shift - moved.row_shift
+    assert 0 < cut < 1e-6
+    near = x + rng.normal(size=x.shape) * 1e-9
+    far = np.linalg.norm(y - fitted.transform(near), axis=1)
+    assert (far <= np.linalg.norm(x - near, axis=1) + cut).all()
+    assert allowed.total_shift >= 5.0 + 25 * cut * (1 - 1e-9)
+
+
+def test_a_stored_map_reads_back_the_same():
+    rng = np.random.default_rng(4)
+    fitted, x = Project.onto(directions(rng, 20, 4)), rng.normal(size=(9, 20))
+    stored = fitted.to_json()
+    assert stored["map"] == "project"
+    assert (Project(np.array(stored["components"])).transform(x) == fitted.transform(x)).all()
+
+
+def test_a_row_that_is_not_finite_spoils_no_other_row():
+    rng = np.random.default_rng(5)
+    fitted, x = Project.onto(directions(rng, 6, 2)), rng.normal(size=(4, 6))
+    clean = fitted.transform(x)
+    x[1, 2], x[2, 0] = np.nan, np.inf
+    assert (fitted.transform(x)[[0, 3]] == clean[[0, 3]]).all()
+
+
+# ---------------------------------------------------------------------------------------------- public, budget
+
+
+def low_rank(rng, n, d, k):
+    x = rng.normal(size=(n, k)) @ directions(rng, d, k).T + 0.01 * rng.normal(size=(n, d))
+    return into_ball(x / np.linalg.norm(x, axis=1).max())
+
+
+def test_public_fit_finds_the_leading_directions():
+    rng = np.random.default_rng(6)
+    x = low_rank(rng, 300, 12, 3)
+    space = Space.ball(12, 1.0)
+    fitted = PCA(3, payment=Public(x)).fit_public(blocks(x), space, 300)
+    expected = np.linalg.svd(x)[2][:3]
+    overlap = np.linalg.svd(fitted.components.T @ expected.T)[1]
+    assert overlap.min() > 1 - 1e-4
+    assert PCA(3, payment=Public(x)).output(space).d == 3
+    with pytest.raises(ValueError, match="public rows"):
+        PCA(3, payment=Public(x)).fit_public([x[:2]], space, 2)
+
+
+def mechanism(session, space, n, multiplier, moved=0.0):
+    """The Gaussian mechanism as a run hands it to the step."""
+    shift = second_moment_shift(space.radius, "replace-one", base.UNTOUCHED)
+    return lambda rows, *, dim, radius: gaussian_sum(
+        rows,
+        name="PCA",
+        dim=dim,
+        radius=radius,
+        shift=shift,
+        moved=moved,
+        n=n,
+        noise_multiplier=multiplier,
+        session=session,
+    )
+
+
+def test_private_fit_without_noise_is_the_public_fit():
+    rng = np.random.default_rng(7)
+    x, space = low_rank(rng, 400, 10, 3), Space.ball(10, 1.0)
+    step = PCA(3, payment=Budget(0.1))
+    fitted = step.fit_budget(blocks(x), space, 400, mechanism(ExactSession(), space, 400, 0.0))
+    exact = leading(x.T @ x / 400, 3)
+    assert np.linalg.svd(fitted.components.T @ exact)[1].min() > 1 - 1e-5
+
+
+def test_private_fit_with_noise_is_useful_and_records_one_release():
+    rng = np.random.default_rng(8)
+    n = 20_000
+    x, space = low_rank(rng, n, 10, 3), Space.ball(10, 1.0)
+    session = NoisySession(NoiseSource())
+    fitted = PCA(3, payment=Budget(0.1)).fit_budget([x], space, n, mechanism(session, space, n, 5.0))
+    assert np.linalg.svd(fitted.components.T @ leading(x.T @ x, 3))[1].min() > 0.99
+    assert [r.coordinates for r in session.releases] == [55] and session.releases[0].noise_multiplier == 5.0
+
+
+def test_upper_triangles_hold_the_matrix_and_its_norm():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(17, 6))
+    triangles = UpperTriangles(blocks(x), 6)
+    rows = np.vstack(list(triangles))
+    assert rows.shape == (17, 21)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx((x**2).sum(axis=1))
+    assert np.allclose(triangles.matrix(rows.sum(axis=0)), x.T @ x)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_no_neighbours_move_the_sum_of_triangles_further(adjacency):
+    rng = np.random.default_rng(10)
+    step, space, best = PCA(1, payment=Budget(0.1)), Space.ball(3, 2.0), 0.0
+    for _ in range(2000):
+        s1 = into_ball(rng.normal(size=(4, 3)) * rng.choice([1, 9]), 2.0)
+        s2 = into_ball(s1 + rng.normal(size=(4, 3)) * rng.choice([0.0, 0.1, 1.0]), 2.0)
+        s2[0] = 0.0 if adjacency == "add-or-remove-one" else into_ball(rng.normal(size=3) * 9, 2.0)
+        s2[3] = 0.0
+        far = np.linalg.norm(s1 - s2, axis=1)[1:3]
+        incoming = base.Sensitivity(2, far.max(), far.sum(), 1)
+        found = np.linalg.norm(s1.T @ s1 - s2.T @ s2)
+        allowed = step.record_shift(space, adjacency, incoming)
+        assert found <= allowed
+        best = max(best, found / allowed)
+    assert best > 0.7
+    one = math.sqrt(2) if adjacency == "replace-one" else 1.0
+    assert step.record_shift(space, adjacency, base.UNTOUCHED) == pytest.approx(4 * one)
+
+
+def test_the_plan_takes_a_private_pca_and_refuses_a_confidential_one():
+    domain = Domain.ball(10, [0, 1], n=1000)
+    learner = GradientDescent(Logistic(), steps=3)
+    plan = make_plan(domain, [PCA(3, payment=Budget(0.1))], learner, epsilon=1.0, delta=1e-5)
+    assert plan.steps[0].shift == pytest.approx(math.sqrt(2)) and plan.space.d == 3
+    with pytest.raises(ValueError, match="new rows"):
+        make_plan(domain, [PCA(3, payment=Sensitivity({"gap": 0.1}))], learner, epsilon=1.0, delta=1e-5)
+    assert "RankReduction" in PCA.why_not["sensitivity"]
+
+
+# ------------------------------------------------------------------------------------------------ by sensitivity
+
+
+def turned_by_one_record():
+    """n = 400, eigenvalues .5, .2045, .2005, 0: one record swaps the second and the third direction."""
+    n = 400
+    values = np.array([0.5, 0.2045, 0.2005, 0.0])
+    e = np.eye(4)
+    others = np.diag(values) - np.outer(e[1], e[1]) / n  # the moment of the common rows
+    return others + np.outer(e[1], e[1]) / n, others + np.outer(e[2], e[2]) / n, 0.9 * e[1], n
+
+
+def test_the_papers_bound_on_coordinates_is_false_and_the_aligned_one_holds():
+    """Proposition 5: four times its covariance bound over the gap, .3005; a row moves 1.2728, and P does not."""
+    m1, m2, row, n = turned_by_one_record()
+    a1, a2 = leading(m1, 3), leading(m2, 3)
+    a2 = a2 * np.sign([a1[0, 0] * a2[0, 0], 1, 1])
+    far = np.linalg.norm((a1 - a2).T @ row)
+    assert np.abs(a1 @ a1.T - a2 @ a2.T).max() < 1e-12
+    assert far == pytest.approx(1.2728, abs=1e-4)
+    gap = min(np.linalg.eigvalsh(m)[1] - np.linalg.eigvalsh(m)[0] for m in (m1, m2))
+    paper = 4 * 2 * (3 * n + 2) / (n * (n - 1)) / gap
+    assert paper == pytest.approx(0.3005, abs=1e-4) and paper < far
+    left, _, right = np.linalg.svd(a2.T @ a1)
+    aligned = np.linalg.norm((a1 - a2 @ left @ right).T @ row)
+    step = PCA(3, payment=Sensitivity({"gap": 0.2}))
+    assert aligned < 1e-9 < step.sensitivity(Space.ball(4, 1.0), n).row_shift < 0.0126
+
+
+def aligned_shift(s1, s2, k):
+    """Distances of the common rows' coordinates after the best rotation of the second frame."""
+    a1, a2 = leading(s1.T @ s1, k), leading(s2.T @ s2, k)
+    left, _, right = np.linalg.svd(a2.T @ a1)
+    return np.linalg.norm(s1 @ a1 - s2 @ (a2 @ left @ right), axis=1)[1:]
+
+
+def test_random_neighbours_never_beat_the_aligned_bounds():
+    rng = np.random.default_rng(11)
+    best = 0.0
+    for _ in range(1500):
+        n, d = int(rng.choice([3, 12, 200])), int(rng.integers(2, 6))
+        k = int(rng.integers(1, d))
+        s1 = into_ball(rng.normal(size=(n, d)) * np.exp(-rng.uniform(0, 6) * np.arange(d) / d))
+        s2 = s1.copy()
+        s1[0], s2[0] = into_ball(rng.normal(size=(2, d)) * 3)
+        if rng.random() < 0.4:
+            s2[1:] = into_ball(s2[1:] + rng.normal(size=(n - 1, d)) * 1e-3)
+        far = np.linalg.norm(s1 - s2, axis=1)[1:]
+        incoming = base.Sensitivity(float((far > 0).sum()), far.max(), far.sum())
+        spectra = [np.linalg.eigvalsh(s.T @ s / n)[::-1] for s in (s1, s2)]
+        gap = min(v[k - 1] - v[k] for v in spectra) * (1 - 1e-6)
+        tail = max(max(0.0, v[k:].sum()) for v in spectra) + 1e-6
+        for caps in ({}, {"gap": gap}, {"tail": tail}, {"gap": gap, "tail": tail}):
+            if caps.get("gap", 1) < 1e-9:
+                continue
+            claim = PCA(k, payment=Sensitivity(caps)).sensitivity(Space.ball(d, 1.0), n, incoming)
+            found = aligned_shift(s1, s2, k)
+            assert found.sum() <= claim.total_shift and found.max() <= claim.row_shift
+            best = max(best, found.sum() / claim.total_shift)
+    assert best > 0.2
+
+
+def test_a_price_says_what_it_rests_on():
+    space = Space.ball(10, 1.0)
+    claim = PCA(3, payment=Sensitivity({"gap": 0.1})).sensitivity(space, 10_000)
+    assert len(claim.conditions) == 2 and "rotation" in claim.conditions[1]
+    rank = RankReduction(3, payment=Sensitivity({"gap": 0.1})).sensitivity(space, 10_000)
+    assert rank.total_shift <= claim.total_shift <= rank.total_shift * 1.01
+    assert PCA(10, payment=Sensitivity()).sensitivity(space, 100).is_zero
+    bounds = projection_bounds(3, 10, 1.0, 10_000, base.UNTOUCHED, SpectrumCaps(0.1, 1e-3), centred=False)
+    assert {b.needs for b in bounds} == {(), ("gap",), ("tail",), ("gap", "tail")}
+
+
+def test_refusals():
+    missing = Domain.box(0, 1, 3, [0, 1], missing="impute").space
+    for step in (PCA(2, payment=Public()), PCA(2, payment=Budget())):
+        with pytest.raises(ValueError, match="imputation"):
+            (step.fit_public if step.way == "public" else step.fit_budget)(
+                [], missing, 5, *([] if step.way == "public" else [None])
+            )
+    with pytest.raises(ValueError, match="at most"):
+        PCA(4, payment=Public()).output(Space.ball(3, 1.0))
+    with pytest.raises(ValueError, match="public, budget, sensitivity"):
+        PCA(2)
