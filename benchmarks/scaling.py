@@ -1,0 +1,69 @@
+"""Cost of one exact gradient pass against rows and columns: seconds, and seconds a cell. Writes scaling.png.
+
+    python benchmarks/scaling.py [--out DIR] [--largest 1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.learners.losses import Softmax
+
+K = 10
+
+
+def seconds(n: int, d: int, repeat: int = 3) -> float:
+    """Median time of one pass over n x d."""
+    rng = np.random.default_rng(0)
+    rows = QuantizedRows(Grid.of(math.hypot(5.0, 1.0), 1.0, n, fine=False), n, d, 1.0)
+    for start in range(0, n, 1000):
+        x = rng.random((min(1000, n - start), d), dtype=np.float32)
+        rows.fill(start, x * np.float32(5 / math.sqrt(d)), np.arange(start, start + len(x)) % K)
+    weights = rng.standard_normal((d + 1, K)) * 0.1
+    times = []
+    with GradientSum(rows, Softmax()) as gradient:
+        gradient(weights)
+        for _ in range(repeat):
+            start_time = time.perf_counter()
+            gradient(weights)
+            times.append(time.perf_counter() - start_time)
+    return float(np.median(times))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("."))
+    parser.add_argument("--largest", type=int, default=10**6, help="largest number of rows")
+    options = parser.parse_args()
+    by_rows = [(n, 100) for n in (10**3, 10**4, 10**5, 10**6) if n <= options.largest]
+    by_columns = [(20_000, d) for d in (10, 100, 1000, 10_000)]
+    table = {}
+    print("| rows | columns | seconds a pass | ns a cell |")
+    print("|---|---|---|---|")
+    for n, d in [*by_rows, *by_columns]:
+        table[n, d] = seconds(n, d)
+        print(f"| {n:,} | {d:,} | {table[n, d]:.4f} | {1e9 * table[n, d] / (n * d):.2f} |", flush=True)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, cases, at, label in zip(
+        figure.subplots(1, 2), (by_rows, by_columns), (0, 1), ("rows (100 columns)", "columns (20,000 rows)")
+    ):
+        x = [case[at] for case in cases]
+        y = [table[case] for case in cases]
+        axes.loglog(x, y, "o-", label="measured")
+        axes.loglog(x, [y[-1] * v / x[-1] for v in x], "--", color="#888", label="linear")
+        axes.set(xlabel=label, ylabel="seconds a pass")
+        axes.legend(frameon=False)
+    options.out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(options.out / "scaling.png", dpi=120)
+
+
+if __name__ == "__main__":
+    main()
