@@ -266,3 +266,23 @@ def test_bad_numbers_are_named(method: str) -> None:
         f.compose(0)
     with pytest.raises(ValueError, match=r"^alpha must lie in \[0, 1\]"):
         f(1.5)
+
+
+def test_no_argument_in_range_fails_or_warns() -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(60):
+        epsilon0 = float(
+            10.0 ** rng.choice([rng.uniform(-308, 3), rng.uniform(-3, 1.3), rng.uniform(2, 308)])
+        )
+        n = int(10.0 ** rng.choice([rng.uniform(0, 1), rng.uniform(0, 5), rng.uniform(0, 9)]))
+        share = float(
+            rng.choice([0.0, rng.uniform(), -rng.uniform(), 1.0 - 1e-15, 10.0 ** rng.uniform(-12, 0)])
+        )
+        choices = [{"method": m} for m in ("exact", "paper", "fmt")]
+        if n < 10**6:
+            choices += [{"randomizer": g.local_laplace()}, {"randomizer": g.blanket(float(rng.uniform()))}]
+        for options in choices:
+            f = g.shuffle(epsilon0, n, **options)
+            found = f.bounds(share * epsilon0)
+            assert 0.0 <= found.lower <= found.upper <= 1.0
+            assert found.lower * (1 - 1e-12) <= f.delta(share * epsilon0) <= found.upper * (1 + 1e-12) + 4e-15

@@ -179,7 +179,7 @@ def _terms(square: FloatArray) -> int:
 
 def _log(p: float, q: float) -> float:
     if p == 0.0:
-        return -1e300
+        return -1e250
     return math.log(p) if p < 0.5 else math.log1p(-q)
 
 

@@ -29,7 +29,7 @@ def closed_form_delta(epsilon0: float, n: int, epsilon: FloatArray) -> FloatArra
     """The smallest delta that the theorem gives at each epsilon >= 0, rounded up."""
     inside = np.minimum(epsilon, epsilon0)
     # what every epsilon0-DP mechanism satisfies: (e^eps0 - e^eps) / (e^eps0 + 1)
-    pure = -np.expm1(inside - epsilon0) / (1.0 + math.exp(-epsilon0)) * _UP
+    pure = np.minimum(-np.expm1(inside - epsilon0) / (1.0 + math.exp(-epsilon0)) * _UP, 1.0)
     if epsilon0 == 0.0 or epsilon0 > math.log(n) + 1.0:
         return pure
     grow = math.exp(epsilon0)
