@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import prepriv
-from conftest import real_data
+from real_data import real_data
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
