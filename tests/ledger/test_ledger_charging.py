@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prepriv import domain
-from prepriv.ledger import Budget, BudgetExceeded, Charge, Ledger, PlanRefused, book, schema
+from prepriv.ledger import Budget, BudgetExceeded, Charge, Ledger, PlanRefused, book, schema, store
 
 HASH, OTHER, ARTIFACT = "5e" * 32, "0f" * 32, "ab" * 32
 
@@ -180,6 +180,14 @@ def test_an_existing_file_or_the_remains_of_a_ledger_are_never_overwritten(tmp_p
         with pytest.raises(ValueError, match="never overwritten"):
             Ledger.create(tmp_path / name, "census", epsilon=1.0, delta=0)
     assert ledger.path.read_bytes() == before and not (tmp_path / "other.db").exists()
+
+
+def test_a_ledger_that_appears_while_another_is_created_is_not_overwritten(ledger, monkeypatch):
+    before = ledger.path.read_bytes()
+    monkeypatch.setattr(store.os.path, "lexists", lambda path: False)  # it came after the look
+    with pytest.raises(ValueError, match="never overwritten"):
+        Ledger.create(ledger.path, "census", epsilon=1.0, delta=0)
+    assert ledger.path.read_bytes() == before
 
 
 def test_one_file_at_rest_with_the_settings_that_survive_a_power_cut(ledger):

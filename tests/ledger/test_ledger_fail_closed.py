@@ -46,6 +46,14 @@ def test_a_missing_ledger_is_unavailable_and_is_not_made_anew(tmp_path, ledger, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_ledger_removed_at_the_last_moment_is_not_made_anew(ledger, pay, monkeypatch):
+    ledger.path.unlink()
+    monkeypatch.setattr(Path, "is_file", lambda self: True)  # it went after the look
+    with pytest.raises(LedgerUnavailable, match="unable to open"):
+        pay(ledger, "x")
+    assert list(ledger.path.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"not a database, but long enough to be one" * 100, b"SQLite format 3\0"]
 )
@@ -358,6 +366,29 @@ def test_damaged_bytes_are_refused_or_without_effect(ledger, pay):
 @pytest.mark.slow
 def test_damaged_bytes_are_refused_or_without_effect_5000_times(ledger, pay):
     print(f"{check_damage(ledger, pay, 5000)} of 5000 damaged files refused, the others without effect")
+
+
+def test_damage_that_sqlite_quotes_in_its_message_is_corrupt_too(ledger, pay):
+    """The message is then no UTF-8, which must not look like bad input."""
+    damaged = ledger.path.read_bytes().replace(
+        b"CREATE TRIGGER entries_append", b"CREATE TRIGGER \x83ntries append"
+    )
+    damaged = damaged.replace(b"triggerentries_append", b"trigger\x83ntries_append")
+    ledger.path.write_bytes(damaged)
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(ledger.path)
+    with pytest.raises(LedgerCorrupt):
+        pay(ledger, "x")
+
+
+def test_a_damaged_index_is_found_although_every_row_is_right(ledger):
+    """The index answers whether a uid was charged: with a wrong one a plan could be charged twice."""
+    good = ledger.path.read_bytes()
+    in_index = b"chargedb\x02"
+    assert good.count(in_index) == 1
+    ledger.path.write_bytes(good.replace(in_index, b"chargedz\x02"))
+    with pytest.raises(LedgerCorrupt, match="index"):
+        Ledger.open(ledger.path)
 
 
 def test_every_used_byte_of_a_row_is_covered(ledger):

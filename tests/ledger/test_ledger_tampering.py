@@ -139,6 +139,37 @@ def test_every_edit_behind_the_triggers_is_found(ledger, pay, statement):
         Ledger.open(ledger.path)
 
 
+@pytest.mark.parametrize("change", ["note = x'00'", "amount = 'many'", "delta = 0.5", "plan_uid = x'61'"])
+def test_values_of_another_type_are_found(ledger, change):
+    unchecked = ["PRAGMA ignore_check_constraints = ON", f"UPDATE entries SET {change} WHERE sequence = 2"]
+    edit(ledger.path, *without_triggers(*unchecked))
+    assert verify_file(ledger.path) != []
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(ledger.path)
+
+
+@pytest.mark.parametrize(
+    "change", ["cap = 4000000000", "adjacency = 'add-or-remove-one'", "genesis = upper(genesis)"]
+)
+def test_an_edited_header_stops_a_process_that_has_the_ledger_open(ledger, pay, change):
+    edit(ledger.path, *without_triggers(f"UPDATE header SET {change}"))
+    for action in (lambda: pay(ledger, "x"), ledger.remaining, lambda: ledger.released("b", HASH)):
+        with pytest.raises(LedgerCorrupt, match="header changed"):
+            action()
+
+
+def test_an_edited_last_row_stops_a_process_that_has_the_ledger_open(ledger, pay):
+    edit(ledger.path, *without_triggers("UPDATE entries SET note = 'other' WHERE sequence = 4"))
+    with pytest.raises(LedgerCorrupt, match="rolled back or edited"):
+        pay(ledger, "x")
+
+
+def test_a_forged_new_row_stops_a_process_that_has_the_ledger_open(ledger, pay):
+    edit(ledger.path, f"INSERT INTO entries VALUES (5, {ROW})".replace("HEAD", ledger.entries()[-1].head))
+    with pytest.raises(LedgerCorrupt, match="row 5: its content does not match its hash"):
+        pay(ledger, "x")
+
+
 @pytest.mark.parametrize("deleted", ["sequence = 4", "sequence > 1", "1 = 1"])
 def test_rows_cut_off_the_end_are_found_by_receipts_and_by_whoever_saw_them(ledger, pay, deleted):
     """The rest is consistent in itself: this is a rollback."""
@@ -185,9 +216,21 @@ def test_totals_above_the_cap_are_found_even_in_a_perfect_chain(ledger):
     assert chain.check(ledger.header, tail, forged) == ["row 5: its totals exceed the cap"]
     refund = chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(-1))
     assert chain.check(ledger.header, tail, refund) == ["row 5: its kind and cost do not belong together"]
+    other = chain.extend(replace(tail, head=HASH), "charged", "x", HASH, day=tail.day, cost=Quanta(1))
+    assert chain.check(ledger.header, tail, other) == ["row 5: it does not continue the hash chain"]
     wrong = replace(chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(1)), spent=Quanta(1))
     wrong = replace(wrong, head=wrong.digest())
     assert chain.check(ledger.header, tail, wrong) == ["row 5: its totals do not add up"]
+
+
+def test_a_release_of_an_uncharged_plan_is_found_even_in_a_perfect_chain(ledger):
+    tail = chain.Tail.after(ledger.entries()[-1])
+    forged = chain.extend(tail, "released", "never-charged", HASH, day=tail.day, artifact=HASH)
+    edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("DROP")))
+    with store.transaction(ledger.path, timeout=1.0, write=True) as db:
+        store.append(db, forged)
+    edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("CREATE")))
+    assert verify_file(ledger.path) == ["row 5: its plan was never charged"]
 
 
 def test_a_log_lost_after_a_crash_is_found_by_receipts(tmp_path, ledger, pay):

@@ -80,14 +80,12 @@ def inspect(path: Path, *, timeout: float) -> Inspection:
     if header is None:
         return Inspection(tuple(problems), None, Tail(0, "", Quanta(0), ""), ())
     tail = Tail.start(header)
-    charged: dict[str, str] = {}
+    charged = set()
     for entry in entries:
         problems += chain.check(header, tail, entry)
         if entry.kind == "charged":
-            if entry.plan_uid in charged:
-                problems.append(f"row {entry.sequence}: its plan was charged before")
-            charged[entry.plan_uid] = entry.plan_hash
-        if charged.get(entry.plan_uid) != entry.plan_hash:
+            charged.add((entry.plan_uid, entry.plan_hash))
+        elif (entry.plan_uid, entry.plan_hash) not in charged:
             problems.append(f"row {entry.sequence}: its plan was never charged")
         tail = Tail.after(entry)
     return Inspection(tuple(problems), header, tail, tuple(entries))
