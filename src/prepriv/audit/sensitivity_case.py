@@ -50,7 +50,9 @@ class Case:
     first step (to attack `sensitivity(..., incoming)` without building the steps that cause it).
     hints: numbers that structured data sets are built from: "scale" (a radius eta), "missing" (share of the
     records that miss a cell), "spread" (a standard deviation); "big" sets the n of the structured sets alone.
-    paper: the paper's bound for a given pair, where it has been found false.
+    paper: the paper's bound for a given pair, where it has been found false. condition: whether the declared
+    caps hold of rows before the first step; by default whether the step's `distance` is positive, which a test
+    that can only bound the distance from below may deny to data sets that are within the caps.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Case:
     incoming: Sensitivity = UNTOUCHED
     hints: Mapping[str, float] = field(default_factory=dict)
     paper: Callable[[Pair], Sensitivity] | None = None
+    condition: Callable[[Floats], bool] | None = None
 
     @cached_property
     def bound(self) -> Sensitivity:
@@ -81,7 +84,7 @@ class Case:
         for step in self.steps:
             one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
             if isinstance(step.payment, pay.Sensitivity):
-                if not (step.distance(one, space, self.n) > 0 and step.distance(two, space, self.n) > 0):
+                if not (self._holds(step, one, space) and self._holds(step, two, space)):
                     return None
                 f: FittedMap = step.fit_confidential(one, space, self.n)
                 g: FittedMap = step.fit_confidential(two, space, self.n)
@@ -95,6 +98,11 @@ class Case:
             second = np.column_stack([pair.labels[1], y])[remains]
             return _apart_in_any_order(first, second, self.bound)
         return _apart(x, y, stays, remains)
+
+    def _holds(self, step: Step, rows: _Labelled, space: Space) -> bool:
+        if self.condition is not None and step is self.steps[0]:
+            return self.condition(rows.x)
+        return step.distance(rows, space, self.n) > 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from prepriv import payment as pay
 from prepriv.audit import sensitivity_paper as paper
 from prepriv.audit.sensitivity_case import Case
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import Floats, Sensitivity
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
@@ -50,6 +51,16 @@ def paid(**caps: object) -> pay.Sensitivity:
     return pay.Sensitivity(caps)
 
 
+def crowd_within(m: int, radius: float) -> Callable[[Floats], bool]:
+    """The condition that no record has more than m records (itself among them) within the radius."""
+
+    def holds(x: Floats) -> bool:
+        far = np.sqrt(((x[:, None, :] - x[None, :, :]) ** 2).sum(axis=2))
+        return bool((far <= radius * (1 + 1e-6)).sum(axis=1).max() <= m)
+
+    return holds
+
+
 def cases() -> dict[str, Case]:
     """Every case by name: STEP, STEP/variant, or chain/NAME."""
     every = [*_imputation(), *_scaling(), *_clusters(), *_spectra(), *_fixed_maps(), *_chains()]
@@ -65,6 +76,7 @@ def _imputation() -> list[Case]:
     median = MedianImputer(payment=paid(missing=0.2, gap=0.3))
     trimmed = TrimmedMeanImputer(0.1, payment=paid(missing=0.2))
     narrow = TrimmedMeanImputer(0.1, payment=paid(missing=0.2, spread=0.4))
+    faded = TrimmedMeanImputer(0.1, payment=paid(missing=0.1, fade=0.2, spread=0.5))
     ridge = RegressionImputer(0.1, 1.0, payment=paid(missing=0.2))
     curved = RegressionImputer(0.02, 1.0, payment=paid(missing=0.2, curvature=0.1))
     fading_ridge = RegressionImputer(0.1, 1.5, payment=paid(missing=0.1, fade=0.2))
@@ -78,11 +90,12 @@ def _imputation() -> list[Case]:
         Case("MedianImputer/after a shift", (median,), box, 20, BEFORE, fifth),
         Case("TrimmedMeanImputer", (trimmed,), box, 20, hints=fifth),
         Case("TrimmedMeanImputer/narrow", (narrow,), box, 20, hints=fifth),
+        Case("TrimmedMeanImputer/fading", (faded,), box, 20, hints={"missing": 0.3}),
         Case("TrimmedMeanImputer/after a shift", (narrow,), box, 20, BEFORE, fifth),
-        Case("RegressionImputer", (ridge,), unit_box(3, 2), 20, hints=fifth),
-        Case("RegressionImputer/curvature", (curved,), unit_box(2, 1), 20, hints=fifth),
-        Case("RegressionImputer/fading", (fading_ridge,), unit_box(3, 1, 2), 20, hints={"missing": 0.3}),
-        Case("RegressionImputer/after a shift", (ridge,), box, 20, BEFORE, fifth),
+        Case("RegressionImputer", (ridge,), unit_box(3, 2), 100, hints=fifth),
+        Case("RegressionImputer/curvature", (curved,), unit_box(2, 1), 100, hints=fifth),
+        Case("RegressionImputer/fading", (fading_ridge,), unit_box(3, 1, 2), 100, hints={"missing": 0.3}),
+        Case("RegressionImputer/after a shift", (ridge,), box, 100, BEFORE, fifth),
     ]  # fmt: skip
 
 
@@ -112,18 +125,18 @@ def _scaling() -> list[Case]:
 
 
 def _clusters() -> list[Case]:
-    plane, line = Space.ball(2, 16.0), Space.ball(1, 8.0)
+    plane, line = Space.ball(2, 64.0), Space.ball(1, 64.0)
     eta, crowded = {"scale": 1.0}, paid(crowd=120)
-    few = paid(crowd=24)  # the condition is tested with eight radii, so a sharper cap leaves little to try
+    few, six = paid(crowd=6), crowd_within(6, 4.0)
     return [
-        Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=eta),
+        Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=eta, condition=six),
         Case("Deduplicate/paper", (Deduplicate(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
-        Case("Deduplicate/by label", (Deduplicate(1.0, True, payment=few),), plane, 24, hints=eta),
-        Case("Deduplicate/after a shift", (Deduplicate(1.0, payment=few),), plane, 24, NUDGED, eta),
-        Case("Quantize", (Quantize(1.0, payment=few),), plane, 24, hints=eta),
+        Case("Deduplicate/by label", (Deduplicate(1.0, True, payment=few),), plane, 24, hints=eta, condition=six),
+        Case("Deduplicate/after a shift", (Deduplicate(1.0, payment=few),), plane, 24, NUDGED, eta, condition=six),
+        Case("Quantize", (Quantize(1.0, payment=few),), plane, 24, hints=eta, condition=six),
         Case("Quantize/paper", (Quantize(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
-        Case("Quantize/mean", (Quantize(1.0, "mean", payment=few),), line, 24, hints=eta),
-        Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, eta),
+        Case("Quantize/mean", (Quantize(1.0, "mean", payment=few),), line, 24, hints=eta, condition=six),
+        Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, eta, condition=six),
         Case("DeduplicateCells", (DeduplicateCells(1.0, payment=paid()),), plane, 16, hints=eta),
         Case("DeduplicateCells/one row stays", (DeduplicateCells(1.0, centre=False, payment=paid()),), plane, 16, hints=eta),
         Case("DeduplicateCells/after a shift", (DeduplicateCells(1.0, payment=paid()),), plane, 16, NUDGED, eta),

@@ -135,6 +135,11 @@ class _Attack:
         rows, record = MAKERS[turn % len(MAKERS)](case.space, case.n, draws, case.hints)
         second = rows.copy()
         second[0] = record
+        if case.condition is not None and draws.chance(0.7):  # crowds are capped: most rows out of the way
+            away = np.arange(case.n) > 2 + draws.below(case.n // 2)
+            along = np.linspace(0.2, 1.0, case.n)[:, None] * case.space.high / math.sqrt(case.space.d)
+            rows = np.where(away[:, None], along * (1 if draws.chance(0.5) else -1), rows)
+            second = np.where(away[:, None], rows, second)
         if case.space.may_miss.any() and not np.isnan(rows).any():
             self._make_gaps(rows, second)
         return self._moved(inside(rows, case.space), inside(second, case.space))

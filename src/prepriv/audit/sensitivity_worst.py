@@ -183,9 +183,10 @@ def two_sides(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats,
 
 
 def leverage(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floats]:
-    """Most rows in the middle, where they say nothing; the last ones and the record out at a corner."""
+    """Most rows in the middle or at a corner; the last ones and the record out at the opposite one."""
     out = corner(space, draws)
-    rows = np.tile((space.low + space.high) / 2, (n, 1))
+    base = (space.low + space.high) / 2 if draws.chance(0.5) else space.low + space.high - out
+    rows = np.tile(base, (n, 1))
     rows[n - math.ceil(hints.get("missing", 0.3) * n) :] = out
     rows[0] = np.where(draws.uniform(space.d) < 0.5, out, space.low + space.high - out)
     return rows, np.where(draws.uniform(space.d) < 0.5, out, space.low + space.high - out)

@@ -14,6 +14,7 @@ from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.soft_pca import SoftPCA
+from prepriv.preprocessing.square_root import SquareRoot
 
 __all__ = [
     "PCA",
@@ -36,6 +37,7 @@ __all__ = [
     "Rescale",
     "Sensitivity",
     "SoftPCA",
+    "SquareRoot",
     "StandardScaler",
     "Step",
     "TrimmedMeanImputer",

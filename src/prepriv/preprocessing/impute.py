@@ -121,9 +121,11 @@ class MeanImputer(Step):
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps = MissingCaps.of(self.payment, space, n)
         w = space.widths[caps.columns]
+        own = w / caps.observed + SUM_ERROR * w
         # One cell less moves a mean and its weight in opposite directions: the larger counts, not both.
-        own = np.maximum(w / caps.observed, caps.fading(space)) + SUM_ERROR * w
-        return filled_sensitivity(self.name, caps, space, n, incoming, own, per_unit=1 / caps.observed)
+        return filled_sensitivity(
+            self.name, caps, space, n, incoming, own, own, opposed=True, per_unit=1 / caps.observed
+        )
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """Records that must change before more cells are missing than declared; inf if nothing is assumed."""

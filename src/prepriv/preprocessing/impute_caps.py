@@ -55,19 +55,16 @@ class MissingCaps:
         return np.minimum(np.where(self.fade > 0, self.full + self.fade - 1, self.full), self.n - 1)
 
     @property
-    def conditional(self) -> bool:
-        """Whether a column has no fade, so that the cap has to hold of the data."""
-        return bool((self.fade == 0).any())
+    def full_rows(self) -> Floats:
+        """The most that c common rows filled with weight(c) add up to: max over c of c * weight(c), (k,)."""
+        p, m = self.full.astype(float), np.maximum(self.fade, 1).astype(float)
+        peak = np.where(m >= p, (p + m) ** 2 / (4 * m), p)  # of c (p + m - c) / m over c >= p
+        return np.minimum(np.where(self.fade > 0, np.maximum(peak, p), p), self.n - 1.0)
 
     def weight(self, missing: NDArray[np.int64]) -> Floats:
         """How much of (statistic - midpoint) is filled in, given the missing cells of each column, (k,)."""
         fading = np.maximum(self.fade, 1)
         return np.where(self.fade > 0, np.clip((self.full + self.fade - missing) / fading, 0.0, 1.0), 1.0)
-
-    def fading(self, space: Space) -> Floats:
-        """How far one cell more or less moves a full-width fill while it fades: w / (2 fade), or 0, (k,)."""
-        w = space.widths[self.columns]
-        return np.where(self.fade > 0, w / (2 * np.maximum(self.fade, 1)), 0.0)
 
     def conditions(self) -> tuple[str, ...]:
         """What has to hold of the data, in words."""
@@ -104,28 +101,41 @@ def filled_sensitivity(
     space: Space,
     n: int,
     incoming: Sensitivity,
-    own: Floats,
+    same: Floats,
+    changed: Floats,
     *,
+    opposed: NDArray[np.bool_] | bool = False,
     per_unit: Floats | float = 0.0,
     stretch: float = 1.0,
     conditions: tuple[str, ...] = (),
 ) -> Sensitivity:
-    """The shift after filling, when the fill of column j moves by own[j] + per_unit[j] * (the column's shift).
+    """The shift after filling, from how far the record moves the statistic of each column.
 
-    own, per_unit: (k,), in the units of the rows, fading included. stretch: Lipschitz constant of the fitted map for rows that
-    differ already. Common rows miss the same cells in both data sets: no step before an imputer may change
-    which cells are missing. Raises ValueError after a step that drops rows.
+    same, changed: (k,) in the units of the rows, when the record has its cell in both data sets or neither,
+    and when it has it in one only. In the second case the weight changes too, by 1 / fade; opposed: (k,)
+    whether that and the move of the statistic cannot add up. per_unit: (k,) further move per unit of the
+    column's incoming shift. stretch: Lipschitz constant of the fitted map for rows that differ already.
+    Common rows miss the same cells in both data sets: no step before an imputer may change which cells are
+    missing. Raises ValueError after a step that drops rows.
     """
     if incoming.rows_dropped > 0:
         raise ValueError(f"{step} cannot follow a step that drops rows: impute first")
     if len(caps.columns) == 0:
         return incoming
     w, tau = space.widths[caps.columns], incoming.total_shift
-    rows = caps.rows.astype(float)
-    own = np.where(rows > 0, np.minimum(own, w), 0.0)
-    unit = np.where(rows > 0, per_unit, 0.0)
-    row = float(np.linalg.norm(own)) + tau * float(unit.max())
-    total = float(rows @ own) + tau * float(np.linalg.norm(rows * unit))
-    moved = float(min(int(caps.rows.sum()), n - 1))
+    rows, full = caps.rows.astype(float), caps.full_rows
+    fading = np.where(caps.fade > 0, w / (2 * np.maximum(caps.fade, 1)), 0.0)
+
+    def largest(at_full: Floats, at_all: Floats) -> Floats:
+        """The two cases, the statistic counted at_full and the change of weight at_all times."""
+        one, two = at_full * changed, at_all * fading
+        return np.maximum(at_full * same, np.where(opposed, np.maximum(one, two), one + two))
+
+    some = (rows > 0).astype(float)
+    own = np.minimum(largest(some, some), w)
+    unit = np.broadcast_to(np.asarray(per_unit, dtype=float), own.shape)
+    row = float(np.linalg.norm(own)) + tau * float((some * unit).max())
+    total = float(np.minimum(largest(full, rows), rows * w).sum()) + tau * float(np.linalg.norm(full * unit))
+    moved = float(min(rows.sum(), n - 1))
     made = Sensitivity(moved, row, total, 0.0, caps.conditions() + conditions)
     return incoming.through(stretch).plus(made, n=n)

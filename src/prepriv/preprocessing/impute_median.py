@@ -93,8 +93,8 @@ class MedianImputer(Step):
             for name, gap, w in zip(caps.names, gaps, space.widths[caps.columns])
             if gap < w
         )
-        own = gaps + incoming.row_shift + caps.fading(space)
-        return filled_sensitivity(self.name, caps, space, n, incoming, own, conditions=conditions)
+        own = gaps + incoming.row_shift
+        return filled_sensitivity(self.name, caps, space, n, incoming, own, own, conditions=conditions)
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """Records that must change before a cap on missing cells or a gap fails."""

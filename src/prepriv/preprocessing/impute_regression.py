@@ -205,8 +205,7 @@ class RegressionImputer(Step):
         record = (
             frame.half * (1 + bound) / curvature
         )  # twice, or once if the record has the cell in one set only
-        own = np.maximum(2 * record, record + caps.fading(space))
-        own += frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
+        other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
         conditions = tuple(
             f"the predictors of {name!r} have a second moment of at least {least:g} in every direction"
             for name in caps.names
@@ -218,7 +217,8 @@ class RegressionImputer(Step):
             space,
             n,
             incoming,
-            own,
+            2 * record + other,
+            record + other,
             stretch=self.stretch(space),
             conditions=conditions,
         )

@@ -98,12 +98,18 @@ class TrimmedMeanImputer(Step):
             for name, spread, width in zip(caps.names, spreads, w)
             if spread < width
         )
-        record, fading = spreads / least, caps.fading(space)
-        # As for the mean; a narrow spread leaves room for both unless fading is the slower of the two.
-        either = (spreads >= w) | (least >= caps.fade)
-        own = np.where(either, np.maximum(record, fading), record + fading) + SUM_ERROR * w
+        own = spreads / least + SUM_ERROR * w
         return filled_sensitivity(
-            self.name, caps, space, n, incoming, own, per_unit=1 / least, conditions=conditions
+            self.name,
+            caps,
+            space,
+            n,
+            incoming,
+            own,
+            own,
+            opposed=spreads >= w,  # as for the mean
+            per_unit=1 / least,
+            conditions=conditions,
         )
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:

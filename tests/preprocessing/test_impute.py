@@ -1,0 +1,297 @@
+"""Mean imputation: what it fills, how far one record moves it, and what the paper says about that."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Numeric, Space
+from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.impute import FillReleased, MeanImputer
+from prepriv.preprocessing.impute_caps import MissingCaps
+
+NAN = math.nan
+
+
+def box(d, *missing, low=0.0, high=1.0):
+    gaps = np.zeros(d, dtype=bool)
+    gaps[list(missing)] = True
+    corner = np.full(d, max(abs(low), abs(high)))
+    return Space(np.full(d, low), np.full(d, high), float(np.linalg.norm(corner)), gaps)
+
+
+def imputer(**caps):
+    return MeanImputer(payment=pay.Sensitivity(caps))
+
+
+def exact_sum(rows, *, dim, radius):
+    """The mechanism without noise: rows beyond the radius are pulled back to it."""
+    x = np.vstack(list(rows))
+    assert x.shape[1] == dim
+    return (x * np.minimum(1, radius / np.maximum(np.linalg.norm(x, axis=1), radius))[:, None]).sum(axis=0)
+
+
+# ------------------------------------------------------------------------------------------ the algorithm
+
+
+def test_fills_with_the_mean_of_the_observed_cells():
+    x = np.array([[0.2, NAN], [0.4, 0.5], [0.9, 0.1], [0.1, NAN]])
+    fitted = imputer(missing=0.5).fit_confidential([x[:1], x[1:]], box(2, 1), 4)
+    assert fitted.transform(x)[:, 1] == pytest.approx([0.3, 0.5, 0.1, 0.3])
+    assert (fitted.transform(x)[:, 0] == x[:, 0]).all()
+
+
+def test_too_few_observed_cells_flatten_the_fill():
+    x = np.full((10, 1), NAN)
+    x[0] = 1.0  # one of ten is observed, at least eight are declared to be
+    assert imputer(missing=0.2).fit_confidential([x], box(1, 0), 10).transform(x)[1, 0] == 0.5 + 0.5 / 8
+
+
+def test_blocks_do_not_matter():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((500, 3)) < 0.04, NAN, rng.random((500, 3)))
+    one = imputer().fit_confidential([x], box(3, 0, 1, 2), 500)
+    many = imputer().fit_confidential([x[i : i + 7] for i in range(0, 500, 7)], box(3, 0, 1, 2), 500)
+    assert many.fill == pytest.approx(one.fill, rel=1e-14)
+
+
+def test_fill_is_released_only_from_public_rows_or_a_mechanism():
+    x = np.array([[0.2, NAN], [0.4, 0.5], [0.9, 0.1]])
+    space = box(2, 0, 1)
+    public = MeanImputer(payment=pay.Public()).fit_public([x], space, 3)
+    assert public.to_json()["fill"] == pytest.approx([0.5, 0.3])
+    private = MeanImputer(payment=pay.Budget()).fit_budget([x], space, 3, exact_sum)
+    assert private.fill == pytest.approx([0.5, 0.5 - 0.4 / 3])  # towards the midpoint, over the declared n
+    with pytest.raises(TypeError, match="cannot be stored"):
+        imputer(missing=0.5).fit_confidential([x], space, 3).__reduce__()
+    assert isinstance(imputer().prediction_map(space), FillReleased)
+    assert (imputer().prediction_map(space).fill == 0.5).all()
+
+
+def test_budget_fill_stays_within_the_bounds_whatever_the_noise():
+    fitted = MeanImputer(payment=pay.Budget()).fit_budget(
+        [np.zeros((3, 1))], box(1, 0), 3, lambda rows, *, dim, radius: np.array([1e9])
+    )
+    assert fitted.fill == 1.0
+
+
+# --------------------------------------------------------------------------------------- the sensitivity
+
+
+def test_price_of_one_column_by_hand():
+    s = imputer(missing=0.05).sensitivity(box(1, 0), 100)
+    assert (s.rows_moved, s.rows_dropped) == (5, 0)
+    assert s.row_shift == pytest.approx(1 / 95, rel=1e-9)
+    assert s.total_shift == pytest.approx(5 / 95, rel=1e-9)
+    assert s.conditions == ("at most 5 of the 100 records miss 'x0'",)
+
+
+def test_bound_is_reached():
+    n, p = 20, 4
+    x = np.ones((n, 1))
+    x[-p:] = NAN
+    y = x.copy()
+    y[0] = 0.0
+    step, space = imputer(missing=0.2), box(1, 0)
+    fills = [step.fit_confidential([data], space, n).fill[0] for data in (x, y)]
+    assert abs(fills[0] - fills[1]) * p == pytest.approx(step.sensitivity(space, n).total_shift, rel=1e-9)
+
+
+def test_no_imputable_column_costs_nothing():
+    came = Sensitivity(3, 0.1, 0.2)
+    assert imputer().sensitivity(box(2), 10, came) == came
+    assert imputer().sensitivity(box(2), 10) == Sensitivity()
+
+
+def test_dropped_rows_are_refused():
+    with pytest.raises(ValueError, match="impute first"):
+        imputer().sensitivity(box(1, 0), 10, Sensitivity(rows_dropped=1))
+
+
+@pytest.mark.parametrize(
+    ("caps", "words"),
+    [
+        ({"missing": 1.5}, r"missing cap must lie in \[0, 1\]"),
+        ({"missing": {"age": 0.1}}, "missing caps name 'age', which is no column"),
+        ({"missing": [0.1]}, "must be a number or a dict"),
+        ({"fade": -0.1}, r"fade cap must lie in \[0, 1\]"),
+    ],
+)
+def test_caps_out_of_range_are_named(caps, words):
+    with pytest.raises(ValueError, match=words):
+        imputer(**caps).sensitivity(box(2, 0, 1), 10)
+
+
+def test_caps_by_column_name():
+    domain = Domain({"age": Numeric(0, 1, "impute"), "hours": Numeric(0, 1, "impute")}, ("a", "b"))
+    s = imputer(missing={"age": 0.1, "hours": 0.02}).sensitivity(domain, 100)
+    assert s.rows_moved == 12
+    assert s.total_shift == pytest.approx(10 / 90 + 2 / 98)
+
+
+def fill_by_hand(x, n, p, m):
+    """An independent reading of the definition, one column in [0, 1]."""
+    seen = x[~np.isnan(x)]
+    missing = n - len(seen)
+    weight = 1.0 if m == 0 else min(1.0, max(0.0, (p + m - missing) / m))
+    return 0.5 + weight * sum(v - 0.5 for v in seen) / max(len(seen), n - p - m, 1)
+
+
+cells = st.one_of(st.just(NAN), st.floats(0, 1), st.sampled_from([0.0, 1.0]))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(cells, min_size=3, max_size=9), cells, cells, st.integers(0, 4), st.integers(0, 4))
+def test_no_pair_beats_the_bound_one_column(common, a, b, p, m):
+    """Replace-one with any change of mask; with a fade, whatever is missing."""
+    n = len(common) + 1
+    common = np.array(common)
+    both = [np.append(common, v) for v in (a, b)]
+    share = {"missing": max(0.0, (p - 0.5) / n), "fade": max(0.0, (m - 0.5) / n)}
+    step, space = imputer(**share), box(1, 0)
+    caps = MissingCaps.of(step.payment, space, n)
+    p = int(caps.full[0])
+    if m == 0 and any(np.isnan(x).sum() > p for x in both):
+        return
+    fills = [fill_by_hand(x, n, p, m) for x in both]
+    got = [step.fit_confidential([x[:, None]], space, n).fill[0] for x in both]
+    assert got == pytest.approx(fills, abs=1e-12)
+    moved = int(np.isnan(common).sum()) * abs(fills[0] - fills[1])
+    assert moved <= step.sensitivity(space, n).total_shift + 1e-12
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.integers(3, 7), st.integers(1, 3))
+def test_no_pair_beats_the_bound_after_a_shift(data, n, d):
+    """Common rows differ by a drawn shift; several columns; the record as it likes."""
+    space, step = box(d, *range(d)), imputer(missing=0.5)
+    grid = st.sampled_from([0.0, 0.25, 0.5, 1.0, NAN])
+    rows = st.lists(grid, min_size=d, max_size=d)
+    x = np.array([data.draw(rows) for _ in range(n)], dtype=float)
+    y = x + np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 0.25, -0.25]), min_size=n * d, max_size=n * d))
+    ).reshape(n, d)
+    y = np.clip(y, 0, 1)
+    y[0] = data.draw(rows)
+    if step.distance([x], space, n) <= 0 or step.distance([y], space, n) <= 0:
+        return
+    gap = np.linalg.norm(np.nan_to_num(x - y)[1:], axis=1)
+    came = Sensitivity(float((gap > 0).sum()), float(gap.max()), float(gap.sum()))
+    bound = step.sensitivity(space, n, came)
+    out = [step.fit_confidential([v], space, n).transform(v)[1:] for v in (x, y)]
+    far = np.linalg.norm(out[0] - out[1], axis=1)
+    assert (far > 1e-12).sum() <= bound.rows_moved
+    assert far.max() <= bound.row_shift + 1e-12
+    assert far.sum() <= bound.total_shift + 1e-12
+
+
+def test_a_fade_makes_the_claim_unconditional_for_less_than_one_record():
+    """Five per cent missing, fading over thirty: 0.6 of a record's width, and no condition."""
+    s = imputer(missing=0.05, fade=0.3).sensitivity(box(1, 0), 1000)
+    assert s.conditions == ()
+    assert s.total_shift == pytest.approx(349 / 600)
+
+
+def test_full_rows_by_enumeration():
+    for p in range(0, 8):
+        for m in range(1, 9):
+            payment = pay.Sensitivity({"missing": p / 40, "fade": m / 40})
+            caps = MissingCaps.of(payment, box(1, 0), 40)
+            most = max(c * float(caps.weight(np.array([c]))[0]) for c in range(40))
+            assert most <= caps.full_rows[0] <= most + 0.26  # the peak may lie between two counts
+
+
+# ----------------------------------------------------------------------------------- the other two routes
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(cells, min_size=4, max_size=4), st.lists(cells, min_size=4, max_size=4))
+def test_budget_sum_moves_by_no_more_than_declared(a, b):
+    space = box(4, 0, 1, 2, 3, low=-2.0, high=3.0)
+    seen = []
+
+    def look(rows, *, dim, radius):
+        seen.append(exact_sum(rows, dim=dim, radius=radius))
+        return seen[-1]
+
+    step = MeanImputer(payment=pay.Budget())
+    for record in (a, b):
+        step.fit_budget([np.array([record]) * 5 - 2], space, 1, look)
+    assert np.linalg.norm(seen[0] - seen[1]) <= step.record_shift(space, "replace-one", Sensitivity())
+
+
+def test_budget_counts_a_dropped_row_twice():
+    """It arrives as a row of zeros, which is as far from the midpoints as any: the record's whole diagonal."""
+    step, space = MeanImputer(payment=pay.Budget()), box(1, 0)
+    seen = []
+
+    def look(rows, *, dim, radius):
+        seen.append(exact_sum(rows, dim=dim, radius=radius))
+        return seen[-1]
+
+    for kept in (1.0, 0.0):
+        step.fit_budget([np.array([[kept], [0.5]])], space, 2, look)
+    one = step.record_shift(space, "replace-one", Sensitivity(rows_dropped=1)) - step.record_shift(
+        space, "replace-one", Sensitivity()
+    )
+    assert abs(seen[0] - seen[1])[0] == pytest.approx(1.0)
+    assert one >= 1.0
+
+
+# --------------------------------------------------------------------------- the condition, and its distance
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(cells, min_size=6, max_size=6), cells, st.integers(0, 5))
+def test_distance_is_one_lipschitz_and_says_whether_the_cap_holds(column, value, i):
+    step, space = imputer(missing=0.5), box(1, 0)
+    x = np.array(column)[:, None]
+    y = x.copy()
+    y[i] = value
+    here, there = (step.distance([v], space, 6) for v in (x, y))
+    assert abs(here - there) <= 1
+    assert (here > 0) == (np.isnan(x).sum() <= 3)
+
+
+def test_distance_of_an_unconditional_claim_is_infinite():
+    assert imputer(missing=0.1, fade=0.1).distance([np.full((10, 1), NAN)], box(1, 0), 10) == math.inf
+
+
+# -------------------------------------------------------------------------------------------------- errata
+
+
+def test_paper_bound_of_mean_imputation_is_beaten_by_a_record_that_loses_its_cells():
+    """Corollary 4 says 2/(n - p). d = 16 features, ten rows with each alone; the record has all or none.
+
+    Rows in the unit ball; n - p read as the least observed count, which is kindest: 0.4545 against 0.2.
+    """
+    d, each = 16, 10
+    rows = np.full((d * each, d), NAN)
+    for j in range(d):
+        rows[j * each : (j + 1) * each, j] = -1.0
+    record = np.full((1, d), 1 / math.sqrt(d))
+    with_it, without = np.vstack([rows, record]), np.vstack([rows, np.full((1, d), NAN)])
+    shift = float(np.linalg.norm(np.nanmean(with_it, axis=0) - np.nanmean(without, axis=0)))
+    least = min(int((~np.isnan(x)).sum(axis=0).min()) for x in (with_it, without))
+    assert shift == pytest.approx(0.454545, abs=1e-6)
+    assert 2 / least == 0.2
+    space = Space(np.full(d, -1.0), np.ones(d), 4.0, np.ones(d, dtype=bool))
+    n = len(with_it)
+    step = imputer(missing=1 - each / n)
+    fills = [step.fit_confidential([x], space, n).fill for x in (with_it, without)]
+    assert np.linalg.norm(fills[0] - fills[1]) == pytest.approx(shift)
+    assert shift <= step.sensitivity(space, n).row_shift
+
+
+def test_imputed_rows_leave_the_ball():
+    """The paper imputes (1, ?) with a mean of 1 in the unit ball: a row of norm sqrt 2."""
+    x = np.array([[1.0, NAN], [0.0, 1.0], [0.0, 1.0]])
+    space = Space(np.full(2, -1.0), np.ones(2), math.sqrt(2), np.array([False, True]))
+    filled = imputer(missing=0.4).fit_confidential([x], space, 3).transform(x)
+    assert np.linalg.norm(filled[0]) > 1.2
+    assert np.linalg.norm(filled, axis=1).max() <= imputer().output(space).radius

@@ -1,0 +1,178 @@
+"""Regression imputation: the solver against another, strong convexity against random pairs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Numeric, Space
+from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.impute_regression import Frame, RegressionImputer, solve_in_ball
+
+NAN = math.nan
+
+
+def box(d, *missing):
+    gaps = np.zeros(d, dtype=bool)
+    gaps[list(missing)] = True
+    return Space(np.zeros(d), np.ones(d), math.sqrt(d), gaps)
+
+
+def imputer(ridge=0.1, bound=1.0, **caps):
+    return RegressionImputer(ridge, bound, payment=pay.Sensitivity(caps))
+
+
+def table(rng, n, d, share=0.1):
+    """Rows whose last column follows the first two, some of its cells missing."""
+    x = rng.random((n, d))
+    x[:, -1] = np.clip(0.7 * x[:, 0] + 0.3 * x[:, 1], 0, 1)
+    x[rng.random(n) < share, -1] = NAN
+    return x
+
+
+@pytest.mark.parametrize("bound", [0.2, 1.0, 50.0])
+def test_solver_agrees_with_a_general_one(bound):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        m = rng.normal(size=(4, 3))
+        a, b = m.T @ m + 0.1 * np.eye(3), rng.normal(size=3)
+        other = minimize(
+            lambda w, a=a, b=b: w @ a @ w / 2 - b @ w,
+            np.zeros(3),
+            jac=lambda w, a=a, b=b: a @ w - b,
+            constraints={"type": "ineq", "fun": lambda w: bound**2 - w @ w, "jac": lambda w: -2 * w},
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 500},
+        ).x
+        w = solve_in_ball(a, b, bound)
+        assert np.linalg.norm(w) <= bound * (1 + 1e-12)
+        assert w == pytest.approx(other, abs=2e-4)
+        assert w @ a @ w / 2 - b @ w <= other @ a @ other / 2 - b @ other + 1e-9
+
+
+def test_predicts_better_than_the_mean():
+    rng = np.random.default_rng(1)
+    x = table(rng, 2000, 4)
+    truth = np.clip(0.7 * x[:, 0] + 0.3 * x[:, 1], 0, 1)
+    gaps = np.isnan(x[:, 3])
+    filled = (
+        imputer(0.001, 3.0, missing=0.2).fit_confidential([x[:900], x[900:]], box(4, 3), 2000).transform(x)
+    )
+    error = np.sqrt(np.mean((filled[gaps, 3] - truth[gaps]) ** 2))
+    assert error < 0.3 * truth.std()
+    assert (filled[~gaps] == x[~gaps]).all()
+
+
+def test_price_of_one_column_by_hand():
+    """Twice the largest gradient, half the width, over ridge times n: p (1 + B) / (ridge n) in all."""
+    s = imputer(0.1, 1.0, missing=0.05).sensitivity(box(3, 2), 1000)
+    assert s.total_shift == pytest.approx(50 * 2 / 100, rel=1e-6)
+    assert s.row_shift == pytest.approx(2 / 100, rel=1e-6)
+    curved = imputer(0.1, 1.0, missing=0.05, curvature=0.1).sensitivity(box(3, 2), 1000)
+    assert curved.total_shift == pytest.approx(0.5, rel=1e-6)
+    assert "second moment of at least 0.1" in curved.conditions[1]
+    assert imputer(missing=0.05, fade=0.1).sensitivity(box(3, 2), 1000).conditions == ()
+
+
+@pytest.mark.parametrize("bound", [0.5, 2.0])
+def test_random_pairs_with_any_mask_stay_within_the_bound(bound):
+    rng = np.random.default_rng(2)
+    space, n = box(3, 1, 2), 12
+    step = imputer(0.05, bound, missing=0.4)
+    declared = step.sensitivity(space, n)
+    for _ in range(400):
+        x = np.round(rng.random((n, 3)) * rng.integers(1, 4)) / 3
+        x[rng.random((n, 3)) < 0.25] = NAN
+        x[:, 0] = np.nan_to_num(x[:, 0])
+        y = x.copy()
+        y[0, 0] = rng.integers(0, 2)
+        y[0, 1:] = rng.choice([0.0, 1.0, NAN], 2)
+        if min(step.distance([x], space, n), step.distance([y], space, n)) <= 0:
+            continue
+        out = [step.fit_confidential([v], space, n).transform(v)[1:] for v in (x, y)]
+        far = np.linalg.norm(out[0] - out[1], axis=1)
+        assert (far > 0).sum() <= declared.rows_moved
+        assert far.max() <= declared.row_shift
+        assert far.sum() <= declared.total_shift
+
+
+def test_map_is_as_steep_as_declared():
+    rng = np.random.default_rng(3)
+    space = box(3, 1, 2)
+    step = imputer(0.001, 2.0, missing=0.6)
+    x = table(rng, 200, 3)
+    x[::3, 1] = NAN
+    fitted = step.fit_confidential([x], space, 200)
+    a = np.clip(rng.random((500, 3)), 0, 1)
+    b = np.clip(a + 0.05 * rng.normal(size=a.shape), 0, 1)
+    gaps = rng.random(a.shape) < 0.5
+    gaps[:, 0] = False
+    a[gaps] = b[gaps] = NAN
+    before = np.linalg.norm(np.nan_to_num(a - b), axis=1)
+    after = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)
+    assert (after <= step.stretch(space) * before + 1e-12).all()
+
+
+def test_distance_is_one_lipschitz_and_bounds_the_curvature():
+    rng = np.random.default_rng(4)
+    space, n = box(3, 2), 15
+    step = imputer(0.1, 1.0, missing=0.4, curvature=0.05)
+    frame = Frame.of(space)
+    for _ in range(200):
+        x = table(rng, n, 3, 0.2)
+        y = x.copy()
+        y[rng.integers(n)] = np.append(np.round(rng.random(2)), rng.choice([0.0, 1.0, NAN]))
+        here, there = (step.distance([v], space, n) for v in (x, y))
+        assert abs(here - there) <= 1 + 1e-9
+        z = frame.z(x[~np.isnan(x[:, 2])])
+        if here > 0:
+            assert np.linalg.eigvalsh(z.T @ z)[0] >= 0.05 * n
+
+
+def test_budget_products_move_by_no_more_than_declared():
+    rng = np.random.default_rng(5)
+    space, step = box(4, 2, 3), RegressionImputer(payment=pay.Budget())
+    seen = []
+
+    def look(rows, *, dim, radius):
+        seen.append(np.vstack(list(rows)))
+        assert seen[-1].shape[1] == dim
+        assert np.linalg.norm(seen[-1], axis=1).max() <= radius * (1 + 1e-12)
+        return seen[-1].sum(axis=0)
+
+    x = np.round(rng.random((300, 4)) * 2) / 2
+    x[rng.random(300) < 0.2, 2] = NAN
+    step.fit_budget([x], space, 300, look)
+    far = np.linalg.norm(seen[0][:, None] - seen[0][None], axis=2).max()
+    assert far <= step.record_shift(space, "replace-one", Sensitivity())
+    y = np.clip(x + 0.01 * rng.normal(size=x.shape), 0, 1)
+    step.fit_budget([y], space, 300, look)
+    moved = np.linalg.norm(np.nan_to_num(x - y), axis=1).sum()
+    came = Sensitivity(300, 1.0, float(moved))
+    extra = step.record_shift(space, "replace-one", came) - step.record_shift(
+        space, "replace-one", Sensitivity()
+    )
+    assert np.linalg.norm(seen[0].sum(axis=0) - seen[1].sum(axis=0)) <= extra
+
+
+def test_budget_fit_without_noise_is_close_to_the_public_one():
+    x = table(np.random.default_rng(6), 3000, 3, 0.02)
+    space = box(3, 2)
+    public = RegressionImputer(0.01, 2.0, payment=pay.Public()).fit_public([x], space, 3000)
+    private = RegressionImputer(0.01, 2.0, payment=pay.Budget()).fit_budget(
+        [x], space, 3000, lambda rows, *, dim, radius: np.vstack(list(rows)).sum(axis=0)
+    )
+    assert public.transform(x) == pytest.approx(private.transform(x), abs=0.02)
+    assert json.dumps(public.to_json())
+
+
+def test_needs_a_complete_column():
+    domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1))
+    with pytest.raises(ValueError, match="needs a column that is never missing"):
+        imputer(missing=0.1).sensitivity(domain, 100)
+    assert imputer().sensitivity(box(2), 10) == Sensitivity()
