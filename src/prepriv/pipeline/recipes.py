@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from prepriv import payment as pay
-from prepriv.domain import Domain
+from prepriv.domain import Domain, Numeric
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
@@ -17,12 +17,14 @@ from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.square_root import SquareRoot
 
-SCALE = 5.0  # rows of norm 1 before centring have norm SCALE when the gradient is clipped to 1
+SCALE = 5.0  # norm of a row when the gradient is clipped to 1
 CENTER_SHARE = 0.02
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.1  # steps * learning rate, in units of n mu / sqrt(d)
 LONGEST, SHORTEST = 2000.0, 10.0
+LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.3
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 MISSING_CAP = 0.05
 
@@ -50,21 +52,27 @@ def recipe(
 
 
 def auto_steps(domain: Domain) -> list[Step]:
-    """Impute what is declared so, normalise the rows of plain matrices, centre privately, scale to norm about 5."""
+    """Impute what is declared so; roots, row norms, a private mean and row norms again for plain matrices.
+
+    Rows that a step paid for by sensitivity has moved are only centred: neither roots nor norms are Lipschitz.
+    """
     space = domain.space
-    steps: list[Step] = []
+    center = Center(payment=pay.Budget(CENTER_SHARE))
     if space.may_miss.any():
         way: pay.Payment = pay.Budget(CENTER_SHARE)
         if domain.adjacency == "replace-one":
             way = pay.Sensitivity({"missing": MISSING_CAP})
-        steps.append(MeanImputer(payment=way))
-    plain = domain.is_ball or space.d == len(domain.columns)
-    if plain and not space.may_miss.any():
-        steps.append(Normalize(1.0))
-        space = steps[-1].output(space)
-    center = Center(payment=pay.Budget(CENTER_SHARE))
-    centred = center.output(space)
-    return [*steps, center, Rescale(SCALE * centred.radius / space.radius)]
+        return [MeanImputer(payment=way), center, Rescale(SCALE * center.output(space).radius / space.radius)]
+    if not (domain.is_ball or space.d == len(domain.columns)):  # categories: rows have their own scale
+        return [center, Rescale(SCALE * center.output(space).radius / space.radius)]
+    roots = [SquareRoot()] if _zero_is_least(domain) else []
+    return [*roots, Normalize(1.0), center, Normalize(1.0), Rescale(SCALE)]
+
+
+def _zero_is_least(domain: Domain) -> bool:
+    """Whether every column is declared numeric from 0 on: intensities, counts, amounts."""
+    columns = domain.columns.values()
+    return not domain.is_ball and all(isinstance(c, Numeric) and c.low == 0 for c in columns)
 
 
 def auto_loss(domain: Domain) -> Loss:
@@ -91,4 +99,5 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
         learning_rate=reach / STEPS,
         clip_norm=1.0,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
+        average=0.5 if ratio < LITTLE else 0.3,
     )

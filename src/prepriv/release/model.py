@@ -30,6 +30,7 @@ from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
+from prepriv.preprocessing.square_root import SignedRoot
 from prepriv.release.arrays import pack, unpack
 
 FORMAT = "prepriv-model-1"
@@ -69,6 +70,7 @@ def _regression(m: Mapping[str, Any]) -> RegressionReleased:
 # How each released map is read back; arrays are packed by name on the way out.
 _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "identity": lambda m: Identity(),
+    "signed_root": lambda m: SignedRoot(),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
     "subtract": lambda m: Subtract(_array(m, "offset")),
