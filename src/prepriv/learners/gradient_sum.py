@@ -65,7 +65,9 @@ class Grid:
         if rows == 0:
             return 0.0
         x_part = lipschitz * math.sqrt(features) * 2.0**-self.x_bits
-        r_part = math.sqrt(outputs) * 2.0**-self.r_bits * radius
+        r_part = (
+            math.sqrt(outputs) * 2.0**-self.r_bits * radius + 1e-14 * radius
+        )  # and the residual's own rounding
         return rows * (x_part + r_part) * (1 + 1e-9)
 
 
