@@ -21,9 +21,10 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import SMALLEST_GAUSSIAN_SCALE, NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
-from prepriv.mechanisms.session import Session, coarsen
+from prepriv.mechanisms.session import Session, candidate, coarsen
 
 D = TypeVar("D")
 Output = NDArray[np.float64]
@@ -51,10 +52,10 @@ class Recorder(Session):
 
     private = False
 
-    def __init__(self, frozen: Sequence[Output | bool] | None = None, *, seed: int = 0) -> None:
+    def __init__(self, frozen: Sequence[Output | bool | int] | None = None, *, seed: int = 0) -> None:
         super().__init__()
         self.calls: list[Call] = []
-        self.outputs: list[Output | bool] = []
+        self.outputs: list[Output | bool | int] = []
         self._frozen = frozen
         self._seed, self._stream = seed, NoiseSource.for_tests(seed)
 
@@ -104,7 +105,27 @@ class Recorder(Session):
         self.outputs.append(frozen if isinstance(frozen, bool) else True)
         return bool(self.outputs[-1])
 
-    def _next(self) -> Output | bool | None:
+    def _choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        copies: NDArray[np.int64],
+    ) -> int:
+        # The candidates are public, their grouping is not: scores are compared at candidates of fixed number.
+        ends = np.cumsum(copies)
+        total = int(ends[-1])
+        at = np.array([total * k // 64 for k in range(64)], dtype=np.int64)
+        exact = scores[np.searchsorted(ends, at, side="right")]
+        declared = (mechanism.epsilon, mechanism.score_range, total)
+        self.calls.append(Call(name, declared, exact, 8 * -(-mechanism.score_range // 2)))
+        frozen = self._next()
+        if not isinstance(frozen, int):
+            frozen = candidate(mechanism.choose(scores, self._stream, counts=copies), copies)
+        self.outputs.append(frozen)
+        return frozen
+
+    def _next(self) -> Output | bool | int | None:
         at = len(self.outputs)
         return self._frozen[at] if self._frozen is not None and at < len(self._frozen) else None
 

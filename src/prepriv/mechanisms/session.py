@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
@@ -80,6 +81,22 @@ class Session(abc.ABC):
         self.releases.append(Release(name, test.sensitivity, test.scale / test.sensitivity, 1))
         return self._passes(name, distance, test)
 
+    def choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        *,
+        counts: NDArray[np.int64] | None = None,
+    ) -> int:
+        """The candidate that the exponential mechanism chooses: its number among all copies, in order.
+
+        scores, counts: as in `ExponentialMechanism.choose`. The set of all copies depends on no record.
+        """
+        copies = np.ones(len(scores), dtype=np.int64) if counts is None else counts
+        self.releases.append(Release(name, mechanism.score_range, 1 / mechanism.mu, 1))
+        return self._choose(name, mechanism, scores, copies)
+
     def batch_source(self) -> NoiseSource:
         """Where random batches are drawn from: as unpredictable as the noise. An audit freezes it."""
         return NoiseSource()
@@ -98,6 +115,20 @@ class Session(abc.ABC):
 
     @abc.abstractmethod
     def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool: ...
+
+    def _choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        copies: NDArray[np.int64],
+    ) -> int:
+        raise TypeError(f"{type(self).__name__} answers no exponential mechanism")
+
+
+def candidate(choice: tuple[int, int], copies: NDArray[np.int64]) -> int:
+    """The number, among all copies in order, of copy j of candidate i, for choice = (i, j)."""
+    return int(copies[: choice[0]].sum()) + choice[1]
 
 
 class NoisySession(Session):
@@ -124,6 +155,15 @@ class NoisySession(Session):
     def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
         return test.passes(distance, self._source)
 
+    def _choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        copies: NDArray[np.int64],
+    ) -> int:
+        return candidate(mechanism.choose(scores, self._source, counts=copies), copies)
+
 
 class ExactSession(Session):
     """No noise: for a run without privacy (epsilon = inf). Nothing it releases is private."""
@@ -143,3 +183,14 @@ class ExactSession(Session):
 
     def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
         return True
+
+    def _choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        copies: NDArray[np.int64],
+    ) -> int:
+        there = copies > 0
+        best = int(np.flatnonzero(there & (scores == scores[there].max()))[0])
+        return candidate((best, (int(copies[best]) - 1) // 2), copies)
