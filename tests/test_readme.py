@@ -18,7 +18,8 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
     exec(compile(block, "README.md", "exec"), {})
 
 
-SHELL = "".join(re.findall(r"```\n(.*?)```", README, re.S))
+BLOCKS = README.split("```")[1::2]
+SHELL = "".join(b for b in BLOCKS if b.startswith("\n"))
 
 
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"^(?:\$ )?prepriv ([a-z]+)", SHELL, re.M))))

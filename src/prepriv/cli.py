@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from prepriv.commands import account, demo, reproduce, shuffle, train
+from prepriv.commands import account, audit, demo, reproduce, shuffle, train
 from prepriv.commands import ledger as ledger_commands
 from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, usage_errors
 from prepriv.ledger import LedgerError
@@ -26,6 +26,7 @@ app.command()(train.predict)
 app.command()(train.validate)
 app.command()(train.report)
 app.command()(shuffle.shuffle)
+app.add_typer(audit.app, name="audit")
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(train.schema_app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
