@@ -1,0 +1,401 @@
+"""`prepriv train --ledger`, killed, interrupted and starved: no artifact without a charge, no data before one."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import io
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prepriv.cli import run
+from prepriv.commands import train
+from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
+from prepriv.release.model import Model
+from prepriv.release.report import Report
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+SCHEMA = """
+label: {name: y, classes: [0, 1]}
+rows: 2000
+columns: {a: {type: numeric, low: 0, high: 1}, b: {type: numeric, low: 0, high: 1}}
+steps:
+  - {step: Center, pay: budget, share: 0.1}
+"""
+TRAIN = ["train", "t.csv", "--schema", "s.yaml", "--ledger", "l.db"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    lines = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.random((2000, 2))]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    (tmp_path / "s.yaml").write_text(SCHEMA)
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("l.db", "d", epsilon=10**6, delta=0.5)
+    return tmp_path
+
+
+# ---------------------------------------------------------------------------------------------- kill -9
+
+KILLER = """
+import json, os, random, signal, sys, time
+from prepriv.cli import run
+from prepriv.commands import train
+import matplotlib.backends.backend_svg, matplotlib.figure  # loaded once, so that a run is short
+
+kills, seed = int(sys.argv[1]), int(sys.argv[2])
+draw = random.Random(seed)
+honest = train.read_columns
+
+def marked(path, schema, *, label):
+    os.close(os.open(f"{folder}.touched", os.O_CREAT))  # before the first byte of the data is read
+    return honest(path, schema, label=label)
+
+train.read_columns = marked
+
+def child():
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    os._exit(run(["train", "t.csv", "--schema", "s.yaml", "--ledger", "l.db", "--out", folder]))
+
+folder = "whole"
+start = time.monotonic()
+pid = os.fork()
+if pid == 0:
+    child()
+assert os.waitpid(pid, 0)[1] == 0
+whole = time.monotonic() - start
+ended = 0
+for k in range(kills):
+    folder = f"run{k}"
+    delay = draw.uniform(0, whole * (1.1 if k % 2 else 0.4))  # every other one early: charge, reading, training
+    pid = os.fork()
+    if pid == 0:
+        child()
+    time.sleep(delay)
+    os.kill(pid, signal.SIGKILL)
+    ended += os.WIFEXITED(os.waitpid(pid, 0)[1])
+print(json.dumps([ended, whole]))
+"""
+
+
+def check_kills(folder, kills):
+    """Kill real runs at random instants; whatever is on disk afterwards must have been paid for."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER, str(kills), "11"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ended, _ = json.loads(done.stdout)
+    ledger = Ledger.open("l.db")
+    assert ledger.verify() == []
+    entries = ledger.entries()
+    heads = {e.sequence: (e.head, e.plan_uid) for e in entries if e.kind == "charged"}
+    artifacts = sorted(Path().glob("run*/model/model.json"))
+    for path in artifacts:
+        receipt = Model.load(path).receipt  # whole: it loads
+        assert heads[receipt["sequence"]] == (receipt["head"], receipt["plan_uid"]), (
+            "an artifact that nobody paid for"
+        )
+    touched = len(list(Path().glob("run*.touched")))
+    assert touched + 1 <= len(heads) <= kills + 1
+    charged = [e for e in entries if e.kind == "charged"]
+    assert entries[-1].spent.main == sum(e.cost.main for e in charged)
+    assert sum(e.kind == "released" for e in entries) <= len(artifacts) + 1
+    assert not [p for p in Path().iterdir() if p.name.startswith("l.db-")] or ledger.verify() == []
+    return {
+        "kills": kills,
+        "ended before the kill": ended,
+        "touched": touched,
+        "charged": len(heads) - 1,
+        "artifacts": len(artifacts),
+    }
+
+
+def test_a_run_killed_at_any_instant_leaves_no_artifact_without_a_charge(folder):
+    seen = check_kills(folder, 10)
+    assert seen["ended before the kill"] < 10
+
+
+@pytest.mark.slow
+def test_200_kills_leave_no_artifact_without_a_charge(folder):
+    seen = check_kills(folder, 200)
+    print(seen)
+    assert seen["artifacts"] > 5 and seen["ended before the kill"] < 100
+    assert seen["touched"] > 20, "too few kills came after the data was opened"
+
+
+# ------------------------------------------------------------------------------- interrupted at any call
+
+
+class Interrupt:
+    """Raises `error` at the k-th call of a function of the package, in the main thread; counts them."""
+
+    def __init__(self, k: int, error: BaseException | None) -> None:
+        self.k, self.error, self.count = k, error, 0
+
+    def __enter__(self):
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *_):
+        sys.setprofile(None)
+
+    def _event(self, frame, event, _arg):
+        if (
+            event == "call"
+            and "/prepriv/" in frame.f_code.co_filename
+            and threading.current_thread() is threading.main_thread()
+        ):
+            self.count += 1
+            if self.count == self.k and self.error is not None:
+                sys.setprofile(None)
+                raise self.error
+
+
+def ctrl_c_at(points, folder, monkeypatch):
+    monkeypatch.setattr(Report, "to_html", lambda self: "")
+    (folder / "s.yaml").write_text(SCHEMA + "  - {step: Rescale, radius: 2}\n")
+    opened = []
+    honest = train.read_columns
+    monkeypatch.setattr(train, "read_columns", lambda *a, **k: opened.append(1) or honest(*a, **k))
+    with Interrupt(0, None) as whole:
+        assert run([*TRAIN, "--out", "whole"]) == 0
+    charged = 1
+    for i in range(points):
+        opened.clear()
+        with Interrupt(1 + whole.count * i // points, KeyboardInterrupt()):
+            try:
+                code = run([*TRAIN, "--out", f"run{i}"])
+            except KeyboardInterrupt:  # before or behind the command's own handling
+                code = 130
+        assert code in (130, 0)
+        entries = Ledger.open("l.db").entries()
+        now = sum(e.kind == "charged" for e in entries)
+        assert now - charged >= bool(opened), "data was opened without a charge"
+        if Path(f"run{i}/model/model.json").exists():
+            assert now > charged
+        charged = now
+        assert not list(Path(f"run{i}").rglob(".tmp*"))
+    assert Ledger.open("l.db").verify() == []
+    return charged - 1
+
+
+def test_ctrl_c_at_any_call_never_leaves_data_opened_or_an_artifact_without_a_charge(folder, monkeypatch):
+    assert 0 < ctrl_c_at(12, folder, monkeypatch) <= 12
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_200_calls(folder, monkeypatch):
+    assert 0 < ctrl_c_at(200, folder, monkeypatch) <= 200
+
+
+# ------------------------------------------------------------------------------------------ fail closed
+
+
+@pytest.fixture
+def opened(monkeypatch, folder):
+    """Paths the process opens; pyarrow opens files below Python, so the reader is watched, too."""
+    seen = []
+    honest_open, honest_read = builtins.open, train.read_columns
+    monkeypatch.setattr(
+        builtins, "open", lambda path, *a, **k: seen.append(str(path)) or honest_open(path, *a, **k)
+    )
+    monkeypatch.setattr(
+        train, "read_columns", lambda path, *a, **k: seen.append(str(path)) or honest_read(path, *a, **k)
+    )
+    return seen
+
+
+def nothing_happened(folder, opened):
+    return not any(p.endswith("t.csv") for p in opened) and not list(folder.glob("run/*"))
+
+
+def test_a_charge_in_order_opens_the_data(folder, opened):
+    assert run(TRAIN) == 0
+    assert not nothing_happened(folder, opened)
+
+
+def spoil_missing(folder):
+    (folder / "l.db").unlink()
+
+
+def spoil_garbage(folder):
+    (folder / "l.db").write_bytes(b"no ledger at all" * 500)
+
+
+def spoil_byte(folder):
+    path = folder / "l.db"
+    content = bytearray(path.read_bytes())
+    at = content.index(b"replace-one\x00") if b"replace-one\x00" in content else content.index(b"basic")
+    content[at] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def spoil_truncated(folder):
+    path = folder / "l.db"
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def spoil_triggers(folder):
+    db = sqlite3.connect(folder / "l.db")
+    db.execute("DROP TRIGGER entries_no_delete")
+    db.commit()
+    db.close()
+
+
+def spoil_format(folder):
+    db = sqlite3.connect(folder / "l.db")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+def spoil_cap(folder):
+    (folder / "l.db").unlink()
+    Ledger.create("l.db", "d", epsilon=0.5, delta=0.5)
+
+
+def spoil_adjacency(folder):
+    (folder / "l.db").unlink()
+    Ledger.create("l.db", "d", epsilon=9, delta=0.5, adjacency="add-or-remove-one")
+
+
+SPOILT = {
+    spoil_missing: LedgerUnavailable.exit_code,
+    spoil_garbage: LedgerCorrupt.exit_code,
+    spoil_byte: LedgerCorrupt.exit_code,
+    spoil_truncated: LedgerCorrupt.exit_code,
+    spoil_triggers: LedgerCorrupt.exit_code,
+    spoil_format: LedgerUnavailable.exit_code,
+    spoil_cap: BudgetExceeded.exit_code,
+    spoil_adjacency: 2,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT, ids=lambda f: f.__name__)
+def test_a_ledger_that_cannot_be_charged_leaves_the_data_unopened(folder, opened, capsys, spoil):
+    spoil(folder)
+    opened.clear()
+    assert run(TRAIN) == SPOILT[spoil]
+    assert nothing_happened(folder, opened)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_locked_ledger_leaves_the_data_unopened(folder, opened, monkeypatch):
+    monkeypatch.setattr(train.Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
+    holder = sqlite3.connect("l.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert run(TRAIN) == LedgerUnavailable.exit_code
+    holder.execute("ROLLBACK")
+    assert nothing_happened(folder, opened)
+    assert run(TRAIN) == 0
+
+
+def test_a_clock_set_back_leaves_the_data_unopened(folder, opened, monkeypatch):
+    assert run([*TRAIN, "--out", "first"]) == 0
+    opened.clear()
+    monkeypatch.setattr("prepriv.ledger.book.utc_date", lambda: "1999-01-01")
+    assert run(TRAIN) == LedgerUnavailable.exit_code
+    assert nothing_happened(folder, opened)
+
+
+def in_child(function):
+    """Exit code of a forked process."""
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            code = function()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_a_full_disk_leaves_the_data_unopened(folder, opened):
+    def starved():
+        sys.stdout = sys.stderr = io.StringIO()  # pytest's are files, too
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        code = run(TRAIN)
+        return code if nothing_happened(folder, opened) else 98
+
+    assert in_child(starved) == LedgerUnavailable.exit_code
+    assert Ledger.open("l.db").verify() == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs to become another user")
+def test_a_read_only_ledger_leaves_the_data_unopened(tmp_path_factory, folder, opened):
+    (folder / "l.db").chmod(0o444)
+    (folder / "out").mkdir(mode=0o777)
+    (folder / "out").chmod(0o777)
+    for parent in (folder, *folder.parents):
+        if parent.stat().st_uid == 0 and str(parent).startswith("/tmp/pytest"):
+            parent.chmod(0o755)
+
+    def as_nobody():
+        os.setgid(65534)
+        os.setuid(65534)
+        code = run([*TRAIN, "--out", "out"])
+        return code if nothing_happened(folder, opened) and not os.listdir("out") else 98
+
+    assert in_child(as_nobody) == LedgerUnavailable.exit_code
+
+
+def test_a_disk_that_fills_up_after_the_charge_keeps_the_charge_and_leaves_no_artifact(
+    folder, monkeypatch, capsys
+):
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert run(TRAIN) == 70
+    assert [e.kind for e in Ledger.open("l.db").entries()] == ["charged"]
+    assert not [p for p in (folder / "run").rglob("*") if p.is_file()]
+
+
+def test_errors_before_the_data_is_opened_cost_nothing_and_after_it_keep_the_charge(folder, monkeypatch):
+    for arguments in (["--epsilon", "0"], ["--rows", "0"], ["--label", "a"], ["--public-test", "none.csv"]):
+        assert run([*TRAIN, *arguments]) == 2
+    assert Ledger.open("l.db").entries() == ()
+    assert run([*TRAIN, "--rows", "1999"]) == 2  # seen only once the table is open: it stays charged
+    assert [e.kind for e in Ledger.open("l.db").entries()] == ["charged"]
+
+
+def test_a_plan_edited_after_the_charge_is_refused_before_the_data_is_opened(folder, opened, monkeypatch):
+    honest = Ledger.charge
+    monkeypatch.setattr(Ledger, "charge", lambda self, uid, digest, **k: honest(self, uid, "0" * 64, **k))
+    assert run(TRAIN) == 6
+    assert nothing_happened(folder, opened)
+
+
+def test_processes_that_run_at_once_meet_the_cap_exactly(folder):
+    """Four real runs, room for two."""
+    (folder / "l.db").unlink()
+    Ledger.create("l.db", "d", epsilon=2.0, delta=2e-5)
+    script = "import sys; from prepriv.cli import run; sys.exit(run(sys.argv[1:]))"
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, *TRAIN, "--out", f"run{k}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for k in range(4)
+    ]
+    assert sorted(p.wait() for p in running) == [0, 0, 3, 3]
+    assert len(list(Path().glob("run*/model/model.json"))) == 2
+    assert Ledger.open("l.db").remaining().epsilon < 1e-6
