@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import typer
 
-from prepriv.commands.reproduce import mixture_tables
+from prepriv.commands.reproduce import mixture_tables, preprocessing_tables
 
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "mixture-tables": mixture_tables.mixture_tables,
+    "preprocessing-tables": preprocessing_tables.preprocessing_tables,
 }
 
 app = typer.Typer(help="Recompute what the papers print, beside the corrected values.", no_args_is_help=True)
