@@ -130,6 +130,7 @@ def _fixed():
         "normalize": pre.Normalize(1.0),
         "normalize with floor": pre.Normalize(1.0, 0.3),
         "rescale": pre.Rescale(4.0),
+        "square root": pre.SquareRoot(),
         "clip features": pre.ClipFeatures(-0.5, 0.5),
         "one-hot": pre.OneHot({"x0": 3}),
         "quantize cells": pre.QuantizeCells(0.25),
