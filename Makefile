@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow mutants lint bench clean
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -24,6 +24,9 @@ test: .venv/.installed-dev ## the whole suite but the long attacks
 test-slow: .venv/.installed-dev ## the long attacks too
 	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
 
+mutants: .venv/.installed-dev ## plant every known bug and see which test kills it
+	$(BIN)/python tests/mutants/run.py
+
 lint: .venv/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,6 +36,8 @@ lint: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet -e '.[benchmarks]'
 	$(BIN)/python benchmarks/training_pass.py
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/shuffling.py
 
 clean:
 	rm -rf .venv run build dist src/*.egg-info
