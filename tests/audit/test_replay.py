@@ -17,6 +17,7 @@ from prepriv.audit.replay import Neighbour, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import HOSTILE, RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun, replay_plan, spends_what_it_claims
 from prepriv.audit.sensitivity_draws import Draws
+from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.preprocessing.base import Step
 
 PAIRS = 16  # of each pipeline: 2,000 in all
@@ -202,6 +203,28 @@ def test_movement_is_compared_in_exact_integers():
 
     assert replay(run, 0, [Neighbour("inside", 2**40)]).findings == []
     assert len(replay(run, 0, [Neighbour("outside", 2**40 + 1)]).findings) >= 1
+
+
+def quantile(data, session):
+    """A private median of whole numbers in [0, 10), as `mechanisms.quantile` asks for it."""
+    mechanism = ExponentialMechanism(epsilon=1.0, score_range=2)
+    cells = np.sort(np.array(data, dtype=np.int64))
+    distinct, first = np.unique(cells, return_index=True)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), distinct + 1])
+    copies = np.diff(np.append(starts, 10))
+    reaching = np.append(len(cells) - first, 0)
+    scores = -np.abs(reaching - 5).astype(np.int64)
+    return {"artifact": str(session.choose("median", mechanism, scores, counts=copies))}
+
+
+def test_scores_of_candidates_are_compared_candidate_by_candidate():
+    data = [1, 1, 4, 5, 5, 7, 8, 8, 8, 9]
+    near = [Neighbour(f"{i} to {v}", [*data[:i], v, *data[i + 1 :]]) for i in range(10) for v in range(10)]
+    near += [Neighbour("one less", data[:i] + data[i + 1 :]) for i in range(10)]
+    result = replay(quantile, data, near)
+    assert result.findings == [] and 0.5 <= result.reach["median"] <= 1
+    far = [Neighbour("three at once", [9, 9, 9, *data[3:]])]
+    assert len(replay(quantile, data, far).findings) == 1
 
 
 def test_pairs_that_break_the_declared_conditions_are_skipped_not_counted():

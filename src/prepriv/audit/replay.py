@@ -35,13 +35,30 @@ class Call:
     """One use of a mechanism.
 
     declared: all it was told besides the private number: name, shape, sensitivity, noise, grid. exact: the
-    private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps).
+    private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps). ends: for
+    scores of candidates, the number of candidates up to the end of each group of equal score: then the bound is
+    on how far apart the movements of two candidates' scores are.
     """
 
     name: str
     declared: tuple[object, ...]
     exact: NDArray[np.int64]
     sensitivity: int
+    ends: NDArray[np.int64] | None = None
+
+    def moved_squared(self, other: Call) -> int:
+        """The square of how far the private number of another run is from this one's, exact."""
+        if self.ends is None or other.ends is None:
+            return moved_squared(self.exact, other.exact)
+        # Scores are compared wherever a group of either run ends: candidates are public, groups are not.
+        last = np.union1d(self.ends, other.ends) - 1
+        one, two = self._scores(last[last >= 0]), other._scores(last[last >= 0])
+        moves = [a - b for a, b in zip(one, two)]
+        return (max(moves) - min(moves)) ** 2 if moves else 0
+
+    def _scores(self, candidates: NDArray[np.int64]) -> list[int]:
+        assert self.ends is not None
+        return [int(v) for v in self.exact[np.searchsorted(self.ends, candidates, side="right")]]
 
 
 class Recorder(Session):
@@ -112,13 +129,9 @@ class Recorder(Session):
         scores: NDArray[np.int64],
         copies: NDArray[np.int64],
     ) -> int:
-        # The candidates are public, their grouping is not: scores are compared at candidates of fixed number.
         ends = np.cumsum(copies)
-        total = int(ends[-1])
-        at = np.array([total * k // 64 for k in range(64)], dtype=np.int64)
-        exact = scores[np.searchsorted(ends, at, side="right")]
-        declared = (mechanism.epsilon, mechanism.score_range, total)
-        self.calls.append(Call(name, declared, exact, 8 * -(-mechanism.score_range // 2)))
+        declared = (mechanism.epsilon, mechanism.score_range, int(ends[-1]))
+        self.calls.append(Call(name, declared, scores.copy(), mechanism.score_range, ends))
         frozen = self._next()
         if not isinstance(frozen, int):
             frozen = candidate(mechanism.choose(scores, self._stream, counts=copies), copies)
@@ -240,11 +253,13 @@ def _moves(
             found.append(f"call {k} ({a.name}): the mechanism was told something else")
             continue
         factor = allowance(a)
-        square = moved_squared(a.exact, b.exact)
+        square = a.moved_squared(b)
         share = math.sqrt(square) / float(factor * a.sensitivity)
         reach[a.name] = max(share, reach.get(a.name, 0.0))
         if square > (factor * a.sensitivity) ** 2:
-            found.append(f"call {k} ({a.name}): its sum moved {share:.6g} times as far as declared")
+            found.append(f"call {k} ({a.name}): it moved {share:.6g} times as far as declared")
+        if a.ends is not None:
+            continue
         rough, grown, shift = coarsen(a.exact, a.sensitivity)
         other = coarsen(b.exact, a.sensitivity)[0]
         if moved_squared(rough << shift, other << shift) > (factor * grown * 2**shift) ** 2:
