@@ -102,6 +102,17 @@ def test_a_row_moves_by_more_than_eta():
     assert found.within(step.sensitivity(space, 3)) and step.sensitivity(space, 3).row_shift >= 2 * ETA
 
 
+def test_a_tie_moves_a_row_by_twice_eta():
+    """One common row between the two records, eta from each: the first centre by content may be the record."""
+    rng = np.random.default_rng(9)
+    worst = 0.0
+    for x in rng.uniform(-0.5, 0.5, (60, 1)):
+        s1, s2 = np.array([x - ETA * 0.99999, x]), np.array([x + ETA * 0.99999, x])
+        worst = max(worst, measure(quantize(2), Space.ball(1, 1.0), s1, s2).row_shift)
+    assert worst == pytest.approx(2 * ETA, rel=1e-4)
+    assert worst <= quantize(2).sensitivity(Space.ball(1, 1.0), 2).row_shift
+
+
 def test_a_mean_moves_a_row_by_nearly_twice_eta():
     """c = 0, one row at eta, 17 at -eta: with the record in the way nothing moves, without it 1.842 eta."""
     common = np.vstack([[[0.0]], [[ETA * 0.9999]], np.full((17, 1), -ETA * 0.9999)])

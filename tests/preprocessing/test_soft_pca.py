@@ -55,6 +55,24 @@ def test_total_shift_is_attained_to_first_order(strength, least):
     assert found.within(claim) and found.total_shift >= least * claim.total_shift
 
 
+@pytest.mark.parametrize("strength, least", [(0.03, 0.64), (0.01, 0.7)])
+def test_centred_total_shift_is_nearly_attained(strength, least):
+    """Common rows near one pole, spread by sqrt(lambda) askew of it; the record crosses the ball."""
+    n, best = 20_000, 0.0
+    space, step = Space.ball(2, 1.0), soft(strength, centred=True)
+    claim = step.sensitivity(space, n)
+    for angle in (0.5, 0.7, 0.9, 1.1):
+        spread = np.where(np.arange(n) % 2, 1, -1)[:, None] * math.sqrt(strength)
+        pole = np.array([math.sqrt(strength) - 1, 0.0])
+        s1 = into_ball(spread * [math.cos(angle), math.sin(angle)] + pole)
+        s2 = s1.copy()
+        s1[0], s2[0] = [1, 0], pole
+        found = measure(step, space, s1, s2)
+        assert found.within(claim)
+        best = max(best, found.total_shift / claim.total_shift)
+    assert best > least
+
+
 def test_map_shift_is_attained():
     """Nothing else in the direction of the record: one rank-one term of norm t / (n + t), t = R^2 / lambda."""
     n, strength = 50, 0.02
