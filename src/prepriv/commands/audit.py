@@ -10,6 +10,7 @@ import typer
 from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
+from prepriv.commands import audit_replay
 from prepriv.commands.common import Stop, print_table
 
 BEATEN = 1  # a declared bound was beaten: a bug of ours
@@ -48,3 +49,6 @@ def sensitivity(
     if not all(r.holds for r in results):
         names = ", ".join(r.case.name for r in results if not r.holds)
         raise Stop(f"a declared bound is beaten: {names}", BEATEN)
+
+
+app.command()(audit_replay.replay)
