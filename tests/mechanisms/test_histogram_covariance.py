@@ -1,0 +1,108 @@
+"""Histogram and second moment: exact without noise, declared sensitivities attained and never exceeded."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prepriv.audit.replay import Recorder, moved_squared
+from prepriv.mechanisms.covariance import private_second_moment
+from prepriv.mechanisms.histogram import private_histogram
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+
+HISTOGRAM = {"name": "h", "bins": 4, "n": 6, "noise_multiplier": 1.0}
+MOMENT = {"name": "m", "d": 3, "radius": 2.0, "n": 40, "noise_multiplier": 1.0}
+ODD = [[1e308, 0, 0], [np.nan, 1, 1], [-1e9, 1e9, 0], [5e-324, 0, 0], [0, 0, 2.0], [0, 0, 0]]
+
+
+def call(function, data, options, adjacency):
+    session = Recorder()
+    function(data, **options, adjacency=adjacency, session=session)
+    return session.calls[0]
+
+
+def test_histogram_counts_declared_bins_only():
+    indices = np.array([0, 1, 1, 3, 4, -1, 2**62])
+    got = private_histogram(indices, **HISTOGRAM, adjacency="replace-one", session=ExactSession())
+    assert got.tolist() == [1, 2, 0, 1]
+
+
+def test_histogram_moves_by_its_sensitivity_and_no_more():
+    for a in range(-1, 5):
+        base = np.array([0, 1, 1, 3, 2])
+        for b in (*range(-1, 5), None):
+            adjacency = "add-or-remove-one" if b is None else "replace-one"
+            other = base if b is None else np.append(base, b)
+            one = call(private_histogram, np.append(base, a), HISTOGRAM, adjacency)
+            two = call(private_histogram, other, HISTOGRAM, adjacency)
+            share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+            assert share <= 1
+            if b is None:
+                assert share == (1 if 0 <= a < 4 else 0)
+            elif a != b and min(a, b) >= 0 and max(a, b) < 4:
+                assert share >= 1 - 2**-15
+
+
+def test_histogram_noise_has_the_declared_scale():
+    draws = [
+        private_histogram(
+            np.zeros(3, np.int64),
+            **HISTOGRAM | {"noise_multiplier": 0.5},
+            adjacency="add-or-remove-one",
+            session=NoisySession(NoiseSource.for_tests(s)),
+        )
+        for s in range(500)
+    ]
+    assert np.std(draws, axis=0).mean() == pytest.approx(0.5, rel=0.06)
+    assert np.mean(draws, axis=0) == pytest.approx([3, 0, 0, 0], abs=0.1)
+
+
+def test_second_moment_without_noise(rng):
+    x = rng.standard_normal((40, 3))
+    inside = x * np.minimum(1, 2 / np.linalg.norm(x, axis=1))[:, None]
+    got = private_second_moment([x[:7], x[7:]], **MOMENT, adjacency="replace-one", session=ExactSession())
+    assert np.allclose(got, inside.T @ inside / 40, atol=1e-5) and (got == got.T).all()
+
+
+@pytest.mark.parametrize("adjacency", ["add-or-remove-one", "replace-one"])
+def test_second_moment_stays_within_its_sensitivity_and_attains_it(adjacency, rng):
+    x = rng.standard_normal((39, 3))
+    reached = 0.0
+    for a in ODD:
+        for b in ODD if adjacency == "replace-one" else [None]:
+            other = x if b is None else np.vstack([x, [b]])
+            one = call(private_second_moment, [np.vstack([x, [a]])], MOMENT, adjacency)
+            two = call(private_second_moment, [other], MOMENT, adjacency)
+            share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+            reached = max(reached, share)
+            assert share <= 1
+    assert reached > 0.999
+
+
+def test_second_moment_noise_is_symmetric_with_the_declared_scale():
+    draws = np.array(
+        [
+            private_second_moment(
+                [np.zeros((1, 3))],
+                **MOMENT,
+                adjacency="add-or-remove-one",
+                session=NoisySession(NoiseSource.for_tests(s)),
+            )
+            for s in range(400)
+        ]
+    )
+    sigma = 4.0 / 40
+    assert np.std(draws[:, range(3), range(3)]) == pytest.approx(sigma, rel=0.06)
+    assert np.std(draws[:, [0, 0, 1], [1, 2, 2]]) == pytest.approx(sigma / math.sqrt(2), rel=0.06)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="indices must be integers"):
+        private_histogram(np.zeros(3), **HISTOGRAM, adjacency="replace-one", session=ExactSession())
+    with pytest.raises(ValueError, match="adjacency must be"):
+        private_histogram(np.zeros(3, int), **HISTOGRAM, adjacency="both", session=ExactSession())
+    with pytest.raises(ValueError, match="radius must lie"):
+        private_second_moment([], **MOMENT | {"radius": 0}, adjacency="replace-one", session=ExactSession())
