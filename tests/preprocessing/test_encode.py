@@ -82,12 +82,13 @@ def test_both_are_free_and_take_no_payment():
             kind(pay.Budget())
 
 
+@pytest.mark.parametrize("radius", [0.2, 1.5])
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.3, 0.8), (-0.9, -0.4), (-0.2, 0.7)])
-def test_clipped_features_stay_in_the_declared_space(bounds):
+def test_clipped_features_stay_in_the_declared_space(bounds, radius):
     rng = np.random.default_rng(1)
-    space = Space.ball(4, 1.5)
+    space = Space.ball(4, radius)
     x = rng.normal(size=(500, 4))
-    x *= 1.5 * rng.random((500, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    x *= radius * rng.random((500, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
     step = ClipFeatures(*bounds)
     y, after = step.free(space).transform(x), step.output(space)
     assert (y == np.clip(x, *bounds)).all()

@@ -190,6 +190,20 @@ def test_no_pair_beats_the_bound_after_a_shift(data, n, d):
     assert far.sum() <= bound.total_shift + 1e-12
 
 
+def test_bound_after_a_shift_is_reached():
+    """All observed cells move up together, and the record's too: the fill follows, in every row that misses it."""
+    n, p = 20, 10
+    x = np.full((n, 1), 0.0)
+    x[-p:] = NAN
+    y = x + 0.5
+    y[0] = 1.0
+    step, space = imputer(missing=0.5), box(1, 0)
+    came = Sensitivity(n - p - 1, 0.5, 0.5 * (n - p - 1))
+    out = [step.fit_confidential([v], space, n).transform(v)[1:, 0] for v in (x, y)]
+    found = np.abs(out[0] - out[1]).sum()
+    assert found == pytest.approx(step.sensitivity(space, n, came).total_shift, rel=1e-9)
+
+
 def test_a_fade_makes_the_claim_unconditional_for_less_than_one_record():
     """Five per cent missing, fading over thirty: 0.6 of a record's width, and no condition."""
     s = imputer(missing=0.05, fade=0.3).sensitivity(box(1, 0), 1000)

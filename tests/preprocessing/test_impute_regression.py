@@ -176,3 +176,21 @@ def test_needs_a_complete_column():
     with pytest.raises(ValueError, match="needs a column that is never missing"):
         imputer(missing=0.1).sensitivity(domain, 100)
     assert imputer().sensitivity(box(2), 10) == Sensitivity()
+
+
+def test_moved_rows_move_their_predictions_too():
+    """Only rows that miss their cell moved: the fit is the same, and each goes further than it came."""
+    n, gaps = 20_000, 10
+    space, step = box(2, 1), imputer(0.01, 2.0, missing=gaps / n)
+    x = np.repeat(np.linspace(0, 1, n)[:, None], 2, axis=1)
+    x[:gaps, 1] = NAN
+    x[:gaps, 0] = 0.2
+    y = x.copy()
+    y[1:gaps, 0] += 0.3
+    came = Sensitivity(gaps - 1, 0.3, 0.3 * (gaps - 1))
+    out = [step.fit_confidential([v], space, n).transform(v)[1:] for v in (x, y)]
+    moved = np.linalg.norm(out[0] - out[1], axis=1).sum()
+    assert moved > 1.3 * came.total_shift
+    assert moved <= step.sensitivity(space, n, came).total_shift
+    own = step.sensitivity(space, n).total_shift
+    assert moved > came.total_shift + 2 * own  # so the stretch of the map has to be in the bound

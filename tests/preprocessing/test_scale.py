@@ -161,6 +161,49 @@ def test_midpoint_bounds_are_reached():
         assert 0.99 * declared <= found <= declared
 
 
+def test_bound_after_a_shift_is_nearly_reached():
+    """Twenty far rows move further out: the variance, every row and they themselves, all at once."""
+    n, far = 40_001, 20
+    x = 0.5 + 0.1 * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    x[1 : 1 + far], x[0] = 0.9, 0.5
+    y = x.copy()
+    y[1 : 1 + far] = y[0] = 1.0
+    step, came = scaler(0.1, "max", "midpoint", 1e6), Sensitivity(far, 0.1, 0.1 * far)
+    found = shifts(step, box(1), x, y).sum()
+    declared = step.sensitivity(box(1), n, came).total_shift
+    assert 0.9 * declared <= found <= declared
+    assert found > declared - came.total_shift * step.stretch(box(1))  # no term can be left out
+
+
+@pytest.mark.parametrize(("center", "place"), [("midpoint", 0.5), ("mean", 0.9)])
+def test_bound_after_drops_is_nearly_reached(center, place):
+    """Dropped rows arrive as zeros: each counts as one more record."""
+    n, drops = 40_001, 4
+    x = place + 0.1 * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    x[: 1 + drops] = place
+    y = x.copy()
+    y[0] = 1.0 if center == "midpoint" else 0.0
+    y[1 : 1 + drops] = 0.0
+    step, came = scaler(0.1, "max", center, 1e6), Sensitivity(rows_dropped=drops)
+    found = shifts(step, box(1), x, y)[drops:].sum()
+    declared = step.sensitivity(box(1), n, came).total_shift
+    assert 0.6 * declared <= found <= declared
+
+
+@pytest.mark.parametrize("center", ["mean", "midpoint"])
+def test_dropped_rows_may_stand_far_outside_the_box(center):
+    """Bounds [2, 3]: a dropped row arrives as a zero, two widths away from all others."""
+    n = 40_001
+    x = 2.5 + 0.1 * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    x[:3] = 2.5
+    y = x.copy()
+    y[1] = 0.0
+    step, space = scaler(0.1, "max", center, 1e6), box(1, 2.0, 3.0)
+    found = shifts(step, space, x, y)[1:].sum()
+    assert found > 4 * step.sensitivity(space, n).total_shift
+    assert found <= step.sensitivity(space, n, Sensitivity(rows_dropped=1)).total_shift
+
+
 @pytest.mark.parametrize("center", ["mean", "midpoint"])
 @pytest.mark.parametrize("rule", ["max", "root"])
 @pytest.mark.parametrize("radius", [0.5, 2.0, 100.0])
