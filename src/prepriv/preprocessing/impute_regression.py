@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
@@ -237,13 +238,14 @@ class RegressionImputer(Step):
         k, targets = len(frame.predictors) + 1, len(frame.targets)
         every, without, right = Total((k, k)), Total((targets, k, k)), Total((targets, k))
         seen = np.zeros(targets, dtype=np.int64)
-        for piece in pieces(rows):
-            z, t = frame.z(piece), frame.t(piece)
-            gaps = np.isnan(t)
-            every.add(z.T @ z)
-            without.add(np.array([z[g].T @ z[g] for g in gaps.T]))
-            right.add(np.where(gaps, 0.0, t).T @ z)
-            seen += (~gaps).sum(axis=0)
+        with threadpool_limits(limits=1, user_api="blas"):  # small products: threads only wait for each other
+            for piece in pieces(rows):
+                z, t = frame.z(piece), frame.t(piece)
+                gaps = np.isnan(t)
+                every.add(z.T @ z)
+                without.add(np.array([z[g].T @ z[g] for g in gaps.T]).reshape(targets, k, k))
+                right.add(np.where(gaps, 0.0, t).T @ z)
+                seen += (~gaps).sum(axis=0)
         return every.value - without.value, right.value, seen
 
     def _weights(self, rows: Rows, frame: Frame, n: int) -> tuple[Floats, NDArray[np.int64]]:
