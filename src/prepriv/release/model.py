@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from prepriv.data import encode
 from prepriv.domain import Domain
+from prepriv.pipeline.dpsgd_f import Augment
 from prepriv.pipeline.run import Trained, predict_scores
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
@@ -71,6 +72,7 @@ def _regression(m: Mapping[str, Any]) -> RegressionReleased:
 _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "identity": lambda m: Identity(),
     "signed_root": lambda m: SignedRoot(),
+    "augment": lambda m: Augment(_number(m, "tau")),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
     "subtract": lambda m: Subtract(_array(m, "offset")),

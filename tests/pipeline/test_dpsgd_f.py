@@ -1,0 +1,157 @@
+"""DPSGD-F on the common pipeline: one account, every release recorded, the way back to raw rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
+from prepriv import preprocessing as pre
+from prepriv.audit.replay import Neighbour, Recorder, replay
+from prepriv.data import encode, encode_labels
+from prepriv.guarantees import gdp_mu
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.dpsgd_f import (
+    RECIPES,
+    Augment,
+    AugmentByDistance,
+    InstanceOptimalCenter,
+    dpsgd_f,
+    map_back,
+)
+from prepriv.pipeline.run import execute, predict_scores
+
+N = 60
+ADJACENCIES = ("add-or-remove-one", "replace-one")
+
+
+def domain(adjacency="add-or-remove-one", n=N, classes=(0, 1, 2)):
+    return Domain.box(0, 1, 3, classes, n=n, adjacency=adjacency)
+
+
+def made(recipe, declared, epsilon=2.0):
+    steps, learner = recipe(declared, n=declared.n, epsilon=epsilon, delta=1e-4)
+    return make_plan(declared, steps, learner, epsilon=epsilon, delta=1e-4)
+
+
+def data(rng, n=N):
+    y = rng.integers(0, 3, n)
+    return np.clip(0.1 * rng.standard_normal((n, 3)) + 0.3 + 0.4 * np.eye(3)[y], 0, 1), y
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_all_releases_together_cost_what_the_guarantee_says(name, adjacency, rng):
+    declared = domain(adjacency)
+    plan = made(RECIPES[name], declared)
+    x, y = data(rng)
+    session = NoisySession(NoiseSource.for_tests(3))
+    execute(plan, encode(x, declared), encode_labels(y, declared.classes), session)
+    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    assert plan.guarantee.epsilon(1e-4) <= 2.0
+    assert spent <= plan.guarantee.mu**2 <= gdp_mu(2.0, 1e-4) ** 2
+    assert spent == pytest.approx(plan.guarantee.mu**2, rel=1e-6)
+    if name == "dpsgd-f":
+        names = {r.name for r in session.releases}
+        own = {f"InstanceOptimalCenter ({part})" for part in ("center", "distance", "clipped mean")}
+        assert names == own | {"AugmentByDistance", "gradient"}
+        shares = dict(plan.guarantee.breakdown)
+        assert all(share == pytest.approx(1 / 3, rel=1e-6) for share in shares.values())
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_replayed_on_wild_neighbours(adjacency, rng):
+    """Outputs frozen: nothing else leaves, and no exact number moves further than declared."""
+    x, y = data(rng)
+    declared = domain(adjacency)
+    plan = made(dpsgd_f, declared)
+
+    def run(table, session):
+        rows, labels = table
+        trained = execute(plan, encode(rows, declared), encode_labels(labels, declared.classes), session)
+        back = map_back(trained)
+        return {"weights": back.weights.tobytes().hex(), "plan": plan.hash}
+
+    pairs = []
+    for k, row in enumerate(([9e9, -1, 0], [np.nan, 1, 1], [1, 1, 1], [0, 0, 0])):
+        if adjacency == "replace-one":
+            other = np.vstack([x[:-1], [row]]), np.append(y[:-1], 2 - y[-1])
+        else:
+            other = np.vstack([x, [row]]), np.append(y, k % 3)
+        pairs.append(Neighbour(str(row), other))
+    if adjacency == "add-or-remove-one":
+        pairs.append(Neighbour("removed", (x[:-1], y[:-1])))
+    result = replay(run, (x, y), pairs)
+    assert result.findings == [] and result.pairs == len(pairs)
+    assert result.reach["AugmentByDistance"] > 0 and result.reach["gradient"] > 0.2
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_mapped_back_weights_score_raw_rows_as_the_maps_do(classes, rng):
+    declared = domain(classes=classes, n=400)
+    x, y = data(rng, 400)
+    plan = made(dpsgd_f, declared, epsilon=math.inf)
+    table = encode(x, declared)
+    trained = execute(plan, table, encode_labels(y % len(classes), declared.classes), ExactSession())
+    back = map_back(trained)
+    assert back.maps == () and back.weights.shape == (4, plan.outputs)
+    direct = predict_scores((), back.weights, table)
+    (centre, augment), theta = trained.maps, trained.weights
+    z = np.column_stack([(table.block(0, 400) - centre.offset) / augment.tau, np.ones(400)])
+    assert np.allclose(direct, z @ theta[:-1])  # Lemma 5, unclipped
+    inside = np.linalg.norm(z, axis=1) <= math.sqrt(2)
+    through = augment.transform(centre.transform(table.block(0, 400))) @ theta[:-1]
+    assert inside.mean() > 0.8 and np.allclose(through[inside], direct[inside], rtol=1e-9)
+    assert (np.sign(through) == np.sign(direct)).all()
+
+
+def test_feature_clipping_scales_the_constant_too(rng):
+    x = rng.standard_normal((2000, 3)) * 10.0 ** rng.integers(-3, 100, (2000, 1))
+    out = Augment(0.5).transform(x)
+    assert np.isfinite(out).all() and np.linalg.norm(out, axis=1).max() <= math.sqrt(2)
+    joint = np.column_stack([x, np.full(2000, 0.5)])
+    wanted = joint * np.minimum(1, math.sqrt(2) * 0.5 / np.linalg.norm(joint, axis=1))[:, None] / 0.5
+    assert np.allclose(out, wanted, atol=1e-9)
+
+
+def test_no_gradient_is_clipped():
+    plan = made(dpsgd_f, domain())
+    learner = plan.learner
+    assert learner.clip_norm >= learner.loss.gradient_norm(plan.space.radius, math.inf) * (1 - 1e-9)
+    assert plan.space.radius == math.sqrt(2) and learner.bias == 0.0
+
+
+def test_far_clusters_are_no_obstacle():
+    """The two-cluster example: a plain recipe on the raw rows is stuck, the pre-processed one is not."""
+    n, far = 2000, 1000.0
+    y = np.arange(n) % 2
+    x = np.column_stack([np.full(n, far), np.where(y == 1, 1.0, -1.0)])
+    declared = Domain.ball(2, (0, 1), radius=2 * far, n=n, adjacency="add-or-remove-one")
+    plan = make_plan(declared, *dpsgd_f(declared, n=n, epsilon=1.0, delta=1e-5), epsilon=1.0, delta=1e-5)
+    session = NoisySession(NoiseSource.for_tests(1))
+    trained = map_back(execute(plan, encode(x, declared), encode_labels(y, (0, 1)), session))
+    scores = predict_scores((), trained.weights, encode(x, declared))[:, 0]
+    assert ((scores > 0) == (y == 1)).mean() > 0.99
+
+
+def test_refused_behind_moved_rows_and_outside_a_plan(rng):
+    declared = Domain({"age": Numeric(0, 9, "impute")}, (0, 1), n=100)
+    impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}))
+    for step in (InstanceOptimalCenter(payment=Budget(0.1)), AugmentByDistance(payment=Budget(0.1))):
+        learner = dpsgd_f(declared, n=100, epsilon=1.0, delta=1e-5)[1]
+        with pytest.raises(ValueError, match="unmoved rows"):
+            make_plan(declared, [impute, step], learner, epsilon=1.0, delta=1e-5)
+        with pytest.raises(TypeError, match="in a plan only"):
+            step.fit_budget([], domain().space, 10, lambda rows, *, dim, radius: np.zeros(dim))
+
+
+def test_map_back_refuses_other_runs(rng):
+    declared = domain()
+    x, y = data(rng)
+    plan = made(RECIPES["dpsgd"], declared)
+    trained = execute(plan, encode(x, declared), encode_labels(y, declared.classes), Recorder())
+    with pytest.raises(ValueError, match="map_back undoes"):
+        map_back(trained)
