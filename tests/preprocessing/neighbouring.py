@@ -65,6 +65,31 @@ def measure(step, space, s1, s2) -> Found:
     return Found(int((far > 0).sum()), far.max(initial=0.0), far.sum(), int((kept1 != kept2)[1:].sum()))
 
 
+def measure_chain(steps, space, s1, s2) -> Found:
+    """The same through several steps, each fitted on its own data set as a run would (dropped rows: zeros)."""
+    n, outs = len(s1), []
+    for x in (s1, s2):
+        kept, here = np.ones(n, dtype=bool), space
+        for step in steps:
+            seen = np.where(kept[:, None], x, 0.0)
+            fitted = step.fit_confidential(blocks(seen), here, n) if step.way != "free" else step.free(here)
+            x, stay = apply(fitted, x)
+            kept, here = kept & stay, step.output(here)
+        outs.append((x, kept))
+    (y1, kept1), (y2, kept2) = outs
+    far = np.linalg.norm(y1 - y2, axis=1)[1:] * (kept1 & kept2)[1:]
+    return Found(int((far > 0).sum()), far.max(initial=0.0), far.sum(), int((kept1 != kept2)[1:].sum()))
+
+
+def claim_chain(steps, space, n) -> Sensitivity:
+    """What the chain declares."""
+    going = Sensitivity()
+    for step in steps:
+        going = step.carry(space, going) if step.way == "free" else step.sensitivity(space, n, going)
+        space = step.output(space)
+    return going
+
+
 def into_ball(x, radius=1.0):
     """Rows pulled back to the ball."""
     norms = np.linalg.norm(x, axis=-1, keepdims=True)

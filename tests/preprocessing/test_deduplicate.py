@@ -39,7 +39,7 @@ def brute_clusters(x, space, eta):
     grid = cluster_grid(space.radius)
     ints = grid.ints(x).astype(np.int64)
     far = squares(ints)
-    near, around = far <= squared_steps(grid, eta), far <= squared_steps(grid, 3 * eta)
+    near, around = far <= squared_steps(grid, eta), far <= squared_steps(grid, eta, 3)
     good = (near == around).all(axis=1)
     key = [row.astype(np.float32).tobytes() for row in ints]
     return [min((key[c] for c in np.flatnonzero(near[i] & good)), default=None) for i in range(len(x))], key
@@ -155,7 +155,7 @@ def crowd_of(x, space, eta):
     """f at 4 eta: the most rows within 4 eta of one row."""
     grid = cluster_grid(space.radius)
     far = squares(grid.ints(x).astype(np.int64))
-    return int((far <= squared_steps(grid, 4 * eta)).sum(axis=1).max())
+    return int((far <= squared_steps(grid, eta, 4)).sum(axis=1).max())
 
 
 def lattice_pair(rng, d, moved):

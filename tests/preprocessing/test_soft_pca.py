@@ -7,11 +7,16 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from neighbouring import apply, blocks, incoming_shift, into_ball, measure
+from neighbouring import apply, blocks, claim_chain, incoming_shift, into_ball, measure, measure_chain
+from test_deduplicate import crowd_of
 
 from prepriv.domain import Domain, Space
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.preprocessing import base
+from prepriv.preprocessing.deduplicate import Deduplicate
+from prepriv.preprocessing.normalize import ClipNorm
+from prepriv.preprocessing.pca import RankReduction
+from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.soft_pca import SoftPCA, map_shift, weighted_shift
 
 BALL = Space.ball(3, 1.0)
@@ -174,6 +179,50 @@ def test_dropped_rows_count_as_zero_rows():
             y2, _ = apply(step.fit_confidential(blocks(s2), Space.ball(2, 1.0), n), s2)
             assert np.linalg.norm(y1 - y2, axis=1)[4:].sum() <= claim.total_shift
             assert claim.rows_dropped == 3.0
+
+
+def crowd(m):
+    return Sensitivity({"crowd": m})
+
+
+CHAINS = {
+    "quantize, soft": lambda m, n: (Quantize(0.05, payment=crowd(m)), soft(0.05)),
+    "deduplicate, soft": lambda m, n: (Deduplicate(0.05, payment=crowd(m)), soft(0.05)),
+    "deduplicate, soft centred": lambda m, n: (Deduplicate(0.05, payment=crowd(m)), soft(0.05, centred=True)),
+    "soft, soft": lambda m, n: (soft(0.05), soft(0.5)),
+    "soft, rank": lambda m, n: (soft(0.05), RankReduction(1, payment=Sensitivity())),
+    "soft, cells, clip": lambda m, n: (soft(0.05), QuantizeCells(0.02), ClipNorm(0.4)),
+    "quantize, deduplicate": lambda m, n: (
+        Quantize(0.05, payment=crowd(m)),
+        Deduplicate(0.001, payment=crowd(n)),
+    ),
+    "quantize, soft, soft": lambda m, n: (Quantize(0.05, "mean", payment=crowd(m)), soft(0.1), soft(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_never_beat_what_they_declare(name):
+    """Clusters beside single rows; the record comes and goes between them."""
+    rng = np.random.default_rng(11)
+    best = 0.0
+    for _ in range(120):
+        n = int(rng.integers(6, 40))
+        sites = into_ball(rng.normal(size=(4, 2)))
+        s1 = into_ball(
+            sites[rng.integers(0, 4, n)] + rng.normal(size=(n, 2)) * rng.choice([0, 0.01, 0.03, 0.3])
+        )
+        s2 = s1.copy()
+        s1[0], s2[0] = into_ball(rng.normal(size=(2, 2)) * 3)
+        if rng.random() < 0.5:
+            s2[0] = into_ball(s1[1] + rng.normal(size=2) * 0.1)
+        steps = CHAINS[name](max(crowd_of(s, Space.ball(2, 1.0), 0.05) for s in (s1, s2)), n)
+        claim, found = (
+            claim_chain(steps, Space.ball(2, 1.0), n),
+            measure_chain(steps, Space.ball(2, 1.0), s1, s2),
+        )
+        assert found.within(claim)
+        best = max(best, found.total_shift / max(claim.total_shift, 1e-9), found.rows_dropped / n)
+    assert best > 0.02
 
 
 def test_fit_agrees_with_fifty_digits():

@@ -71,7 +71,7 @@ def crowd_distance(groups: Sequence[Points], grid: RowGrid, eta: float, m: int) 
     weights: list[NDArray[np.int64]] = []
     for x in groups:
         rows = Distinct.of(x)
-        counts += count_within(rows.points, rows.count, [squared_steps(grid, 8 * eta)])
+        counts += count_within(rows.points, rows.count, [squared_steps(grid, eta, 8)])
         weights.append(rows.count)
     if not counts:
         return float(m + 1)

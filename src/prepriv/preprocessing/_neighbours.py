@@ -35,9 +35,9 @@ _ALONE = 4096  # fewer points than this are not worth threads
 _SAMPLE = 512  # points looked at to choose where to cut; any choice is exact
 
 
-def squared_steps(grid: RowGrid, radius: float) -> int:
-    """The largest integer t with t steps^2 <= radius^2, without rounding."""
-    return math.floor((Fraction(radius) / Fraction(grid.step)) ** 2)
+def squared_steps(grid: RowGrid, radius: float, times: int = 1) -> int:
+    """The largest integer t with t steps^2 <= (times * radius)^2, without rounding."""
+    return math.floor((times * Fraction(radius) / Fraction(grid.step)) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,13 @@ def _for_blocks(
                 product = left @ np.column_stack([points[part], norms[part]]).T
                 work(leaf, part, partial(_within, product, own))
 
-    threads = min(8, os.cpu_count() or 1) if len(points) > _ALONE else 1
-    with threadpool_limits(1, user_api="blas"):
-        if threads == 1:
-            loop()
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                for done in [pool.submit(loop) for _ in range(threads)]:
-                    done.result()
+    if len(points) <= _ALONE:
+        loop()
+        return
+    threads = min(8, os.cpu_count() or 1)
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(loop) for _ in range(threads)]:
+            done.result()
 
 
 def _within(product: NDArray[np.float64], own: NDArray[np.float64], t: int) -> NDArray[np.bool_]:
@@ -194,7 +193,7 @@ class Clusters:
     def of(x: Points, grid: RowGrid, eta: float) -> Clusters:
         """Of integer rows (n, d) on a grid."""
         rows, near = Distinct.of(x), squared_steps(grid, eta)
-        close, around = count_within(rows.points, rows.count, [near, squared_steps(grid, 3 * eta)])
+        close, around = count_within(rows.points, rows.count, [near, squared_steps(grid, eta, 3)])
         good = close == around
         representative = np.full(len(good), len(good), dtype=np.int64)
         # A good centre with nobody else around stands for itself; only the others are searched.
