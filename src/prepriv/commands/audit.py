@@ -10,7 +10,7 @@ import typer
 from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
-from prepriv.commands import audit_replay
+from prepriv.commands import audit_empirical, audit_replay
 from prepriv.commands.common import Stop, print_table
 
 BEATEN = 1  # a declared bound was beaten: a bug of ours
@@ -52,3 +52,4 @@ def sensitivity(
 
 
 app.command()(audit_replay.replay)
+app.command()(audit_empirical.empirical)

@@ -1,0 +1,109 @@
+"""Empirical lower bounds of what a mechanism leaks: run it many times on two neighbours and try to tell them apart.
+
+A threshold on a scalar statistic is chosen on one half of the runs and judged on the other half. Clopper-Pearson
+bounds its false alarms and misses from above, with confidence; a claim f is refuted if the misses are fewer than
+f allows at that rate of false alarms. It finds gross errors (noise missing, scaled wrongly, reused), and with
+many runs finer ones: half the noise at ten thousand runs, a tenth too little at a million. It proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri
+
+from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.mechanisms.noise import NoiseSource
+
+Floats = NDArray[np.float64]
+_THRESHOLDS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A mechanism on two neighbours, its claim, and the attacker's statistic.
+
+    draw(neighbour, runs, source): the statistic of `runs` independent runs, (runs,), on the first data set
+    (neighbour = False) or on the second; larger values speak for the second.
+    """
+
+    name: str
+    claim: TradeoffFunction
+    draw: Callable[[bool, int, NoiseSource], Floats]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit saw.
+
+    false_alarms, misses: upper bounds that hold together with the confidence. mu: the Gaussian mechanism leaks
+    at least this much too (a lower bound). claimed: the same number for the claim at that rate of false alarms.
+    """
+
+    name: str
+    runs: int
+    false_alarms: float
+    misses: float
+    mu: float
+    claimed: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is false, up to the confidence."""
+        return self.mu > self.claimed
+
+
+def audit(
+    experiment: Experiment, runs: int, *, doubt: float = 1e-6, source: NoiseSource | None = None
+) -> Verdict:
+    """Attack with `runs` runs on each data set; with probability above 1 - doubt a true claim is not refuted."""
+    if runs < 100:
+        raise ValueError(f"runs must be at least 100; got {runs}")
+    source = source or NoiseSource()
+    first = experiment.draw(False, runs, source)
+    second = experiment.draw(True, runs, source)
+    half = runs // 2
+    threshold, above = _threshold(first[:half], second[:half], doubt)
+    alarms, missed = _errors(first[half:], second[half:], threshold, above)
+    n = runs - half
+    # One of two events could go wrong: half of the doubt each.
+    alpha, beta = at_most(alarms, n, doubt / 2), at_most(missed, n, doubt / 2)
+    return Verdict(
+        experiment.name, runs, alpha, beta, distance(alpha, beta), distance(alpha, experiment.claim(alpha))
+    )
+
+
+def at_most(count: int, of: int, doubt: float) -> float:
+    """Clopper-Pearson: the rate behind `count` of `of` trials is at most this, with confidence 1 - doubt."""
+    return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 1 - doubt)) * (1 + 1e-12)
+
+
+def distance(alpha: float, beta: float) -> float:
+    """The mu at which the Gaussian trade-off function passes through (alpha, beta), never below zero."""
+    if not (0 < alpha < 1 and 0 < beta < 1):
+        return 0.0 if alpha >= 1 or beta >= 1 else math.inf
+    return max(0.0, float(-ndtri(alpha) - ndtri(beta)))
+
+
+def _threshold(first: Floats, second: Floats, doubt: float) -> tuple[float, bool]:
+    """The threshold, and whether values at or above it speak for the second data set, that look best."""
+    both = np.unique(np.concatenate([first, second]))
+    candidates = both[np.unique(np.linspace(0, len(both) - 1, _THRESHOLDS).astype(int))]
+    best, chosen = -1.0, (float(candidates[0]), True)
+    for above in (True, False):
+        for threshold in candidates.tolist():
+            alarms, missed = _errors(first, second, threshold, above)
+            mu = distance(at_most(alarms, len(first), doubt / 2), at_most(missed, len(second), doubt / 2))
+            if mu > best:
+                best, chosen = mu, (threshold, above)
+    return chosen
+
+
+def _errors(first: Floats, second: Floats, threshold: float, above: bool) -> tuple[int, int]:
+    """(false alarms, misses) of saying "second" at or above the threshold (or below it)."""
+    alarms, hits = int((first >= threshold).sum()), int((second >= threshold).sum())
+    return (alarms, len(second) - hits) if above else (len(first) - alarms, hits)
