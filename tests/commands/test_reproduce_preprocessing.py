@@ -12,7 +12,11 @@ import typer
 from typer.testing import CliRunner
 
 from prepriv.commands import reproduce
+from prepriv.commands.common import Stop
+from prepriv.commands.reproduce import _figure_3 as third
+from prepriv.commands.reproduce import preprocessing_figures as figures
 from prepriv.commands.reproduce import preprocessing_tables as tables
+from prepriv.guarantees import gdp_mu
 
 app = typer.Typer()
 app.add_typer(reproduce.app, name="reproduce")
@@ -101,3 +105,140 @@ def test_table_3_ours_is_never_beaten_and_two_of_the_papers_are() -> None:
         assert row["happens"] <= row["ours"] * (1 + 1e-9)
     assert rows["mean"]["happens"] == pytest.approx(5 / 11) and rows["mean"]["paper"] == pytest.approx(0.2)
     assert rows["trimmed mean"]["paper"] < 0 < rows["trimmed mean"]["happens"]
+
+
+# ---- figures ------------------------------------------------------------------------------------------
+def test_figures_are_drawn_and_written(tmp_path: Path) -> None:
+    text = run("preprocessing-figures", "--small", "--out", str(tmp_path))
+    assert "VACUOUS" in " ".join(text.split())
+    for name in ("figure_2", "figure_3", "gain"):
+        assert (tmp_path / f"{name}.png").read_bytes()[:4] == PNG
+    numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
+    assert set(numbers) == {"figure_2", "gain", "figure_3", "table_4"}
+    facts = numbers["figure_3"]["facts"]
+    assert facts["gap"] == pytest.approx(facts["eigenvalue_k"]) and facts["eigenvalue_k_plus_1"] < 1e-15
+    shifts = facts["total_shift"]
+    assert shifts["hard PCA, paper's price"] == pytest.approx(12.2 / facts["gap"])
+    assert shifts["soft PCA, λ = 0.1"] < shifts["hard PCA, gap-free"] < shifts["hard PCA, paper's price"]
+    methods = set(numbers["figure_3"]["excess_loss"][0])
+    assert len(methods) == 9 and "DP-PCA (Analyze-Gauss), half the budget" in methods
+    best = min(v for k, v in numbers["figure_3"]["excess_loss"][-1].items() if k != "epsilon")
+    assert -1e-6 < best < numbers["figure_3"]["nothing"]
+
+
+def test_figure_2_ours_is_below_groups_and_below_the_paper_where_the_paper_holds() -> None:
+    panels = figures.figure_2(small=True)
+    assert list(panels) == ["quantization", "imputation", "pca"]
+    for rows in panels.values():
+        for row in rows:
+            for line in row:
+                if line.startswith("ours"):
+                    assert row[line] <= row["group"] * (1 + 1e-9)
+                    printed = row.get(line.replace("ours", "paper"))
+                    assert printed is None or row[line] <= printed
+
+
+def test_the_direct_route_never_loses() -> None:
+    settings = figures.gain(small=True)
+    assert len(settings) >= 10
+    for setting in settings:
+        assert setting["direct"] <= min(setting["smooth"], setting["group"]) * (1 + 1e-9)
+
+
+@pytest.mark.slow
+def test_the_direct_route_never_loses_in_1000_settings() -> None:
+    settings = figures.gain()
+    assert len(settings) == 1000
+    assert all(s["direct"] <= min(s["smooth"], s["group"]) * (1 + 1e-9) for s in settings)
+
+
+def test_prices_in_the_papers_own_setting() -> None:
+    """lambda_50 = 0.00079 and lambda_51 = 0: 12.2 / gap against 31.6, and 1.6 to 5.6 for soft PCA."""
+    shifts = third.prices(third.LARGE, 0.000794)
+    assert shifts["hard PCA, paper's price"] == pytest.approx(15_365, abs=1)
+    assert shifts["hard PCA, gap-free"] == pytest.approx(np.sqrt(1000))
+    assert shifts["hard PCA, by the gap"] == pytest.approx(999, rel=1e-6)  # the whole ball: vacuous, too
+    soft = [shifts[f"soft PCA, λ = {s}"] for s in third.STRENGTHS]
+    assert all(found <= 1 / np.sqrt(2 * s) for found, s in zip(soft, third.STRENGTHS))  # 2.2, 4.1, 7.1
+    assert soft == [pytest.approx(v, abs=0.06) for v in (1.6, 3.0, 5.6)]
+
+
+@pytest.mark.slow
+def test_the_papers_data_have_rank_50_and_no_usable_gap() -> None:
+    task = third.make_task(third.LARGE)
+    assert task.eigenvalues[49] == pytest.approx(0.00079, abs=5e-6) and task.eigenvalues[50] < 1e-15
+    assert 1 / third.LARGE.n > task.eigenvalues[49]
+    assert np.linalg.norm(task.rows - task.rows @ task.basis @ task.basis.T) < 1e-9
+
+
+def test_models_are_trained_with_the_noise_their_plan_asks_for() -> None:
+    task = third.make_task(third.SMALL)
+    mu = gdp_mu(10.0, third.DELTA)
+    loss, noise = third.train(task, task.rows, mu, total=3.0)
+    learner = third._learner(1.0)
+    lipschitz = learner.loss.input_lipschitz(learner.row_norm(1.0), third.BALL)
+    assert noise == pytest.approx(
+        (2 * learner.clip(1.0) + 3.0 * lipschitz) * np.sqrt(third.STEPS) / mu, rel=0.01
+    )
+    assert loss > task.best
+    assert third.train(task, task.rows, 0.01 * mu, total=1e9)[0] == np.log(
+        2.0
+    )  # no step: the weights are zero
+
+
+def test_soft_pca_by_singular_values_is_the_step() -> None:
+    from prepriv import payment as pay
+    from prepriv import preprocessing as pre
+    from prepriv.domain import Space
+
+    task = third.make_task(third.SMALL)
+    rows = task.rows[:, :40]
+    space = Space.ball(40, 1.0)
+    fitted = pre.SoftPCA(0.05, payment=pay.Sensitivity()).fit_confidential([rows], space, len(rows))
+    assert np.abs(fitted.transform(rows) - third.soft(rows, 0.05)).max() < 1e-5
+
+
+def test_analyze_gauss_finds_the_directions_when_noise_is_small_and_loses_them_when_not() -> None:
+    task = third.make_task(third.SMALL)
+    clear = third.analyze_gauss(task.rows, 10, 2e3)
+    assert np.linalg.norm(clear.T @ clear - np.eye(10)) < 1e-9
+    assert np.linalg.norm(task.basis.T @ clear) ** 2 == pytest.approx(10, abs=0.2)
+    noisy = third.analyze_gauss(task.rows, 10, 0.05)
+    assert np.linalg.norm(task.basis.T @ noisy) ** 2 < 3
+
+
+# ---- soft PCA -----------------------------------------------------------------------------------------
+def digits_file(path: Path) -> Path:
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    x = (x * 15).astype(np.uint8).reshape(-1, 8, 8)
+    np.savez(path, x_train=x[:1500], y_train=y[:1500], x_test=x[1500:], y_test=y[1500:])
+    return path
+
+
+def test_soft_pca_prints_price_and_accuracy_of_every_method(tmp_path: Path) -> None:
+    file = digits_file(tmp_path / "digits.npz")
+    text = run("soft-pca", "--data", str(file), "--out", str(tmp_path), "--rows", "900", "--epsilon", "50")
+    assert "hard PCA" in text
+    assert (tmp_path / "soft_pca.png").read_bytes()[:4] == PNG
+    numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
+    rows = {r["method"]: r for r in numbers["rows"]}
+    assert numbers["n"] == 900 and len(rows) == 7
+    assert rows["no PCA"]["price"] == 1.0 and rows["no PCA"]["accuracy"] > 0.5
+    prices = [rows[f"soft PCA, λ = {s}"]["price"] for s in ("0.1", "0.01", "0.001")]
+    assert 1 < prices[0] < prices[1] < prices[2]
+    for row in rows.values():
+        assert (row["accuracy"] is None) == row["outcome"].startswith("refused")
+        assert row["claim"] == "unconditional"
+
+
+def test_soft_pca_names_what_is_wrong(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.npz"
+    bad.write_bytes(b"no archive")
+    for arguments in (
+        ["--data", str(bad)],
+        ["--data", str(digits_file(tmp_path / "d.npz")), "--epsilon", "0"],
+    ):
+        result = CliRunner().invoke(app, ["reproduce", "soft-pca", "--out", str(tmp_path / "o"), *arguments])
+        assert isinstance(result.exception, Stop) and "--" in str(result.exception)

@@ -9,11 +9,20 @@ from collections.abc import Callable
 
 import typer
 
-from prepriv.commands.reproduce import mixture_tables, preprocessing_tables
+from prepriv.commands.reproduce import (
+    dpsgd_f,
+    mixture_tables,
+    preprocessing_figures,
+    preprocessing_tables,
+    soft_pca,
+)
 
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
+    "dpsgd-f": dpsgd_f.dpsgd_f,
     "mixture-tables": mixture_tables.mixture_tables,
     "preprocessing-tables": preprocessing_tables.preprocessing_tables,
+    "preprocessing-figures": preprocessing_figures.preprocessing_figures,
+    "soft-pca": soft_pca.soft_pca,
 }
 
 app = typer.Typer(help="Recompute what the papers print, beside the corrected values.", no_args_is_help=True)
