@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.learners.base import LinearLearner, check_averaged_descent, project
+from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.session import Session
 from prepriv.preprocessing.base import Sensitivity
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(LinearLearner):
     """T noisy full-batch steps with Nesterov momentum, averaged over the late iterates.
 
     steps: T. learning_rate: step size on the mean clipped gradient. clip_norm: C, bound on one record's
@@ -46,34 +47,8 @@ class GradientDescent:
     bias: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.steps, bool) or int(self.steps) != self.steps or self.steps < 1:
-            raise ValueError(f"steps must be a whole number >= 1; got {self.steps}")
-        for name in ("learning_rate", "clip_norm", "weight_bound"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive; got {getattr(self, name)}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie in [0, 1); got {self.momentum}")
-        if not 0 < self.average <= 1:
-            raise ValueError(f"average must lie in (0, 1]; got {self.average}")
-        if not (math.isfinite(self.bias) and self.bias >= 0):
-            raise ValueError(f"bias must be finite and >= 0; got {self.bias}")
-
-    @property
-    def name(self) -> str:
-        """The learner's name in plans and reports."""
-        return type(self).__name__
-
-    def row_norm(self, radius: float) -> float:
-        """Norm bound of a row with its bias feature."""
-        return math.hypot(radius, self.bias)
-
-    def clip(self, radius: float) -> float:
-        """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
-        return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
-
-    def grid(self, radius: float, n: int, incoming: Sensitivity) -> Grid:
-        """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
-        return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
+        self.check_settings("steps")
+        check_averaged_descent(self.momentum, self.average)
 
     def shift(
         self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: Sensitivity
@@ -118,7 +93,7 @@ class GradientDescent:
         first = self.steps - max(1, round(self.average * self.steps))
         with GradientSum(rows, self.loss, threads=threads) as gradient_sum:
             for step in range(self.steps):
-                ahead = self._project(weights + self.momentum * velocity)
+                ahead = project(weights + self.momentum * velocity, self.weight_bound)
                 noisy = session.noisy_sum(
                     "gradient",
                     gradient_sum(ahead),
@@ -127,7 +102,7 @@ class GradientDescent:
                     exponent=grid.exponent,
                     largest=max(2 * n, 1) * grid.clip,
                 )
-                new = self._project(ahead - self.learning_rate * (noisy / n))
+                new = project(ahead - self.learning_rate * (noisy / n), self.weight_bound)
                 velocity = new - weights
                 weights = new
                 if step >= first:
@@ -136,10 +111,3 @@ class GradientDescent:
                 if progress is not None:
                     progress(step + 1, self.steps)
         return average / averaged
-
-    def _project(self, weights: Floats) -> Floats:
-        if math.isinf(self.weight_bound):
-            return weights
-        norm = float(np.linalg.norm(weights))
-        bound = self.weight_bound * (1 - 1e-12)
-        return weights if norm <= bound else weights * (bound / norm)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.learners.base import project
 from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
-from prepriv.learners.stochastic import Floats, Setting, StochasticLearner, batch_source, project
+from prepriv.learners.stochastic import Floats, Setting, StochasticLearner, batch_source
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import RELEASE_BITS, Session
 

@@ -20,7 +20,8 @@ from prepriv.domain import Adjacency
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.learners.base import LinearLearner, check_averaged_descent, project
+from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
@@ -48,7 +49,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class StochasticLearner(abc.ABC):
+class StochasticLearner(LinearLearner, abc.ABC):
     """What learners share that see a few records a step. Subclasses own a sampler and its account.
 
     batch_size: b, declared; a noisy sum is divided by it. steps: T noisy steps. learning_rate: step size on the
@@ -66,32 +67,7 @@ class StochasticLearner(abc.ABC):
     bias: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1; got {value}")
-        for name in ("learning_rate", "clip_norm", "weight_bound"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive; got {getattr(self, name)}")
-        if not (math.isfinite(self.bias) and self.bias >= 0):
-            raise ValueError(f"bias must be finite and >= 0; got {self.bias}")
-
-    @property
-    def name(self) -> str:
-        """The learner's name in plans and reports."""
-        return type(self).__name__
-
-    def row_norm(self, radius: float) -> float:
-        """Norm bound of a row with its bias feature."""
-        return math.hypot(radius, self.bias)
-
-    def clip(self, radius: float) -> float:
-        """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
-        return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
-
-    def grid(self, radius: float, n: int, incoming: Sensitivity) -> Grid:
-        """The integer grid of rows and residuals."""
-        return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
+        self.check_settings("batch_size", "steps")
 
     def moved_rows(self, setting: Setting) -> MovedRows:
         """What the incoming shift does to gradients, in units of the clip norm."""
@@ -194,10 +170,7 @@ class BatchLearner(StochasticLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie in [0, 1); got {self.momentum}")
-        if not 0 < self.average <= 1:
-            raise ValueError(f"average must lie in (0, 1]; got {self.average}")
+        check_averaged_descent(self.momentum, self.average)
 
     @abc.abstractmethod
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
@@ -307,14 +280,6 @@ def batch_source(session: Session, source: NoiseSource | None) -> NoiseSource:
     if session.private and not source.private:
         raise ValueError("source: batches of a private run cannot be drawn from a test source")
     return source
-
-
-def project(weights: Floats, bound: float) -> Floats:
-    """The nearest point of the ball of radius `bound`, a hair inside it."""
-    if math.isinf(bound):
-        return weights
-    norm, limit = float(np.linalg.norm(weights)), bound * (1 - 1e-12)
-    return weights if norm <= limit else weights * (limit / norm)
 
 
 @dataclass(frozen=True)
