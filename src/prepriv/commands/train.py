@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from prepriv import payment as pay
 from prepriv.commands.common import (
     Stop,
     console,
@@ -27,11 +28,13 @@ from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.pillar import check_public, public_spectrum, recommend_k
 from prepriv.pipeline.plan import Plan, check_budget, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import WARNING, Schema, draft
+from prepriv.preprocessing import PCA
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Evaluation, Report, _paid
 
@@ -51,7 +54,9 @@ def plan_for(
     domain = schema.domain(rows=rows, adjacency=adjacency)
     steps = schema.build_steps(lambda path: read_columns(base / path, schema, label=False))
     built, learner = recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
-    return make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
+    frozen = make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
+    check_public(frozen)  # before anything can be charged
+    return frozen
 
 
 def plan(
@@ -78,6 +83,31 @@ def plan(
     if frozen.private:
         steps = [p.step for p in frozen.steps]
         print_prices(prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n))
+    _recommend(frozen)
+
+
+def _recommend(plan: Plan) -> None:
+    """For a PCA on public rows: the k that public rows, n and the budget speak for."""
+    for at, planned in enumerate(plan.steps):
+        step = planned.step
+        before = [p.step for p in plan.steps[:at]]
+        if not (isinstance(step, PCA) and isinstance(step.payment, pay.Public)):
+            continue
+        if any(s.way not in ("free", pay.Public.way) for s in before):
+            continue  # what its rows look like is not known before the run
+        data = step.payment.data
+        best = recommend_k(
+            public_spectrum(step, data, plan.domain, before),
+            n=plan.n,
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            adjacency=plan.domain.adjacency,
+            public_rows=encode(data, plan.domain).n,
+        )
+        console.print(
+            f"PCA on public data: k={step.k} declared, k={best.k} recommended "
+            f"({100 * best.tail:.1f} % of the public second moment left out)"
+        )
 
 
 def train(

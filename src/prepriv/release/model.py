@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,27 @@ class Model:
         """Index of the predicted class among the declared ones, (n,)."""
         scores = self.scores(data)
         return np.asarray(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def flattened(self) -> Model:
+        """The same model with its last linear maps (projection, mean, scale) folded into the weights.
+
+        Post-processing of what left already: the claim is the same. Predictions agree up to rounding; if every
+        map is linear none is left, and the weights are those of the encoded features (paper 002, w = A w_A).
+        """
+        maps, weights = list(self.maps), self.weights
+        while maps:
+            last, body = maps[-1], weights[:-1]
+            if isinstance(last, Project):
+                # Project cuts its components to their grid: as they are used, so they are folded
+                weights = np.vstack([last.components @ body, weights[-1:]])
+            elif isinstance(last, Multiply):
+                weights = np.vstack([last.factor * body, weights[-1:]])
+            elif isinstance(last, Subtract):
+                weights = np.vstack([body, weights[-1:] - last.offset @ body])
+            elif not isinstance(last, Identity):
+                break
+            maps.pop()
+        return replace(self, maps=tuple(maps), weights=weights)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""

@@ -1,0 +1,283 @@
+"""PILLAR (paper 002, Algorithm 1): directions from public unlabelled rows, a private linear model on top of them.
+
+The private rows meet one mechanism only, the learner's: public directions cost nothing in the account, whatever
+the public rows are (docs/proofs/pillar.md). Utility, and why k is what it is: docs/pillar.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prepriv import payment as pay
+from prepriv.data import encode
+from prepriv.domain import Adjacency, Domain, Space, check_adjacency
+from prepriv.guarantees import gdp_mu
+from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
+from prepriv.learners.noisy_sgd import NoisySGD
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.pipeline.plan import Learner, Plan, check_budget
+from prepriv.pipeline.recipes import SCALE, auto_learner
+from prepriv.pipeline.run import _Mapped
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n
+from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.pca import PCA
+from prepriv.preprocessing.second_moment import moment_grid, moments
+
+NOISE_WEIGHT = 2.0  # of the noise beside the energy left out, in `recommend_k`
+ZETA = 0.1  # margin of the hinge, for rows of norm one
+RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
+SGD_STEPS, SGD_BATCH = 500, 256
+WEIGHTS = 5.0  # ball of the weights of noisy SGD
+LOSSES = ("softmax", "logistic", "hinge")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The dimension to project on, and why.
+
+    k: recommended. tail: share of the public second moment outside the k directions. noise: weight of the noise
+    of training in k dimensions, on the same scale. rank: directions in which public rows have any energy.
+    """
+
+    k: int
+    tail: float
+    noise: float
+    rank: int
+
+
+def recommend_k(
+    spectrum: Sequence[float] | Floats,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency = "replace-one",
+    public_rows: int | None = None,
+) -> Recommendation:
+    """The k that minimises tail(k) + 2 sqrt(k) r / (n mu): energy left out plus noise let in.
+
+    spectrum: (d,) eigenvalues of the second moment of public rows, any order and unit. n: private records.
+    mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r / (n mu) is the noise per
+    coordinate of one gradient that spends the whole budget, relative to its clip norm. It grows as in Theorem 1,
+    sqrt(k) / (n epsilon); tail(k) stands for what xi_k costs, which no unlabelled row can tell. Without privacy
+    the noise is 0 and k is the rank. public_rows: k never exceeds it. No private record is used, so k is free.
+
+    Raises ValueError for a spectrum that is empty, not finite, negative or zero.
+
+    >>> recommend_k([0.7, 0.2, 0.05, 0.05], n=1000, epsilon=1.0, delta=1e-5).k
+    4
+    >>> recommend_k([0.7, 0.2, 0.05, 0.05], n=1000, epsilon=0.1, delta=1e-5).k
+    2
+    """
+    check_adjacency(adjacency)
+    n = need_n(n)
+    values = np.sort(np.asarray(spectrum, dtype=np.float64).reshape(-1))[::-1]
+    if len(values) == 0 or not np.isfinite(values).all() or values[0] <= 0:
+        raise ValueError("spectrum must hold finite eigenvalues, at least one of them positive")
+    if values[-1] < -RANK * values[0]:
+        raise ValueError("spectrum must hold no negative eigenvalue: it is that of a second moment")
+    values = np.maximum(values, 0.0)
+    rank = int((values > RANK * values[0]).sum())
+    largest = rank if public_rows is None else max(1, min(rank, need_n(public_rows)))
+    tail = np.maximum(1 - np.cumsum(values)[:largest] / values.sum(), 0.0)
+    noise = np.zeros(largest)
+    if math.isfinite(epsilon):
+        record = 2 if adjacency == "replace-one" else 1
+        level = NOISE_WEIGHT * record / (n * gdp_mu(epsilon, delta))
+        noise = level * np.sqrt(np.arange(1.0, largest + 1))
+    best = int(np.argmin(tail + noise))
+    return Recommendation(best + 1, float(tail[best]), float(noise[best]), rank)
+
+
+def public_spectrum(step: PCA, data: Any, domain: Domain, before: Sequence[Step] = ()) -> Floats:
+    """Eigenvalues, largest first, of the second moment of public rows as `step` would see them after `before`.
+
+    Every step of `before` that depends on data must itself be paid for by public data (ValueError otherwise:
+    what the rows look like after it is not known until the private run).
+    """
+    space, maps = follow(domain, before, data)
+    rows = mapped_public(data, domain, maps)
+    moment = moments(rows, moment_grid(space.radius, rows.table.n), space.d, rows.table.n).moment
+    return np.asarray(np.linalg.eigvalsh(moment)[::-1])
+
+
+def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Space, list[ReleasedMap]]:
+    """(space, fitted maps) after free and public steps. data: the table of Public() steps that name none."""
+    space, maps = domain.space, list[ReleasedMap]()
+    for step in steps:
+        after = step.output(space)
+        if step.payment is None:
+            maps.append(step.free(space))
+        elif isinstance(step.payment, pay.Public):
+            table = step.payment.data if step.payment.data is not None else data
+            rows = mapped_public(table, domain, maps)
+            maps.append(step.fit_public(rows, space, rows.table.n))
+        else:
+            raise ValueError(f"{step.name} is paid for by {step.way}: its map is not known before the run")
+        space = after
+    return space, maps
+
+
+def pillar_steps(domain: Domain, public: Any, k: int) -> tuple[Step, ...]:
+    """Row norms, public mean, row norms, k public directions, and the scale at which gradients are clipped.
+
+    After the second normalisation every map is linear: `Model.flattened` folds them into the weights.
+    """
+    paid = pay.Public(public)
+    return (
+        Normalize(1.0),
+        Center(payment=paid),
+        Normalize(1.0),
+        PCA(k, payment=paid),
+        Rescale(SCALE),
+    )
+
+
+def pillar(
+    domain: Domain,
+    public: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int | None = None,
+    k: int | None = None,
+    loss: str | Loss = "softmax",
+    learner: str = "gd",
+    zeta: float = ZETA,
+) -> tuple[tuple[Step, ...], Learner]:
+    """(steps, learner) of PILLAR, for `PrivateClassifier(domain, steps=steps, learner=learner, ...)`.
+
+    domain, n: as declared; n may stand in the domain. public: unlabelled rows with the domain's columns, at least
+    k of them. k: dimension, by default `recommend_k` of the public rows. loss: "softmax", "logistic" (two
+    classes), "hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
+    norm 5. learner: "gd" (full batch, exact account), "noisy-sgd" (Algorithm 2, fixed batches, replace-one) or
+    "poisson-sgd". Paper 002, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
+
+    Raises ValueError before any private record is read: unknown names, too few or constant public rows, columns
+    that differ.
+    """
+    n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))
+    check_budget(epsilon, delta)
+    if k is None:
+        before = pillar_steps(domain, public, 1)[:3]
+        rows = mapped_public(public, domain, [])
+        spectrum = public_spectrum(PCA(1, payment=pay.Public(public)), public, domain, before)
+        found = recommend_k(
+            spectrum,
+            n=n,
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=domain.adjacency,
+            public_rows=rows.table.n,
+        )
+        k = found.k
+    steps = pillar_steps(domain, public, k)
+    check_public_steps(domain, steps)
+    ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
+    base = auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False)
+    chosen = _loss(loss, len(domain.classes), zeta)
+    if learner == "gd":
+        return steps, dataclasses.replace(base, loss=chosen)
+    if not math.isfinite(epsilon):
+        raise ValueError("learner must be 'gd' without privacy")
+    if learner == "noisy-sgd":
+        return steps, NoisySGD(
+            chosen, steps=SGD_STEPS, batch_size=min(SGD_BATCH, n), clip_norm=1.0, weight_bound=WEIGHTS
+        )
+    if learner == "poisson-sgd":
+        rate = base.learning_rate * base.steps / SGD_STEPS
+        return steps, PoissonSGD(
+            chosen,
+            steps=SGD_STEPS,
+            batch_size=min(SGD_BATCH, n),
+            learning_rate=rate,
+            clip_norm=1.0,
+            momentum=base.momentum,
+            average=base.average,
+        )
+    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {learner!r}")
+
+
+def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a Loss; got {loss!r}")
+    if loss == "hinge":
+        if not (isinstance(zeta, int | float) and 0 < zeta < math.inf):
+            raise ValueError(f"zeta must be a finite positive number; got {zeta}")
+        return Hinge(classes, zeta * SCALE)
+    if loss == "logistic" and classes != 2:
+        raise ValueError(f"loss 'logistic' is for two classes, 'softmax' for more; got {classes} classes")
+    return Logistic() if classes == 2 else Softmax()
+
+
+# ------------------------------------------------------------------------------------------- public tables
+
+
+def mapped_public(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> _Mapped:
+    """Public rows of the declared columns, encoded, after some maps. ValueError without a table, columns or rows."""
+    if data is None:
+        raise ValueError("Public() needs the public table: Public(data)")
+    table = encode(data, domain)
+    if table.n < 1:
+        raise ValueError("the public table has no rows")
+    return _Mapped(table, maps)
+
+
+def check_public(plan: Plan) -> None:
+    """Fit every public step that can be fitted now, so that a bad public table is refused before any charge.
+
+    ValueError, naming the step: no table, columns that differ from the schema's, fewer rows than PCA has
+    directions, or rows without energy in k directions (constant features). Steps behind one that is fitted on
+    private rows are checked for columns and row counts only. Reads no private record, and changes no charge.
+    """
+    check_public_steps(plan.domain, [p.step for p in plan.steps])
+
+
+def check_public_steps(domain: Domain, steps: Sequence[Step]) -> None:
+    """The same for steps that are in no plan yet."""
+    space, known = domain.space, True
+    maps: list[ReleasedMap] = []
+    for step in steps:
+        after = step.output(space)
+        if isinstance(step.payment, pay.Public):
+            try:
+                maps = _check_one(step, domain, space, maps, known)
+            except ValueError as error:
+                raise ValueError(f"{step.name}, the public table: {error}") from None
+        elif step.payment is None:
+            maps = [*maps, step.free(space)]
+        else:
+            known = False
+        space = after
+
+
+def _check_one(
+    step: Step, domain: Domain, space: Space, maps: list[ReleasedMap], known: bool
+) -> list[ReleasedMap]:
+    assert isinstance(step.payment, pay.Public)
+    rows = mapped_public(step.payment.data, domain, maps if known else [])
+    n = rows.table.n
+    if isinstance(step, PCA) and n < step.k:
+        raise ValueError(f"k={step.k} directions need at least {step.k} public rows; got {n}")
+    if not known:
+        return maps
+    fitted = step.fit_public(rows, space, n)
+    if isinstance(step, PCA):
+        moment = moments(rows, moment_grid(space.radius, n), space.d, n).moment
+        values = np.linalg.eigvalsh(moment)[::-1]
+        rank = int((values > RANK * space.radius**2).sum())
+        if rank < step.k:
+            raise ValueError(
+                f"the public rows vary in {rank} directions only, fewer than k={step.k} "
+                "(constant or repeated features, or too few distinct rows): lower k"
+            )
+    return [*maps, fitted]
