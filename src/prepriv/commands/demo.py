@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from prepriv.commands.common import (
+    Stop,
     console,
     fresh_folder,
     print_guarantee,
@@ -20,6 +21,7 @@ from prepriv.commands.common import (
 from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.plan import check_budget, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import execute
@@ -31,9 +33,15 @@ def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy budget.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
     out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
+    recipe_name: Annotated[
+        str, typer.Option("--recipe", help=f"auto, or one of paper 004: {', '.join(RECIPES)}.")
+    ] = "auto",
 ) -> None:
     """Train on scikit-learn's handwritten digits; write OUT/model, OUT/report.html and OUT/report.json."""
     check_budget(epsilon, delta)
+    if recipe_name not in RECIPES and recipe_name != "auto":
+        raise Stop(f"--recipe must be auto, {', '.join(RECIPES)}; got {recipe_name!r}")
+    chosen = RECIPES.get(recipe_name, recipe)
     from sklearn.datasets import load_digits
 
     folder = fresh_folder(out)
@@ -48,7 +56,7 @@ def demo(
     )
     accuracies: list[float] = []
     for budget in (math.inf, epsilon):
-        steps, learner = recipe(domain, n=domain.n or 1, epsilon=budget, delta=delta)
+        steps, learner = chosen(domain, n=domain.n or 1, epsilon=budget, delta=delta)
         plan = make_plan(domain, steps, learner, epsilon=budget, delta=delta)
         session = NoisySession() if plan.private else ExactSession()
         with progress_bar() as progress:
@@ -59,6 +67,8 @@ def demo(
                 session,
                 progress=progress if plan.private else None,
             )
+        if recipe_name == "dpsgd-f":
+            trained = map_back(trained)
         model = Model.of(trained)
         accuracies.append(float((model.predict_index(x[test]) == y[test]).mean()))
     evaluation = Evaluation(

@@ -194,7 +194,8 @@ def instance_optimal_mean(
     )
     rounds = binary_search_rounds(radius, fine)
     if outliers is None:  # the clipped mean's noise, and what the search cannot tell from zero
-        outliers = min(n / 4, math.sqrt(d) * parts[2] + 2.0 * math.sqrt(rounds) * parts[1])
+        surely = math.sqrt(2.0 * math.log(100.0 * rounds))  # no round of the search goes wrong: 99 %
+        outliers = min(n / 2, math.sqrt(d) * parts[2] + surely * math.sqrt(rounds) * parts[1])
     longest = radius + float(np.linalg.norm(center))
     distance = noisy_search(
         _From(turned, center, distances=True),

@@ -120,7 +120,7 @@ class AugmentByDistance(Step):
         mechanism = _Recorded.of(mu, self.name, session)
         outliers = self.outliers
         if outliers is None:
-            outliers = min(100.0 / (3.0 * mechanism.epsilon) * math.log(n), 0.1 * n)
+            outliers = min(1.0 + 8.0 / mechanism.epsilon * math.log(n), 0.5 * n)
         norms = [np.sqrt(np.einsum("ij,ij->i", block, block)) for block in rows]
         tau = private_threshold(
             np.concatenate([*norms, np.zeros(0)]),
