@@ -15,7 +15,10 @@ from prepriv.audit.replay_neighbours import RawTable, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.learners.noisy_sgd import NoisySGD
+from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
+from prepriv.pipeline.dpsgd_f import RECIPES, InstanceOptimalCenter
 from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Step
 
@@ -51,7 +54,7 @@ class Pipeline:
     learner: GradientDescent | None = None
     missing: float = 0.1
     tables: Callable[[Domain, Draws], RawTable] | None = None
-    sampler: PoissonSGD | FixedBatchSGD | None = None
+    sampler: StochasticLearner | None = None
 
     def plan(self) -> Plan:
         loss = Logistic() if len(self.domain.classes) == 2 else Softmax()
@@ -237,7 +240,33 @@ def _learners():
     yield "fixed batches after imputation", Pipeline(table(), (mean,), sampler=fixed)
 
 
+def _hidden_and_single():
+    """Learners that draw single records, or pass once and stop at a random step."""
+    noisy = NoisySGD(Softmax(), batch_size=2, steps=6, weight_bound=3.0)
+    once = OnePassSGD(Softmax(), batch_size=4, steps=6, learning_rate=0.05, clip_norm=9.0, weight_bound=2.0)
+    mean = pre.MeanImputer(payment=Sensitivity(CAPS))
+    for name, sampler in {"noisy SGD": noisy, "one pass": once}.items():
+        yield name, Pipeline(box(), (pre.Center(payment=Budget(0.1)),), sampler=sampler)
+        yield f"{name} after imputation", Pipeline(table(), (mean,), sampler=sampler)
+
+
+def _recipes():
+    """DPSGD-F and its relatives, as `dpsgd_f.RECIPES` builds them, with fewer steps."""
+    for name, recipe in RECIPES.items():
+        for adjacency in (ONE, ADD):
+            for domain in (box(adjacency), ball(adjacency)):
+                kind = "ball" if domain.is_ball else "box"
+                steps, learner = recipe(domain, n=N, epsilon=3.0, delta=1e-4)
+                steps = tuple(
+                    dataclasses.replace(s, precision=0.1) if isinstance(s, InstanceOptimalCenter) else s
+                    for s in steps
+                )
+                few = dataclasses.replace(learner, steps=3)
+                yield f"{name}, {kind}, {adjacency}", Pipeline(domain, steps, few)
+
+
 @lru_cache(maxsize=1)
 def pipelines() -> dict[str, Pipeline]:
     """All of them, by name."""
-    return dict([*_imputation(), *_fixed(), *_scaling(), *_by_sensitivity(), *_learners()])
+    kinds = (_imputation, _fixed, _scaling, _by_sensitivity, _learners, _hidden_and_single, _recipes)
+    return dict(pair for kind in kinds for pair in kind())

@@ -18,6 +18,7 @@ from prepriv.audit.replay_neighbours import HOSTILE, RawTable, neighbours, synth
 from prepriv.audit.replay_pipeline import PlanRun, replay_plan, spends_what_it_claims
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.noise import NoiseSource
 from prepriv.preprocessing.base import Step
 
 PAIRS = 16  # of each pipeline: 2,000 in all
@@ -44,6 +45,10 @@ def test_nothing_but_mechanism_outputs_depends_on_a_record(name):
     assert result.pairs >= PAIRS * 3 // 4, "too few pairs met the declared conditions"
     assert all(0 < share <= 1 for share in result.reach.values()) and result.reach
     SEEN.add(result)
+    pipeline, session = pipelines()[name], Recorder()
+    plan = pipeline.plan()
+    PlanRun(plan)(synthetic(pipeline.domain, N, Draws(1)), session)
+    assert pipeline.sampler is not None or spends_what_it_claims(plan, session)
 
 
 def test_the_pairs_were_many_and_of_every_kind():
@@ -84,6 +89,19 @@ def test_mechanisms_that_ran_cost_no_more_than_was_claimed(name):
     assert spends_what_it_claims(plan, session)
     session.releases.append(session.releases[-1])  # one release more than was priced
     assert not spends_what_it_claims(plan, session)
+
+
+@pytest.mark.parametrize("name", ["one pass", "noisy SGD", "Poisson SGD, replace", "fixed batches"])
+def test_the_coins_of_a_sampler_are_not_shown(name):
+    """Accounts of random batches and of a random stop hold for an attacker who does not see the coins."""
+    pipeline = pipelines()[name]
+    first, shown = synthetic(pipeline.domain, N, Draws(1)), set()
+    for seed in range(8):
+        session = Recorder(seed=3)
+        session.batch_source = lambda seed=seed: NoiseSource.for_tests(seed)
+        surfaces = PlanRun(pipeline.plan())(first, session)
+        shown.add((surfaces["progress"], surfaces["stdout"], surfaces["stderr"], surfaces["log"]))
+    assert len(shown) == 1
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, N, 3 * N])

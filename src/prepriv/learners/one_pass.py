@@ -144,8 +144,8 @@ class OnePassSGD(StochasticLearner):
                     exponent=exponent,
                     largest=int(_CLAMP),
                 )
-                if progress is not None:
-                    progress(step + 1, self.steps)
+        if progress is not None:  # not before: when the run stops is hidden, and the guarantee rests on it
+            progress(self.steps, self.steps)
         return project(iterate, self.weight_bound)
 
 
