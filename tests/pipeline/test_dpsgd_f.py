@@ -18,10 +18,11 @@ from prepriv.pipeline.dpsgd_f import (
     RECIPES,
     Augment,
     AugmentByDistance,
-    InstanceOptimalCenter,
     dpsgd_f,
     map_back,
 )
+from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
+from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import execute, predict_scores
 
 N = 60
@@ -124,17 +125,32 @@ def test_no_gradient_is_clipped():
     assert plan.space.radius == math.sqrt(2) and learner.bias == 0.0
 
 
-def test_far_clusters_are_no_obstacle():
-    """The two-cluster example: a plain recipe on the raw rows is stuck, the pre-processed one is not."""
-    n, far = 2000, 1000.0
+@pytest.mark.parametrize("build", [dpsgd_f, recipe], ids=["dpsgd-f", "auto"])
+def test_far_clusters_are_no_obstacle(build):
+    """The two-cluster example, at mu > n epsilon: a plain recipe on the raw rows is stuck, these are not."""
+    n, far = 4000, 10_000.0
     y = np.arange(n) % 2
     x = np.column_stack([np.full(n, far), np.where(y == 1, 1.0, -1.0)])
     declared = Domain.ball(2, (0, 1), radius=2 * far, n=n, adjacency="add-or-remove-one")
-    plan = make_plan(declared, *dpsgd_f(declared, n=n, epsilon=1.0, delta=1e-5), epsilon=1.0, delta=1e-5)
+    steps, learner = build(declared, n=n, epsilon=1.0, delta=1e-5)
+    plan = make_plan(declared, steps, learner, epsilon=1.0, delta=1e-5)
     session = NoisySession(NoiseSource.for_tests(1))
-    trained = map_back(execute(plan, encode(x, declared), encode_labels(y, (0, 1)), session))
-    scores = predict_scores((), trained.weights, encode(x, declared))[:, 0]
+    trained = execute(plan, encode(x, declared), encode_labels(y, (0, 1)), session)
+    trained = map_back(trained) if build is dpsgd_f else trained
+    scores = predict_scores(trained.maps, trained.weights, encode(x, declared))[:, 0]
     assert ((scores > 0) == (y == 1)).mean() > 0.99
+
+
+def test_automatic_centre_is_chosen_from_declared_numbers():
+    def centre(n, d, epsilon, box=False):
+        declared = Domain.box(0, 1, d, (0, 1), n=n) if box else Domain.ball(d, (0, 1), n=n)
+        steps, _ = recipe(declared, n=n, epsilon=epsilon, delta=1e-5)
+        return next(s for s in steps if isinstance(s, pre.Center))
+
+    assert isinstance(centre(4000, 2, 1.0), InstanceOptimalCenter)
+    assert 0.02 <= centre(4000, 2, 1.0).payment.share <= 0.1
+    for n, d, epsilon, box in ((500, 2, 1.0, False), (4000, 2, 0.1, False), (10**6, 65, 1.0, False), (4000, 2, 1.0, True)):  # fmt: skip
+        assert type(centre(n, d, epsilon, box)) is pre.Center
 
 
 def test_refused_behind_moved_rows_and_outside_a_plan(rng):

@@ -20,12 +20,12 @@ from prepriv.domain import Adjacency, Domain, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.mechanisms.exponential import ExponentialMechanism
-from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.quantile import SCORE_RANGE, private_threshold
 from prepriv.mechanisms.session import Session
+from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter, access, need_untouched
 from prepriv.pipeline.recipes import auto_loss
-from prepriv.pipeline.run import Trained, _Sum
+from prepriv.pipeline.run import Trained
 from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.normalize import Normalize, Rescale
@@ -36,41 +36,6 @@ FEATURE_NORM = 10.0  # C_F of Algorithms 1 and 3, from their list 1, 10, 100, 10
 LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be calibrated to
 MOST_STEPS = 400
 ROOT2 = math.sqrt(2.0)
-
-
-def _untouched(step: Step, incoming: Sensitivity) -> None:
-    if not incoming.is_zero:
-        raise ValueError(f"{step.name} cannot follow a step paid for by sensitivity: it needs unmoved rows")
-
-
-@dataclass(frozen=True)
-class InstanceOptimalCenter(Center):
-    """x -> x - m, m the instance-optimal private mean (mechanisms/instance_optimal_mean.py).
-
-    precision: of its searches, in the units of the rows; None is radius / n^2, the paper's choice.
-    """
-
-    precision: float | None = None
-    ways: ClassVar[tuple[str, ...]] = ("budget",)
-
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
-        _untouched(self, incoming)
-        return super().record_shift(space, adjacency, incoming)
-
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        session, multiplier, adjacency = _access(gaussian_sum)
-        mean = instance_optimal_mean(
-            rows,
-            name=self.name,
-            d=space.d,
-            radius=space.radius,
-            n=n,
-            adjacency=adjacency,
-            noise_multiplier=multiplier,
-            session=session,
-            precision=self.precision,
-        )
-        return Subtract(self._inside(mean, space))
 
 
 @dataclass(frozen=True)
@@ -105,15 +70,15 @@ class AugmentByDistance(Step):
         return Space.ball(space.d + 1, ROOT2)
 
     def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
-        _untouched(self, incoming)
+        need_untouched(self, incoming)
         return incoming
 
     def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
-        _untouched(self, incoming)
+        need_untouched(self, incoming)
         return 1.0  # each score moves by at most one record
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        session, multiplier, _ = _access(gaussian_sum)
+        session, multiplier, _ = access(gaussian_sum)
         mu = min(LARGEST_MU, (1 - 1e-12) / multiplier) if multiplier > 0 else LARGEST_MU
         if mu < SMALLEST_MU:
             raise ValueError(f"{self.name}: epsilon is too small to find a distance; raise it")
@@ -157,13 +122,6 @@ class _Recorded(ExponentialMechanism):
         ends = np.cumsum(counts)
         segment = int(np.searchsorted(ends, at, side="right"))
         return segment, at - int(ends[segment] - counts[segment])
-
-
-def _access(gaussian_sum: GaussianSum) -> tuple[Session, float, Adjacency]:
-    """The session behind the sum that a plan hands out, the step's whole noise multiplier, the adjacency."""
-    if not isinstance(gaussian_sum, _Sum) or gaussian_sum.planned.noise_multiplier is None:
-        raise TypeError("this step asks for several releases: it runs in a plan only")
-    return gaussian_sum.session, gaussian_sum.planned.noise_multiplier, gaussian_sum.plan.domain.adjacency
 
 
 def _ratio(domain: Domain, n: int, epsilon: float, delta: float, d: int) -> float:

@@ -13,6 +13,7 @@ from prepriv.domain import Domain, Numeric
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
+from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
@@ -20,11 +21,12 @@ from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.square_root import SquareRoot
 
 SCALE = 5.0  # norm of a row when the gradient is clipped to 1
-CENTER_SHARE = 0.02
+CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
+SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
-REACH = 1.1  # steps * learning rate, in units of n mu / sqrt(d)
+REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
 LONGEST, SHORTEST = 2000.0, 10.0
-LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.3
+LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.2
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 MISSING_CAP = 0.05
 
@@ -42,7 +44,7 @@ def recipe(
     if isinstance(steps, str):
         if steps != "auto":
             raise ValueError(f"steps must be 'auto' or a list of steps; got {steps!r}")
-        steps = auto_steps(domain)
+        steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta)
     if isinstance(learner, str):
         if learner != "auto":
             raise ValueError(f"learner must be 'auto' or a GradientDescent; got {learner!r}")
@@ -51,7 +53,9 @@ def recipe(
     return tuple(steps), learner
 
 
-def auto_steps(domain: Domain) -> list[Step]:
+def auto_steps(
+    domain: Domain, *, n: int | None = None, epsilon: float = 1.0, delta: float = 1e-5
+) -> list[Step]:
     """Impute what is declared so; roots, row norms, a private mean and row norms again for plain matrices.
 
     Rows that a step paid for by sensitivity has moved are only centred: neither roots nor norms are Lipschitz.
@@ -66,7 +70,23 @@ def auto_steps(domain: Domain) -> list[Step]:
     if not (domain.is_ball or space.d == len(domain.columns)):  # categories: rows have their own scale
         return [center, Rescale(SCALE * center.output(space).radius / space.radius)]
     roots = [SquareRoot()] if _zero_is_least(domain) else []
+    if domain.is_ball and n is not None:
+        center = _ball_center(space.d, n, epsilon, delta)
     return [*roots, Normalize(1.0), center, Normalize(1.0), Rescale(SCALE)]
+
+
+def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
+    """The instance-optimal mean where a tenth of the budget is enough for its searches, else a plain mean.
+
+    Columns have bounds of their own, a ball has one radius: rows in it may sit close together, far out. Enough:
+    the noise of one count is at most n / 8.
+    """
+    width, rounds = 1 << (d - 1).bit_length(), 2 * math.log2(n + 1) + 8
+    mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
+    share = max(CENTER_SHARE, 256 * width * rounds / (n * mu) ** 2)
+    if d > SEARCHED_COLUMNS or share > LARGEST_CENTER_SHARE:
+        return Center(payment=pay.Budget(CENTER_SHARE))
+    return InstanceOptimalCenter(payment=pay.Budget(share))
 
 
 def _zero_is_least(domain: Domain) -> bool:
@@ -99,5 +119,5 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
         learning_rate=reach / STEPS,
         clip_norm=1.0,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
-        average=0.5 if ratio < LITTLE else 0.3,
+        average=0.5 if ratio < LITTLE else 0.2,
     )
