@@ -96,12 +96,12 @@ def edge_pair(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats,
     start = np.where(side > 0, space.low + b * spread, space.high - b * spread)
     if draws.chance(0.3):
         start = np.clip(point(space, draws), space.low, space.high)
-    if draws.chance(0.3):  # only one feature varies, but the record leaps in all
+    if draws.chance(0.4):  # only one feature varies, but the record leaps in all
         z = z * (np.arange(space.d) == draws.below(space.d))
     rows = start + side * spread * z
     rows[0] = start
     far = np.where(side > 0, space.high, space.low)
-    if n > 2 and draws.chance(0.5):  # a few common rows far out move furthest
+    if n > 2 and draws.chance(0.3):  # a few common rows far out move furthest
         rows[1 : 2 + draws.below(1 + n // 100)] = far
     return rows, far
 
@@ -188,8 +188,12 @@ def leverage(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, 
     base = (space.low + space.high) / 2 if draws.chance(0.5) else space.low + space.high - out
     rows = np.tile(base, (n, 1))
     rows[n - math.ceil(hints.get("missing", 0.3) * n) :] = out
-    rows[0] = np.where(draws.uniform(space.d) < 0.5, out, space.low + space.high - out)
-    return rows, np.where(draws.uniform(space.d) < 0.5, out, space.low + space.high - out)
+    opposite = space.low + space.high - out
+    rows[0] = np.where(draws.uniform(space.d) < 0.5, out, opposite)
+    if draws.chance(0.6):  # the record differs in one feature, the one to predict perhaps
+        rows[0] = out
+        return rows, np.where(np.arange(space.d) == draws.below(space.d), opposite, out)
+    return rows, np.where(draws.uniform(space.d) < 0.5, out, opposite)
 
 
 def one_cell(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floats]:

@@ -6,6 +6,7 @@ Table 3 (Sherman-Morrison, add-one), replaced by strong convexity (docs/errata.m
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
@@ -34,6 +35,11 @@ from prepriv.preprocessing.impute import FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 
 ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +244,8 @@ class RegressionImputer(Step):
         k, targets = len(frame.predictors) + 1, len(frame.targets)
         every, without, right = Total((k, k)), Total((targets, k, k)), Total((targets, k))
         seen = np.zeros(targets, dtype=np.int64)
-        with threadpool_limits(limits=1, user_api="blas"):  # small products: threads only wait for each other
+        # Small products: threads would only wait for each other.
+        with _controller().limit(limits=1, user_api="blas"):
             for piece in pieces(rows):
                 z, t = frame.z(piece), frame.t(piece)
                 gaps = np.isnan(t)
