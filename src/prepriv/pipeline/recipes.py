@@ -26,7 +26,7 @@ SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
 LONGEST, SHORTEST = 2000.0, 10.0
-LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.2
+LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.15
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 MISSING_CAP = 0.05
 
@@ -119,5 +119,5 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
         learning_rate=reach / STEPS,
         clip_norm=1.0,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
-        average=0.5 if ratio < LITTLE else 0.2,
+        average=0.5 if ratio < LITTLE else 0.15,
     )
