@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 from pathlib import Path
 
@@ -29,8 +30,13 @@ def run(*arguments: str) -> str:
     return result.output
 
 
+@functools.lru_cache(maxsize=1)
+def table_2() -> list[dict[str, float]]:
+    return tables.table_2()
+
+
 def entry(mechanism: str, name: str) -> dict[str, float]:
-    rows = [r for r in tables.table_2() if (r["mechanism"], r["preprocessing"]) == (mechanism, name)]
+    rows = [r for r in table_2() if (r["mechanism"], r["preprocessing"]) == (mechanism, name)]
     assert len(rows) == 1
     return rows[0]
 
@@ -69,6 +75,15 @@ def test_scaling_with_gaussian_noise_is_printed_far_below_its_own_formula() -> N
 def test_the_other_entries_follow_from_the_papers_own_inputs(mechanism: str, name: str) -> None:
     cell = entry(mechanism, name)
     assert cell["printed"] == pytest.approx(cell["own_formula"])
+
+
+def test_clusters_pay_for_two_sites_and_for_rows_that_are_dropped() -> None:
+    """Crowd 10: 2 (10 - 1) rows, each dropped, or moved by 2 eta = 0.1."""
+    assert entry("Gaussian", "deduplication")["ours"] == pytest.approx((1 + 18) ** 2 / 2)
+    assert entry("DP-GD", "deduplication")["ours"] == pytest.approx((2 + 18) ** 2 / 2)
+    assert entry("Gaussian", "quantization")["ours"] == pytest.approx((1 + 1.8) ** 2 / 2, rel=1e-5)
+    assert entry("Gaussian", "quantization")["ours"] > entry("Gaussian", "quantization")["printed"]  # false
+    assert entry("SGD, one pass", "deduplication")["ours"] is None
 
 
 def test_pca_costs_12_over_the_gap_in_the_paper_and_less_than_one_over_it_here() -> None:
@@ -184,6 +199,24 @@ def test_models_are_trained_with_the_noise_their_plan_asks_for() -> None:
     assert third.train(task, task.rows, 0.01 * mu, total=1e9)[0] == np.log(
         2.0
     )  # no step: the weights are zero
+
+
+def test_the_noise_of_the_figure_is_that_of_a_plan_and_no_less() -> None:
+    from prepriv import payment as pay
+    from prepriv import preprocessing as pre
+    from prepriv.domain import Domain
+    from prepriv.pipeline.plan import make_plan
+
+    task = third.make_task(third.SMALL)
+    n, d = task.rows.shape
+    step = pre.SoftPCA(0.03, payment=pay.Sensitivity())
+    plan = make_plan(
+        Domain.ball(d, [0, 1]), [step], third._learner(1.0), epsilon=10.0, delta=third.DELTA, n=n
+    )
+    total = third.prices(third.SMALL, 0.001)["soft PCA, λ = 0.03"]
+    assert total == pytest.approx(plan.incoming.total_shift)
+    noise = third.train(task, task.rows, gdp_mu(10.0, third.DELTA), total)[1]
+    assert plan.learner_noise * (1 - 1e-3) <= noise <= plan.learner_noise * 1.1
 
 
 def test_soft_pca_by_singular_values_is_the_step() -> None:

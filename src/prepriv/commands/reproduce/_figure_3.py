@@ -133,7 +133,7 @@ def train(
     domain = Domain.ball(d, [0, 1], radius=radius, n=n)
     model = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=[], learner=_learner(reach))
     scores = model.fit(rows, task.labels).decision_function(rows)
-    return mean_loss(scores, task.labels), noise
+    return mean_loss(scores, task.labels), model.plan_.learner_noise
 
 
 def soft(rows: Floats, strength: float) -> Floats:
@@ -224,6 +224,12 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
         ["method", *(f"ε = {e:g}" for e in size.epsilons)],
         [[name, *(f"{r[name]:.3f}" for r in rows)] for name in rows[0] if name != "epsilon"],
         right=range(1, len(rows) + 1),
+    )
+    lowest = [min((loss, name) for name, loss in r.items() if name != "epsilon")[1] for r in rows]
+    console.print("  Lowest: " + "; ".join(f"{m} (ε = {r['epsilon']:g})" for m, r in zip(lowest, rows)) + ".")
+    console.print(
+        "  DP-PCA here is Analyze-Gauss (Dwork et al. 2014), Gaussian noise on the second moment, not the exponential "
+        "mechanism of Chaudhuri et al. 2012. One run a point; no parameter is tuned on results."
     )
     table = _table_4(task)
     _write(out, rows, table)

@@ -145,6 +145,7 @@ def _draw(path: Path, found: Sequence[Mapping[str, Any]], epsilon: float, n: int
         ylabel="accuracy on the test rows",
         title=f"ε = {epsilon:g}, δ = {DELTA:g}, n = {n}",
         xscale="log",
+        xlim=(0.7, 10 * max(r["price"] for r in found)),
         ylim=(-0.03, 1.0),
     )
     axes.legend()
