@@ -233,10 +233,11 @@ def test_soft_pca_by_singular_values_is_the_step() -> None:
 
 def test_analyze_gauss_finds_the_directions_when_noise_is_small_and_loses_them_when_not() -> None:
     task = third.make_task(third.SMALL)
-    clear = third.analyze_gauss(task.rows, 10, 2e3)
+    moment = task.rows.T @ task.rows
+    clear = third.analyze_gauss(moment, 200, 10, 2e3)
     assert np.linalg.norm(clear.T @ clear - np.eye(10)) < 1e-9
     assert np.linalg.norm(task.basis.T @ clear) ** 2 == pytest.approx(10, abs=0.2)
-    noisy = third.analyze_gauss(task.rows, 10, 0.05)
+    noisy = third.analyze_gauss(moment, 200, 10, 0.05)
     assert np.linalg.norm(task.basis.T @ noisy) ** 2 < 3
 
 

@@ -143,16 +143,16 @@ def soft(rows: Floats, strength: float) -> Floats:
     return np.asarray((left * (singular * square / (square + strength))) @ right)
 
 
-def analyze_gauss(rows: Floats, k: int, mu: float) -> Floats:
-    """k leading directions (d, k) of the second moment with Gaussian noise on its upper triangle, mu-GDP.
+def analyze_gauss(moment: Floats, n: int, k: int, mu: float) -> Floats:
+    """moment: sum x x^T (d, d) of n rows. k leading directions (d, k) of the second moment with Gaussian noise on its upper triangle, mu-GDP.
 
     A replaced record in the unit ball moves the triangle (off the diagonal times sqrt2) by sqrt2; rounding to
     the grid by one step an entry. Eigenvectors by block power iteration: post-processing.
     """
-    d = rows.shape[1]
+    d = len(moment)
     at = np.triu_indices(d)
     weight = np.where(at[0] == at[1], 1.0, math.sqrt(2.0))
-    total = (rows.T @ rows)[at] * weight
+    total = moment[at] * weight
     sensitivity = math.ceil(math.sqrt(2.0) * 2.0**BITS * (1 + 1e-9) + math.sqrt(len(total)))
     noisy = NoisySession().noisy_sum(
         "second moment",
@@ -160,7 +160,7 @@ def analyze_gauss(rows: Floats, k: int, mu: float) -> Floats:
         sensitivity,
         1 / mu,
         exponent=-BITS,
-        largest=2 * len(rows) * 2**BITS,
+        largest=2 * n * 2**BITS,
     )
     matrix = np.zeros((d, d))
     matrix[at] = noisy / weight
@@ -210,12 +210,14 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
         "least_loss": task.best,
     }
     _print_facts(size, facts)
+    images = {name: _image(task.rows, name) for name in shifts}
+    moment = task.rows.T @ task.rows
     rows = []
     for epsilon in size.epsilons:
         mu = gdp_mu(epsilon, DELTA)
-        losses = {name: _one(task, name, total, mu) for name, total in shifts.items()}
+        losses = {name: train(task, images[name], mu, total)[0] for name, total in shifts.items()}
         half = mu / math.sqrt(2.0)
-        reduced = task.rows @ analyze_gauss(task.rows, size.rank, half)
+        reduced = task.rows @ analyze_gauss(moment, size.n, size.rank, half)
         losses["DP-PCA (Analyze-Gauss), half the budget"] = train(task, reduced, half)[0]
         rows.append({"epsilon": epsilon} | {name: loss - task.best for name, loss in losses.items()})
     nothing = math.log(2.0) - task.best
@@ -237,27 +239,25 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
     return {"figure_3": {"facts": facts, "excess_loss": rows, "nothing": nothing}, "table_4": table}
 
 
-def _one(task: Task, name: str, total: float, mu: float) -> float:
+def _image(rows: Floats, name: str) -> Floats:
     # The data have rank k exactly, so a hard projection on k directions leaves every row where it is.
-    rows = soft(task.rows, float(name.split("= ")[1])) if name.startswith("soft") else task.rows
-    return train(task, rows, mu, total)[0]
+    return soft(rows, float(name.split("= ")[1])) if name.startswith("soft") else rows
 
 
 def _table_4(task: Task) -> list[dict[str, Any]]:
     """Rows pulled back to a share of the declared radius, then soft PCA at lambda = 0.1 of its square."""
-    rows = []
-    for epsilon in task.size.clip_epsilons:
-        mu = gdp_mu(epsilon, DELTA)
-        found: dict[str, Any] = {"epsilon": epsilon}
-        for clip, printed in zip((*CLIPS, 1.0), PAPER_TABLE_4[epsilon]):
-            norms = np.linalg.norm(task.rows, axis=1, keepdims=True)
-            clipped = task.rows * np.minimum(1.0, clip / np.maximum(norms, 1e-300))
-            strength = 0.1 * clip**2
-            step = pre.SoftPCA(strength, payment=pay.Sensitivity())
-            total = _total(step.sensitivity(Domain.ball(task.size.d, [0, 1], radius=clip), task.size.n))
-            found[f"paper, {clip:g}"] = printed
-            found[f"ours, {clip:g}"] = train(task, soft(clipped, strength), mu, total, clip)[0] - task.best
-        rows.append(found)
+    size, clips = task.size, (*CLIPS, 1.0)
+    rows: list[dict[str, Any]] = [{"epsilon": epsilon} for epsilon in size.clip_epsilons]
+    norms = np.maximum(np.linalg.norm(task.rows, axis=1, keepdims=True), 1e-300)
+    for column, clip in enumerate(clips):
+        strength = 0.1 * clip**2
+        image = soft(task.rows * np.minimum(1.0, clip / norms), strength)
+        step = pre.SoftPCA(strength, payment=pay.Sensitivity())
+        total = _total(step.sensitivity(Domain.ball(size.d, [0, 1], radius=clip), size.n))
+        for row in rows:
+            loss = train(task, image, gdp_mu(row["epsilon"], DELTA), total, clip)[0]
+            row[f"paper, {clip:g}"] = PAPER_TABLE_4[row["epsilon"]][column]
+            row[f"ours, {clip:g}"] = loss - task.best
     names = [k for k in rows[0] if k != "epsilon"]
     print_table(
         "Table 4: excess empirical loss, rows clipped to a share of the radius, soft PCA (printed beside ours)",
