@@ -54,7 +54,7 @@ def test_recommended_k_is_the_minimum_over_every_k() -> None:
         n, epsilon = int(rng.integers(50, 5000)), float(rng.uniform(0.1, 2))
         found = recommend_k(rng.permutation(values), n=n, epsilon=epsilon, delta=1e-5)
         cost = [
-            values[k:].sum() / values.sum() + 2 * math.sqrt(k) * 2 / (n * gdp_mu(epsilon, 1e-5))
+            values[k:].sum() / values.sum() + 6 * math.sqrt(k) * 2 / (n * gdp_mu(epsilon, 1e-5))
             for k in range(1, 10)
         ]
         assert min(cost) == pytest.approx(cost[found.k - 1], rel=1e-9)

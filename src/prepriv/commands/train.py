@@ -103,6 +103,7 @@ def _recommend(plan: Plan) -> None:
             delta=plan.delta,
             adjacency=plan.domain.adjacency,
             public_rows=encode(data, plan.domain).n,
+            classes=len(plan.domain.classes),
         )
         console.print(
             f"PCA on public data: k={step.k} declared, k={best.k} recommended "

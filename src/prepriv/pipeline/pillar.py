@@ -30,7 +30,7 @@ from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.pca import PCA
 from prepriv.preprocessing.second_moment import moment_grid, moments
 
-NOISE_WEIGHT = 2.0  # of the noise beside the energy left out, in `recommend_k`
+NOISE_WEIGHT = 6.0  # of the noise beside the energy left out, in `recommend_k`
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 SGD_STEPS, SGD_BATCH = 500, 256
@@ -60,14 +60,18 @@ def recommend_k(
     delta: float,
     adjacency: Adjacency = "replace-one",
     public_rows: int | None = None,
+    whitened: bool = False,
+    classes: int = 2,
 ) -> Recommendation:
-    """The k that minimises tail(k) + 2 sqrt(k) r / (n mu): energy left out plus noise let in.
+    """The k that minimises tail(k) + 6 sqrt(k) r / (n mu): energy left out plus noise let in.
 
     spectrum: (d,) eigenvalues of the second moment of public rows, any order and unit. n: private records.
     mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r / (n mu) is the noise per
     coordinate of one gradient that spends the whole budget, relative to its clip norm. It grows as in Theorem 1,
     sqrt(k) / (n epsilon); tail(k) stands for what xi_k costs, which no unlabelled row can tell. Without privacy
-    the noise is 0 and k is the rank. public_rows: k never exceeds it. No private record is used, so k is free.
+    the noise is 0 and k is the rank. whitened: the k coordinates are brought to the same deviation and rows to norm
+    one again; every direction then holds 1/k of a row, so noise counts with k in place of sqrt(k). classes: k is at least classes - 1, the dimension that class means
+    span, where rank and rows allow it. public_rows: k never exceeds it. No private record is used, so k is free.
 
     Raises ValueError for a spectrum that is empty, not finite, negative or zero.
 
@@ -91,8 +95,9 @@ def recommend_k(
     if math.isfinite(epsilon):
         record = 2 if adjacency == "replace-one" else 1
         level = NOISE_WEIGHT * record / (n * gdp_mu(epsilon, delta))
-        noise = level * np.sqrt(np.arange(1.0, largest + 1))
-    best = int(np.argmin(tail + noise))
+        noise = level * np.arange(1.0, largest + 1) ** (1.0 if whitened else 0.5)
+    least = min(max(1, classes - 1), largest) - 1
+    best = least + int(np.argmin((tail + noise)[least:]))
     return Recommendation(best + 1, float(tail[best]), float(noise[best]), rank)
 
 
@@ -176,6 +181,7 @@ def pillar(
             delta=delta,
             adjacency=domain.adjacency,
             public_rows=rows.table.n,
+            classes=len(domain.classes),
         )
         k = found.k
     steps = pillar_steps(domain, public, k)

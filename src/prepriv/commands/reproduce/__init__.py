@@ -12,6 +12,7 @@ import typer
 from prepriv.commands.reproduce import (
     dpsgd_f,
     mixture_tables,
+    pillar,
     preprocessing_figures,
     preprocessing_tables,
     soft_pca,
@@ -20,6 +21,7 @@ from prepriv.commands.reproduce import (
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "dpsgd-f": dpsgd_f.dpsgd_f,
     "mixture-tables": mixture_tables.mixture_tables,
+    "pillar": pillar.pillar,
     "preprocessing-tables": preprocessing_tables.preprocessing_tables,
     "preprocessing-figures": preprocessing_figures.preprocessing_figures,
     "soft-pca": soft_pca.soft_pca,
