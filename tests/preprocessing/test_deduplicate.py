@@ -377,6 +377,20 @@ def test_a_run_with_deduplication_prints_its_condition():
     assert model.predict(x).shape == (400,)
 
 
+def test_a_run_with_cells_costs_nothing_and_needs_no_condition():
+    rng = np.random.default_rng(15)
+    x = np.clip(near_duplicates(rng, 400, 3) / 2 + 0.5, 0, 1)
+    domain = Domain.box(0, 1, 3, [0, 1], n=400)
+    y = (x[:, 0] > 0.5).astype(int)
+    plain, cell = (
+        prepriv.PrivateClassifier(domain, epsilon=5.0, delta=1e-4, steps=steps).fit(x, y)
+        for steps in ([], [cells(0.01)])
+    )
+    assert cell.guarantee_.conditions == ()
+    assert cell.guarantee_.epsilon(1e-4) == plain.guarantee_.epsilon(1e-4)
+    assert cell.model_.plan["learner"]["shift"] == plain.model_.plan["learner"]["shift"]
+
+
 def test_claims_and_refusals():
     space = Space.ball(3, 1.0)
     claim = dedup(4).sensitivity(space, 1000)
