@@ -64,6 +64,8 @@ def _first(content: bytes, comma: bytes) -> tuple[list[bytes], int]:
 
 def _by_arrow(body: bytes, delimiter: str, names: list[str]) -> pa.Table | None:
     """The fast reader, for a body without quotes; None unless it certainly reads each line as `_by_hand` does."""
+    if body.startswith(b"\xef\xbb\xbf"):
+        return None  # the fast reader would take it for a byte-order mark and drop it
     lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
     if not lines or body.count(b"\r") != body.count(b"\r\n") or body.endswith(b"\r"):
         return None

@@ -26,7 +26,7 @@ from prepriv._csv import parse as parse_csv
 from prepriv.domain import Categorical, Column, Domain, Numeric
 
 BLOCK = 256
-MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing"})
+MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
 UNREADABLE = "\0unreadable"
 
 
@@ -40,6 +40,10 @@ def text_of(value: Any) -> str:
         value = value.decode("utf-8", "replace")
     if isinstance(value, float | np.floating) and math.isfinite(value) and float(value).is_integer():
         value = int(value)
+    if type(value) is int and abs(value) > 2**53:
+        value = (
+            int(float(value)) if abs(value) < 2**1000 else UNREADABLE
+        )  # one missing cell can turn a column to floats
     try:
         return str(value).strip()
     except Exception:  # an integer of 5000 digits, say: whatever it is, it names no category
@@ -109,7 +113,8 @@ def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
     """A column (series or array of objects) as (index into distinct values, distinct values); -1 is an empty cell."""
     if isinstance(series, np.ndarray):
         return _python_cells(series.tolist())
-    if series.dtype == nw.Object:  # no common type is looked for: one odd cell could set it for all
+    native = getattr(series.to_native(), "dtype", None)
+    if series.dtype == nw.Object or native == object:  # noqa: E721 - a type found in the cells is set by them
         return _python_cells(series.to_list())
     try:
         array = series.to_arrow()
@@ -131,6 +136,9 @@ def _python_value(scalar: Any) -> Any:
         return UNREADABLE
 
 
+_PLAIN = (str, bytes, int, float, bool)
+
+
 def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     """The same for a column of mixed types: every cell is a case of its own, none can raise."""
     seen: dict[Any, int] = {}
@@ -140,12 +148,9 @@ def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         if value is None:
             codes[i] = -1
             continue
-        key: Any = (type(value), value)
-        try:
-            at = seen.get(key)
-        except Exception:  # not hashable
-            key = (type(value), text_of(value), "not hashable")
-            at = seen.get(key)
+        # Cells are one case only if they are read alike: equal objects can spell differently (Decimal("1.0")).
+        key: Any = (type(value), value) if type(value) in _PLAIN else (text_of(value), repr(number_of(value)))
+        at = seen.get(key)
         if at is None:
             at = seen[key] = len(distinct)
             distinct.append(value)
@@ -273,6 +278,8 @@ class Table:
 def encode(data: Any, domain: Domain) -> Table:
     """Bind a table (NumPy matrix, pandas, polars or Arrow) to a domain. Raises BadData if it does not fit."""
     if isinstance(data, Table):
+        if data.domain.shape_of_rows() != domain.shape_of_rows():
+            raise BadData("the encoded table belongs to another domain: encode the raw rows again")
         return data
     with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
         warnings.simplefilter("ignore")

@@ -101,6 +101,8 @@ class Space:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.radius) and self.radius > 0):
             raise ValueError(f"radius must be finite and positive; got {self.radius}")
+        if not (self.low <= self.high).all():
+            raise ValueError("the box of a space must have low <= high in every feature")
 
     @property
     def d(self) -> int:
@@ -124,9 +126,15 @@ class Space:
         return Space(-side, side, float(radius), np.zeros(d, dtype=bool))
 
     def within(self, radius: float) -> Space:
-        """This space cut down to a ball: the smaller radius, and a box no larger than it."""
+        """This space after rows were pulled towards the origin into a ball: a row on its way leaves a box that
+        does not hold the origin, so the box grows to hold it."""
         r = min(radius, self.radius)
-        return replace(self, low=np.maximum(self.low, -r), high=np.minimum(self.high, r), radius=r)
+        box = self.with_origin()
+        return replace(self, low=np.maximum(box.low, -r), high=np.minimum(box.high, r), radius=r)
+
+    def with_origin(self) -> Space:
+        """The least box that holds this space and the origin."""
+        return replace(self, low=np.minimum(self.low, 0.0), high=np.maximum(self.high, 0.0))
 
 
 @dataclass(frozen=True)
@@ -229,6 +237,11 @@ class Domain:
             else:
                 names += [f"{name}={c}" for c in (*column.categories, OTHER, MISSING)]
         return names
+
+    def shape_of_rows(self) -> dict[str, Any]:
+        """What decides how a raw row is encoded: columns or ball, as plain data."""
+        data = self.to_json()
+        return {"columns": list(data["columns"].items()), "ball": data.get("ball")}
 
     def with_n(self, n: int) -> Domain:
         """The same domain with n declared."""

@@ -13,6 +13,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv.commands.common import (
+    AFTER_TOUCH,
     Stop,
     console,
     fresh_folder,
@@ -135,7 +136,12 @@ def train(
         raise BadData(f"no such file: {data}")
     folder = fresh_folder(out)
     receipt = _charge(ledger, frozen) if ledger is not None else None
-    trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
+    try:
+        trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
+    except BadData as error:
+        if receipt is None:
+            raise
+        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
     model, private = Model.of(trained, receipt), trained.private
     evaluation = None
     if test is not None and public_test is not None:

@@ -10,9 +10,11 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
@@ -94,8 +96,9 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided. The same plan gives the same bytes."""
         learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}
-        learner["loss"] = self.learner.loss.name
-        learner = {k: ("inf" if v == math.inf else v) for k, v in learner.items()}
+        loss = self.learner.loss
+        learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
+        learner["loss"] = {"name": loss.name, **{k: _plain(v) for k, v in dataclasses.asdict(loss).items()}}  # type: ignore[call-overload]
         return {
             "domain": self.domain.to_json(),
             "n": self.n,
@@ -118,13 +121,24 @@ class Plan:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _plain(value: Any) -> Any:
+    """An option as plain data, so that every one of them is in the plan's hash."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "inf" if value > 0 else str(value)
+    if isinstance(value, int | float | str | bool | type(None)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return str(value)
+
+
 def _step_json(planned: PlannedStep) -> dict[str, Any]:
     step = planned.step
-    options = {
-        f.name: getattr(step, f.name)
-        for f in dataclasses.fields(step)
-        if f.name != "payment" and isinstance(getattr(step, f.name), int | float | str | bool | type(None))
-    }
+    options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
     out: dict[str, Any] = {"step": step.name, "way": step.way, **options}
     if isinstance(step.payment, pay.Budget):
         out |= {
@@ -134,7 +148,7 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
         }
     if isinstance(step.payment, pay.Sensitivity):
         caps = step.payment.caps
-        out |= {"caps": {str(k): dict(v) if isinstance(v, dict) else v for k, v in caps.items()}}
+        out |= {"caps": _plain(caps)}
         moved = dataclasses.asdict(planned.outgoing)
         out |= {"shift_of_common_rows": {**moved, "conditions": list(moved["conditions"])}}
     if planned.test is not None:

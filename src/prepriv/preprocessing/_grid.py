@@ -12,18 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.domain import Space
 from prepriv.preprocessing.base import ConfidentialMap, Floats, Sensitivity
 
 ROW_BITS = 22  # the integers of a row in the declared ball have norm <= 2^22
 MATRIX_BITS = 30  # those of a column of a matrix with operator norm <= 1 have norm <= 2^30, twice over
 SLACK = 1 + 2.0**-30  # a row may leave its declared ball by rounding; every bound uses radius * SLACK
-
-
-def need_filled(name: str, space: Space) -> None:
-    """ValueError if cells can still be missing."""
-    if space.may_miss.any():
-        raise ValueError(f"{name} needs every cell: put an imputation step before it")
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,8 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: Sensitivity = UNTOUC
     Add-or-remove-one: a radius in place of the diameter.
     """
     record = space.diameter if adjacency == "replace-one" else space.radius
+    if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
+        record = max(record, space.radius)
     return _up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
 
 
@@ -256,6 +258,12 @@ class Step(abc.ABC):
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         """Budget: fit through the mechanism alone, dividing by the declared n."""
         raise TypeError(f"{self.name} has no fit paid for by budget")
+
+
+def need_filled(name: str, space: Space) -> None:
+    """ValueError if cells can still be missing: for steps that mix the cells of a row."""
+    if space.may_miss.any():
+        raise ValueError(f"{name} needs every cell: put an imputation step before it")
 
 
 def need_n(n: int) -> int:

@@ -41,7 +41,7 @@ class Center(Step):
 
     def output(self, space: Space) -> Space:
         # The released mean is pulled back into the declared space, so no coordinate moves by more than its width.
-        w = space.widths
+        w = space.with_origin().widths  # pulled into the ball, the mean can leave a box that lacks the origin
         return Space(-w, w, min(space.diameter, 2 * space.radius), space.may_miss, space.names)
 
     def _inside(self, mean: Floats, space: Space) -> Floats:

@@ -24,7 +24,6 @@ from prepriv.preprocessing._crowd import (
     crowd_words,
     grouped,
 )
-from prepriv.preprocessing._grid import need_filled
 from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -35,6 +34,7 @@ from prepriv.preprocessing.base import (
     Rows,
     Sensitivity,
     Step,
+    need_filled,
     need_n,
 )
 

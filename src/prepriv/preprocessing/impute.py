@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -105,6 +106,10 @@ class MeanImputer(Step):
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_caps(self.name, self.payment, "missing", "fade")
 
     def caps(self, space: Space, n: int) -> NDArray[np.int64]:
         """Declared cap on the missing cells of each imputable column, in records."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Space
+from prepriv.preprocessing._caps import shares
 from prepriv.preprocessing.base import Floats, Rows, Sensitivity
 
 DEFAULT_MISSING = 0.05
@@ -81,18 +82,6 @@ class MissingCaps:
             missing += np.isnan(block[:, self.columns]).sum(axis=0)
         left = (self.full + 1 - missing)[self.fade == 0]
         return float(left.min()) if len(left) else math.inf
-
-
-def shares(name: str, declared: object, columns: tuple[str, ...], default: float) -> list[float]:
-    """One share for all columns, or a mapping by column name; ValueError for anything else."""
-    if isinstance(declared, int | float):
-        return [pay.check_fraction(f"{name} cap", declared)] * len(columns)
-    if not isinstance(declared, dict):
-        raise ValueError(f"{name} cap must be a number or a dict by column; got {type(declared).__name__}")
-    unknown = sorted(str(c) for c in set(declared) - set(columns))
-    if unknown:
-        raise ValueError(f"{name} caps name {unknown[0]!r}, which is no column to impute")
-    return [pay.check_fraction(f"{name} cap of {c!r}", declared.get(c, default)) for c in columns]
 
 
 def filled_sensitivity(

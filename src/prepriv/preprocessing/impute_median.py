@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps, shares
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import (
@@ -28,7 +29,7 @@ from prepriv.preprocessing.base import (
     need_n,
 )
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
-from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity, shares
+from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 
 
 def lower_median(ascending: Floats, otherwise: float) -> float:
@@ -73,6 +74,10 @@ class MedianImputer(Step):
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     at_prediction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_caps(self.name, self.payment, "missing", "fade", "gap")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)

@@ -18,6 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps
+from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -76,7 +78,7 @@ class Frame:
         """Predictors and bias of a block, (b, k + 1); a row beyond the declared radius is pulled back."""
         bias = np.full((len(x), 1), self.radius / math.sqrt(2))
         z = np.hstack([x[:, self.predictors] - self.centre, bias]) / self.radius
-        return np.asarray(z / np.maximum(1.0, np.linalg.norm(z, axis=1, keepdims=True)))
+        return np.asarray(z / np.maximum(1.0, norms(z))[:, None])
 
     def t(self, x: Floats) -> Floats:
         """Targets of a block, (b, t), NaN where missing."""
@@ -86,7 +88,11 @@ class Frame:
 def fill_predicted(x: Floats, frame: Frame, weights: Floats, strength: Floats | float = 1.0) -> Floats:
     """Missing targets of a block (b, d) become clipped predictions. weights (t, k + 1); strength (t,)."""
     out = x.copy()
-    guess = frame.middle + frame.half * strength * np.clip(frame.z(x) @ weights.T, -1.0, 1.0)
+    z = frame.z(x)
+    predicted = np.zeros((len(x), len(weights)))
+    for j in range(z.shape[1]):  # in a fixed order: the same bits for a row in any block
+        predicted += z[:, j : j + 1] * weights[:, j]
+    guess = frame.middle + frame.half * strength * np.clip(predicted, -1.0, 1.0)
     cells = out[:, frame.targets]
     out[:, frame.targets] = np.where(np.isnan(cells), guess, cells)
     return out
@@ -183,6 +189,7 @@ class RegressionImputer(Step):
         super().__post_init__()
         check_positive("ridge", self.ridge)
         check_positive("weight_bound", self.weight_bound)
+        known_caps(self.name, self.payment, "missing", "fade", "curvature")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)

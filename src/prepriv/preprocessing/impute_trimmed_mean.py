@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps, shares
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import (
@@ -27,7 +28,7 @@ from prepriv.preprocessing.base import (
     need_n,
 )
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
-from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity, shares
+from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 
 
 def trimmed_distance(ascending: Floats, m: int, low: float, high: float, spread: float) -> float:
@@ -68,6 +69,7 @@ class TrimmedMeanImputer(Step):
         super().__post_init__()
         if not (isinstance(self.trim, int | float) and 0 < self.trim < 0.5):
             raise ValueError(f"trim must lie in (0, 0.5); got {self.trim}")
+        known_caps(self.name, self.payment, "missing", "fade", "spread")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)

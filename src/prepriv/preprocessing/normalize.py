@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
 
 
 def row_norms(x: Floats) -> Floats:
@@ -49,6 +49,7 @@ class ClipNorm(Step):
         check_positive("radius", self.radius)
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         return space.within(self.radius)
 
     def free(self, space: Space) -> ReleasedMap:
@@ -73,6 +74,7 @@ class Normalize(Step):
             raise ValueError(f"floor must be finite and >= 0; got {self.floor}")
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         return Space.ball(space.d, self.radius)
 
     def stretch(self, space: Space) -> float:

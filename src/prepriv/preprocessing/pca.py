@@ -17,7 +17,7 @@ from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
-from prepriv.preprocessing._grid import ExactMatrix, GridLinear, need_filled
+from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds, smallest
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -28,6 +28,7 @@ from prepriv.preprocessing.base import (
     Rows,
     Sensitivity,
     Step,
+    need_filled,
     need_n,
 )
 from prepriv.preprocessing.second_moment import (

@@ -23,7 +23,7 @@ from prepriv.preprocessing._crowd import (
     crowd_distance,
     crowd_words,
 )
-from prepriv.preprocessing._grid import RowGrid, need_filled
+from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -33,6 +33,7 @@ from prepriv.preprocessing.base import (
     Rows,
     Sensitivity,
     Step,
+    need_filled,
     need_n,
 )
 

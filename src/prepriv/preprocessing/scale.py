@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -26,6 +27,7 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     check_positive,
+    need_filled,
     need_n,
 )
 from prepriv.preprocessing.scale_map import (
@@ -90,6 +92,7 @@ class StandardScaler(Step):
             raise ValueError(f"rule must be 'max', 'root' or 'none'; got {self.rule!r}")
         if self.center not in ("mean", "midpoint"):
             raise ValueError(f"center must be 'mean' or 'midpoint'; got {self.center!r}")
+        known_caps(self.name, self.payment)
         if self.radius is not None:
             check_positive("radius", self.radius)
         if self.columns is not None:
@@ -106,12 +109,15 @@ class StandardScaler(Step):
         return np.full(len(self._columns(space)), ratio)
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         columns, reach = self._columns(space), self._reach(space)
         low, high = space.low.copy(), space.high.copy()
         low[columns], high[columns] = -reach, reach
         rest = rest_radius(space, columns)
         declared = math.hypot(2 * math.sqrt(len(columns)), rest) if self.radius is None else self.radius
         radius = min(declared, math.hypot(float(np.linalg.norm(reach)), rest))
+        # Pulled back to the ball, a row can leave a box that lacks the origin.
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
         return Space(np.maximum(low, -radius), np.minimum(high, radius), radius, space.may_miss, space.names)
 
     def stretch(self, space: Space) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from prepriv.domain import Domain, Space, as_space
-from prepriv.preprocessing._grid import ExactMatrix, GridLinear, need_filled
+from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -21,6 +21,7 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     check_positive,
+    need_filled,
     need_n,
 )
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, moment_grid, moment_shift, moments

@@ -1,0 +1,169 @@
+"""Ways in which one record once reached further than itself. Each was a real leak found by an audit of this code."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from prepriv import Budget, Categorical, Domain, Numeric, Sensitivity, make_plan
+from prepriv import preprocessing as pre
+from prepriv._csv import parse
+from prepriv.data import BadData, encode, encode_labels
+from prepriv.domain import Space
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import HuberisedHinge, Logistic
+from prepriv.mechanisms.session import ExactSession
+from prepriv.pipeline.run import execute
+
+LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=2.0)
+PRICE = Domain({"price": Categorical(("9.99", "5"))}, (0, 1))
+
+
+@pytest.mark.parametrize(
+    "odd", [Decimal("9.990"), 5, None, pd.NA, pd.NaT, float("nan"), "5", (1,), b"x", object(), 2**70]
+)
+@pytest.mark.parametrize("common", [Decimal("9.99"), "9.99", pd.NA, None, 9.99, "z"])
+def test_one_cell_does_not_change_how_the_others_are_read(odd, common):
+    alone = encode(pd.DataFrame({"price": pd.Series([common] * 5, dtype=object)}), PRICE).block(0, 5)
+    mixed = encode(pd.DataFrame({"price": pd.Series([odd, *[common] * 4], dtype=object)}), PRICE).block(0, 5)
+    assert (mixed[1:] == alone[1:]).all()
+    labels = encode_labels(pd.Series([odd, *[common] * 4], dtype=object), ["9.99", "5"])
+    assert (labels[1:] == encode_labels(pd.Series([common] * 5, dtype=object), ["9.99", "5"])[1:]).all()
+
+
+def test_one_missing_cell_that_turns_a_column_to_floats_changes_no_category():
+    domain = Domain({"id": Categorical((str(2**53 + 1), "1"))}, (0, 1))
+    ids = [2**53 + 1, 1, 2**53 + 1]
+    whole = encode(pd.DataFrame({"id": ids}), domain).block(0, 3)
+    gap = encode(pd.DataFrame({"id": [2**53 + 1, 1, None]}), domain).block(0, 3)
+    assert (whole[:2] == gap[:2]).all()
+
+
+def test_a_byte_order_mark_in_a_record_is_read_alike_whatever_others_hold():
+    plain = parse(b"a,b\n\xef\xbb\xbf30,x\n31,y\n", ",")
+    quoted = parse(b'a,b\n\xef\xbb\xbf30,x\n31,"y"\n', ",")
+    assert plain["a"].to_pylist() == quoted["a"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pre.ClipNorm(100.0),
+        pre.Normalize(1.0),
+        pre.Normalize(1.0, floor=0.5),
+        pre.StandardScaler(payment=Budget(0.1)),
+    ],
+)
+def test_steps_that_mix_the_cells_of_a_row_must_follow_imputation(step):
+    domain = Domain.box(0, 1, 3, [0, 1], n=100, missing="impute")
+    impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}))
+    with pytest.raises(ValueError, match="needs every cell"):
+        make_plan(domain, (step, impute), LEARNER, epsilon=1.0, delta=1e-5)
+
+
+class Spy(ExactSession):
+    def __init__(self):
+        super().__init__()
+        self.sums = []
+
+    def _draw(self, name, total, *rest):
+        self.sums.append(np.asarray(total).copy())
+        return super()._draw(name, total, *rest)
+
+
+def first_sum_moves(domain, steps, x, x2):
+    """(distance, sensitivity) of the first released sum, in exact integers."""
+    plan = make_plan(domain, steps, LEARNER, epsilon=1.0, delta=1e-5)
+    sums = []
+    for rows in (x, x2):
+        spy = Spy()
+        object.__setattr__(plan, "guarantee", None)  # let a session without noise run it
+        execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), spy)
+        sums.append(spy.sums[0])
+    distance = sum(int(v) ** 2 for v in (sums[0] - sums[1]).ravel().tolist())
+    return distance, spy.releases[0].sensitivity
+
+
+@pytest.mark.parametrize("radius", [0.4, 0.501, 0.55, 0.6, 0.8])
+@pytest.mark.parametrize("bounds", [(0.5, 1.0), (-1.0, -0.5)])
+def test_rows_pulled_out_of_a_box_that_lacks_the_origin_stay_within_the_sensitivity(radius, bounds):
+    low, high = bounds
+    domain = Domain.box(-1, 1, 2, [0, 1], n=4)
+    # the encoded matrix lies in [0, 1]; ask for a box away from the origin there
+    steps = (
+        pre.ClipFeatures(abs(low) if low > 0 else 0.5, 1.0),
+        pre.ClipNorm(radius),
+        pre.Center(payment=Budget(0.1)),
+    )
+    x = np.array([[low, high], [0, 0], [0, 0], [1, 1]], dtype=float)
+    x2 = x.copy()
+    x2[0] = [high, low]
+    distance, sensitivity = first_sum_moves(domain, steps, x, x2)
+    assert distance <= sensitivity**2
+
+
+def test_a_row_with_a_missing_cell_counts_as_zero_and_is_paid_for():
+    domain = Domain.box(0, 1, 2, [0, 1], n=4, missing="impute")
+    steps = (
+        pre.ClipFeatures(0.9, 1.0),
+        pre.Center(payment=Budget(0.1)),
+        pre.MeanImputer(payment=Budget(0.1)),
+    )
+    x = np.full((4, 2), 1.0)
+    x2 = x.copy()
+    x2[0] = np.nan
+    distance, sensitivity = first_sum_moves(domain, steps, x, x2)
+    assert distance <= sensitivity**2
+
+
+def test_a_box_must_have_low_below_high():
+    with pytest.raises(ValueError, match="low <= high"):
+        Space(np.ones(2), np.zeros(2), 1.0, np.zeros(2, bool))
+
+
+def test_a_table_of_another_domain_is_refused():
+    table = encode(np.zeros((3, 2)), Domain.ball(2, [0, 1], radius=100.0))
+    with pytest.raises(BadData, match="another domain"):
+        encode(table, Domain.box(0, 1, 2, [0, 1]))
+
+
+def test_regression_fills_a_row_alike_in_any_block(rng):
+    columns = {**{f"x{j}": Numeric(0, 1) for j in range(20)}, "t": Numeric(0, 1, "impute")}
+    domain = Domain(columns, (0, 1), n=300)
+    x = rng.random((300, 21))
+    x[::3, 20] = np.nan
+    rows = encode(x, domain)
+    fitted = pre.RegressionImputer(payment=Budget(0.1)).fit_budget(
+        rows, domain.space, 300, lambda r, *, dim, radius: sum(b.sum(axis=0) for b in r)
+    )
+    whole = fitted.transform(rows.block(0, 300))
+    for i in range(0, 300, 7):
+        assert (fitted.transform(rows.block(i, i + 1)) == whole[i : i + 1]).all()
+
+
+def test_every_option_is_in_the_hash_of_the_plan():
+    domain = Domain.box(0, 1, 2, [0, 1], n=50)
+    plans = [
+        make_plan(domain, (pre.OneHot({"x0": 3}),), LEARNER, epsilon=1.0, delta=1e-5),
+        make_plan(domain, (pre.OneHot({"x1": 3}),), LEARNER, epsilon=1.0, delta=1e-5),
+        make_plan(domain, (), GradientDescent(HuberisedHinge(width=0.5), steps=1), epsilon=1.0, delta=1e-5),
+        make_plan(domain, (), GradientDescent(HuberisedHinge(width=0.6), steps=1), epsilon=1.0, delta=1e-5),
+    ]
+    assert len({p.hash for p in plans}) == 4
+
+
+def test_a_table_that_does_not_fit_after_the_charge_says_so(tmp_path, monkeypatch, capsys):
+    from prepriv.cli import run
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(
+        "label: {name: y, classes: [0, 1]}\ncolumns:\n  a: {type: numeric, low: 0, high: 1}\n"
+    )
+    (tmp_path / "t.csv").write_text("b,y\n0,1\n")
+    assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "5", "--delta", "1e-3"]) == 0
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--rows", "1", "--ledger", "l.db"]) == 70
+    err = capsys.readouterr().err
+    assert "after the charge" in err and len(err.splitlines()) == 1
