@@ -14,6 +14,10 @@ from prepriv.domain import Domain, Numeric, Space
 from prepriv.preprocessing.base import Sensitivity
 from prepriv.preprocessing.impute import FillReleased, MeanImputer
 from prepriv.preprocessing.impute_caps import MissingCaps
+from prepriv.preprocessing.impute_median import MedianImputer
+from prepriv.preprocessing.impute_regression import RegressionImputer
+from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
+from prepriv.preprocessing.scale import StandardScaler
 
 NAN = math.nan
 
@@ -125,6 +129,17 @@ def test_dropped_rows_are_refused():
 def test_caps_out_of_range_are_named(caps, words):
     with pytest.raises(ValueError, match=words):
         imputer(**caps).sensitivity(box(2, 0, 1), 10)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [MeanImputer, MedianImputer, TrimmedMeanImputer, RegressionImputer, StandardScaler],
+    ids=lambda k: k.__name__,
+)
+def test_a_cap_that_does_not_exist_is_an_error(kind):
+    """A typo would otherwise leave the default cap in force."""
+    with pytest.raises(ValueError, match=f"{kind.__name__} has no cap 'mising'"):
+        kind(payment=pay.Sensitivity({"mising": 0.01}))
 
 
 def test_caps_by_column_name():

@@ -38,7 +38,7 @@ def space(columns):
     return Space(np.zeros(D), np.ones(D), 10.0, np.arange(D) >= D - columns)
 
 
-PAID = pay.Sensitivity({"missing": 0.05, "gap": 0.1})
+PAID = pay.Sensitivity({"missing": 0.05})
 
 
 @pytest.mark.slow
@@ -46,9 +46,9 @@ PAID = pay.Sensitivity({"missing": 0.05, "gap": 0.1})
     ("step", "columns", "megabytes"),
     [
         (MeanImputer(payment=PAID), 100, 20),
-        (StandardScaler(payment=PAID), 0, 20),
+        (StandardScaler(payment=pay.Sensitivity()), 0, 20),
         (RegressionImputer(payment=PAID), 20, 30),
-        (MedianImputer(payment=PAID), 100, 450),
+        (MedianImputer(payment=pay.Sensitivity({"missing": 0.05, "gap": 0.1})), 100, 450),
         (TrimmedMeanImputer(payment=PAID), 100, 450),
     ],
     ids=lambda v: v.name if hasattr(v, "name") else str(v),
