@@ -55,7 +55,7 @@ def test_a_folder_without_the_data_is_refused(tmp_path: Path) -> None:
     assert result.exit_code != 0 and not (tmp_path / "run").exists()
 
 
-SCHEMA = """label: {{column: y, classes: [0, 1]}}
+SCHEMA = """label: {{name: y, classes: [0, 1]}}
 adjacency: replace-one
 rows: 1000
 columns:
