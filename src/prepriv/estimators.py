@@ -16,6 +16,7 @@ from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.pillar import check_public
 from prepriv.pipeline.plan import Plan, check_budget, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
@@ -109,6 +110,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if table.n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         plan = self.plan(table.n if domain.adjacency == "replace-one" and domain.n is None else None)
+        check_public(plan)
         trained = self._execute(plan, table, targets)
         self.plan_ = plan
         self.guarantee_ = plan.guarantee if trained.private else None

@@ -14,7 +14,7 @@ from prepriv import Budget, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import Softmax
+from prepriv.learners.losses import Logistic, Softmax
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
@@ -223,3 +223,15 @@ def test_poisson_sgd_runs_in_a_pipeline_with_its_own_account(rng, adjacency):
     plan = make_plan(domain, (first, *STEPS[1:]), learner, epsilon=2.0, delta=1e-4)
     assert 1.9 < plan.guarantee.epsilon(1e-4) <= 2.0
     assert run(plan, x, y, NoisySession()).weights.shape == (5, 3)
+
+
+def test_the_bias_feature_may_have_any_value(rng):
+    x = rng.random((2000, 2))
+    y = (x[:, 0] > 0.2).astype(int)
+    domain = Domain.box(0, 1, 2, [0, 1])
+    from prepriv import PrivateClassifier
+
+    for bias in (0.3, 1.0, 3.0):
+        learner = GradientDescent(Logistic(), steps=300, learning_rate=1.0, clip_norm=math.inf, bias=bias)
+        model = PrivateClassifier(domain, epsilon=math.inf, steps=[pre.Rescale(5.0)], learner=learner).fit(x, y)
+        assert model.score(x, y) > 0.97

@@ -135,6 +135,7 @@ def _execute(
         private.append(training)
         released.append(prediction)
     weights = _train(plan, _quantize(plan, _Mapped(table, private), targets), session, threads, progress)
+    weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, tuple(released), weights, plan.private and session.private)
 
 
