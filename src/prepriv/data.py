@@ -18,11 +18,8 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 from numpy.typing import NDArray
 
-from prepriv._csv import parse as parse_csv
 from prepriv.domain import Categorical, Column, Domain, Numeric
 
 BLOCK = 256
@@ -71,6 +68,9 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     CSV cells are kept as bytes: one odd record cannot change how a column, or another record, is read
     (_csv.py). Raises BadData.
     """
+    import pyarrow as pa  # as heavy as the rest together, and a matrix needs none of it
+    import pyarrow.parquet
+
     path = Path(path)
     if not path.is_file():
         raise BadData(f"no such file: {path}")
@@ -88,6 +88,8 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+    from prepriv._csv import parse as parse_csv
+
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         content = file.read()
@@ -113,6 +115,8 @@ def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
     """A column (series or array of objects) as (index into distinct values, distinct values); -1 is an empty cell."""
     if isinstance(series, np.ndarray):
         return _python_cells(series.tolist())
+    import pyarrow as pa
+
     native = getattr(series.to_native(), "dtype", None)
     if series.dtype == nw.Object or native == object:  # noqa: E721 - a type found in the cells is set by them
         return _python_cells(series.to_list())

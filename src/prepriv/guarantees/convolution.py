@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.signal import lfilter
 from scipy.special import logsumexp
 
 from prepriv.guarantees.arguments import FloatArray
@@ -172,6 +171,8 @@ def _power(base: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def _tail_excess(masses: FloatArray, interval: float) -> FloatArray:
+    from scipy.signal import lfilter  # a heavy import, for compositions only
+
     # T_j = sum_{i > j} m_i (1 - r^{i-j}) = r T_{j+1} + (1 - r) sum_{i > j} m_i, r = e^{-h}; a smaller
     # r gives a larger T, and 1 - r is exact for r >= 1/2, so rounding r down is the safe side
     r = math.exp(-interval) * (1.0 - 2.0 * ULP)
