@@ -44,7 +44,8 @@ def good_clusters(eta: float) -> Callable[[Pair], Sensitivity]:
 
 
 def _largest_good_cluster(x: Floats, eta: float) -> int:
+    """Kindly: distances within 1e-4 of a threshold count on whichever side makes the cluster larger."""
     far = np.sqrt(((x[:, None, :] - x[None, :, :]) ** 2).sum(axis=2))
-    near = (far <= eta).sum(axis=1)
-    good = near == (far <= 3 * eta).sum(axis=1)
+    near = (far <= eta * (1 + 1e-4)).sum(axis=1)
+    good = near >= (far <= 3 * eta * (1 - 1e-4)).sum(axis=1)
     return int(near[good].max(initial=0))
