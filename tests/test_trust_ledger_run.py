@@ -372,7 +372,7 @@ def test_errors_before_the_data_is_opened_cost_nothing_and_after_it_keep_the_cha
     for arguments in (["--epsilon", "0"], ["--rows", "0"], ["--label", "a"], ["--public-test", "none.csv"]):
         assert run([*TRAIN, *arguments]) == 2
     assert Ledger.open("l.db").entries() == ()
-    assert run([*TRAIN, "--rows", "1999"]) == 2  # seen only once the table is open: it stays charged
+    assert run([*TRAIN, "--rows", "1999"]) == 70  # seen only once the table is open: it stays charged
     assert [e.kind for e in Ledger.open("l.db").entries()] == ["charged"]
 
 
