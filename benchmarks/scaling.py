@@ -1,6 +1,6 @@
 """Cost of one exact gradient pass against rows and columns: seconds, and seconds a cell. Writes scaling.png.
 
-    python benchmarks/scaling.py [--out DIR] [--largest 1000000]
+python benchmarks/scaling.py [--out DIR] [--largest 1000000]
 """
 
 from __future__ import annotations

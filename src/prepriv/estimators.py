@@ -120,7 +120,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = domain.n_inputs
         names = getattr(X, "columns", None)
         if names is not None and all(isinstance(c, str) for c in names):
-            self.feature_names_in_ = np.asarray(list(names), dtype=object)
+            # The declared ones in the declared order: one odd record can add a column to a frame, or turn its order.
+            used = domain.columns if all(c in names for c in domain.columns) and not domain.is_ball else names
+            self.feature_names_in_ = np.asarray(list(used), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 import warnings
 from fractions import Fraction
 
@@ -89,6 +90,23 @@ def test_mechanisms_that_ran_cost_no_more_than_was_claimed(name):
     assert spends_what_it_claims(plan, session)
     session.releases.append(session.releases[-1])  # one release more than was priced
     assert not spends_what_it_claims(plan, session)
+
+
+@pytest.mark.parametrize("name", pipelines())
+def test_no_table_however_degenerate_stops_a_pipeline(name):
+    """All records alike: nothing, a bound, a number that is none. Spectra, medians and clusters have ties then."""
+    pipeline = pipelines()[name]
+    run, width = PlanRun(pipeline.plan()), pipeline.domain.n_inputs
+    highs = [getattr(c, "high", "clerk") for c in pipeline.domain.columns.values()] or [1.0] * width
+    for row, label in (
+        ([None] * width, None),
+        (highs, pipeline.domain.classes[0]),
+        ([math.nan] * width, math.nan),
+        ([1e308] * width, 7),
+    ):
+        surfaces = run(RawTable.of([row] * N, [label] * N, width), Recorder())
+        assert surfaces["outcome"] == "released"
+        assert not surfaces["stdout"] + surfaces["stderr"] + surfaces["log"] + surfaces["warnings"]
 
 
 @pytest.mark.parametrize("name", ["one pass", "noisy SGD", "Poisson SGD, replace", "fixed batches"])

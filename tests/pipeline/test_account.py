@@ -52,7 +52,9 @@ def test_direct_is_never_above_the_other_routes_on_a_grid_of_1000_settings():
     assert count == 1000
 
 
-@pytest.mark.parametrize("noise, steps, tau", [(10, 10, 0.5), (40, 100, 3.0), (300, 1000, 20.0), (5, 1, 0.01)])
+@pytest.mark.parametrize(
+    "noise, steps, tau", [(10, 10, 0.5), (40, 100, 3.0), (300, 1000, 20.0), (5, 1, 0.01)]
+)
 def test_optimised_theorem_2_converts_above_the_direct_route(noise, steps, tau):
     mechanism = full_batch_gradient(lipschitz=1.0, smoothness=2.0, noise=noise / 1000, n=1000, steps=steps)
     smooth = mechanism.preprocessed(tau).epsilon(1e-5)
@@ -65,7 +67,10 @@ def test_statistics_at_epsilon_times_one_plus_tau(kind):
     result = account([SOFT], ReleasedStatistic(kind, 0.1, lipschitz=2.0), domain=DOMAIN)
     tau = result.shift.total_shift
     grown = 0.1 * (1 + 2 * tau)
-    assert result.by_route[DIRECT].epsilon(1e-5) <= (gdp_epsilon(grown, 1e-5) if kind == "gaussian" else grown) * 1.001
+    assert (
+        result.by_route[DIRECT].epsilon(1e-5)
+        <= (gdp_epsilon(grown, 1e-5) if kind == "gaussian" else grown) * 1.001
+    )
     assert result.epsilon(1e-5) <= min(f.epsilon(1e-5) for f in result.by_route.values()) * (1 + 1e-9)
     assert {DIRECT, SMOOTH} <= set(result.by_route)
 
@@ -74,7 +79,9 @@ def test_poisson_sgd_costs_more_with_the_step_than_alone_and_less_than_without_a
     learner = PoissonSGD(Logistic(), batch_size=100, steps=100, weight_bound=2.0)
     result = account([SOFT], learner, domain=DOMAIN, noise_multiplier=3.0)
     alone, real = result.training_alone.epsilon(1e-5), result.epsilon(1e-5)
-    plain = gdp_epsilon((2 + learner.loss.input_lipschitz(math.hypot(1, 1), 2.0) * result.shift.total_shift) * 10 / 3, 1e-5)
+    plain = gdp_epsilon(
+        (2 + learner.loss.input_lipschitz(math.hypot(1, 1), 2.0) * result.shift.total_shift) * 10 / 3, 1e-5
+    )
     assert alone < real < plain
 
 
@@ -88,7 +95,9 @@ def test_a_hopeless_shift_still_gets_a_finite_honest_answer():
 def test_hinge_pays_by_the_count_and_has_no_smooth_route():
     impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.001}))
     domain = Domain.box(0, 1, 2, [0, 1], n=1000, missing="impute")
-    result = account([impute], GradientDescent(Hinge(), steps=4, weight_bound=1.0), domain=domain, noise_multiplier=20.0)
+    result = account(
+        [impute], GradientDescent(Hinge(), steps=4, weight_bound=1.0), domain=domain, noise_multiplier=20.0
+    )
     moved = result.shift.rows_moved
     assert set(result.by_route) == {DIRECT, GROUP}
     assert result.epsilon(1e-5) == pytest.approx(gdp_epsilon((2 + 2 * moved) * 2 / 20, 1e-5), rel=1e-3)
@@ -118,10 +127,24 @@ def test_fixed_batches_have_all_routes_and_report_the_smallest():
     [
         (lambda: account([SOFT], LEARNER, domain=DOMAIN), "noise_multiplier must be given"),
         (lambda: account([SOFT], LEARNER, domain=DOMAIN, noise_multiplier=-1), "finite and positive"),
-        (lambda: account([SOFT], ReleasedStatistic("gaussian", 1.0), domain=DOMAIN, noise_multiplier=1.0), "only for a learner"),
-        (lambda: account([SOFT], LEARNER, domain=DOMAIN, noise_multiplier=1.0, adjacency="add-or-remove-one"), "replace-one"),
-        (lambda: account([pre.Center(payment=Budget(0.1))], LEARNER, domain=DOMAIN, noise_multiplier=1.0), "existing pipeline"),
-        (lambda: account([SOFT], LEARNER, domain=Domain.ball(3, [0, 1]), noise_multiplier=1.0), "n, the number"),
+        (
+            lambda: account([SOFT], ReleasedStatistic("gaussian", 1.0), domain=DOMAIN, noise_multiplier=1.0),
+            "only for a learner",
+        ),
+        (
+            lambda: account(
+                [SOFT], LEARNER, domain=DOMAIN, noise_multiplier=1.0, adjacency="add-or-remove-one"
+            ),
+            "replace-one",
+        ),
+        (
+            lambda: account([pre.Center(payment=Budget(0.1))], LEARNER, domain=DOMAIN, noise_multiplier=1.0),
+            "existing pipeline",
+        ),
+        (
+            lambda: account([SOFT], LEARNER, domain=Domain.ball(3, [0, 1]), noise_multiplier=1.0),
+            "n, the number",
+        ),
         (lambda: ReleasedStatistic("uniform", 1.0), "kind must be"),
     ],
 )

@@ -233,5 +233,7 @@ def test_the_bias_feature_may_have_any_value(rng):
 
     for bias in (0.3, 1.0, 3.0):
         learner = GradientDescent(Logistic(), steps=300, learning_rate=1.0, clip_norm=math.inf, bias=bias)
-        model = PrivateClassifier(domain, epsilon=math.inf, steps=[pre.Rescale(5.0)], learner=learner).fit(x, y)
+        model = PrivateClassifier(domain, epsilon=math.inf, steps=[pre.Rescale(5.0)], learner=learner).fit(
+            x, y
+        )
         assert model.score(x, y) > 0.97

@@ -113,7 +113,10 @@ RELEASED = {
     ],
     "one-hot": [pre.MeanImputer(payment=Budget(0.1)), pre.OneHot({"x1": 3})],
     "cells": [pre.MeanImputer(payment=Budget(0.1)), pre.QuantizeCells(0.25)],
-    "identity": [pre.MeanImputer(payment=Sensitivity({"missing": 0.1})), pre.SoftPCA(0.1, payment=Sensitivity())],
+    "identity": [
+        pre.MeanImputer(payment=Sensitivity({"missing": 0.1})),
+        pre.SoftPCA(0.1, payment=Sensitivity()),
+    ],
 }
 
 
