@@ -33,7 +33,7 @@ Written by `prepriv audit sensitivity all --seconds {seconds:g} --seed {seed} --
 _PAPER = """
 ## Bounds of paper 000/003 that the search beats
 
-| step | the paper's bound is beaten | by | entry |
+| step | case | beaten by a factor | entry |
 |---|---|---|---|
 """
 
