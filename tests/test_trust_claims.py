@@ -41,7 +41,7 @@ def check_round_trip(rng, count):
 
 def test_calibrated_noise_never_spends_more_than_the_target_and_hardly_less(rng):
     """Opacus #346 went above."""
-    check_round_trip(rng, 2_000)
+    check_round_trip(rng, 1_000)
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def test_calibrated_noise_never_spends_more_than_the_target_for_10000_targets(rn
 def test_calibrated_noise_keeps_delta_in_forty_digits(rng):
     """The closed form of the Gaussian mechanism (Balle and Wang 2018) as an independent oracle."""
     with mpmath.workdps(40):
-        for epsilon, delta in targets(rng, 300):
+        for epsilon, delta in targets(rng, 100):
             mu, e = mpmath.mpf(gdp_mu(epsilon, delta) * INSIDE), mpmath.mpf(epsilon)
             reached = mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
             assert reached <= delta

@@ -28,7 +28,12 @@ LOOPED = {
     "propose-test-release, Gaussian",
     "propose-test-release, Laplace",
 }
-RUNS = {name: 3_000 for name in LOOPED} | {"whole pipeline": 1_000, "gaussian, 1000 coordinates": 10_000}
+RUNS = {name: 3_000 for name in LOOPED} | {
+    "whole pipeline": 800,
+    "gaussian, 1000 coordinates": 10_000,
+    "gradient descent": 10_000,
+    "fixed batches": 10_000,
+}
 LONG = {name: 100_000 for name in LOOPED} | {
     "whole pipeline": 10_000,
     "gaussian, 1000 coordinates": 100_000,
