@@ -59,7 +59,7 @@ def test_calibrated_noise_keeps_delta_in_forty_digits(rng):
 
 
 def test_plans_of_any_budget_claim_at_most_it(rng):
-    for epsilon, delta in targets(rng, 60):
+    for epsilon, delta in ((max(e, 0.01), d) for e, d in targets(rng, 60)):
         adjacency = ("replace-one", "add-or-remove-one")[int(rng.integers(2))]
         domain = Domain.box(0, 1, 3, (0, 1, 2), n=int(rng.integers(10, 10**6)), adjacency=adjacency)
         steps = (pre.Center(payment=Budget(float(rng.uniform(0.01, 0.9)))),)
@@ -172,6 +172,27 @@ def test_noise_that_hides_nothing_is_refused_before_any_draw(multiplier):
             exponent=0,
             largest=10,
         )
+
+
+@pytest.mark.parametrize(
+    "adjacency, n", [("replace-one", 30), ("add-or-remove-one", 30), ("add-or-remove-one", 10**12)]
+)
+def test_noise_too_large_to_be_drawn_is_refused_by_the_plan_and_not_by_a_run_that_was_charged(adjacency, n):
+    domain = Domain.box(0, 1, 2, (0, 1), n=n, adjacency=adjacency)
+    table, targets = encode(np.zeros((30, 2)), domain), encode_labels([0] * 30, (0, 1))
+    refused = []
+    for epsilon in 10.0 ** np.arange(1, -16, -1.0):
+        for share in (0.5, 1e-6):
+            steps = (pre.Center(payment=Budget(share)),)
+            try:
+                plan = make_plan(
+                    domain, steps, GradientDescent(Softmax(), steps=20), epsilon=epsilon, delta=1e-5
+                )
+            except ValueError as error:
+                refused.append(str(error))
+                continue
+            execute(plan, table, targets, NoisySession())
+    assert refused and all("overflow 64 bits" in text or "epsilon" in text for text in refused)
 
 
 def test_epsilon_zero_nan_and_negative_are_refused_before_anything_is_opened(tmp_path, capsys):

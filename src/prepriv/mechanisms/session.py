@@ -46,6 +46,14 @@ def coarsen(total: NDArray[np.int64], sensitivity: int) -> tuple[NDArray[np.int6
     return rounded, grown, shift
 
 
+def check_room(name: str, sensitivity: int, noise_multiplier: float, largest: int) -> None:
+    """ValueError, from public numbers alone, unless a sum and 40 deviations of its noise stay below 2^62."""
+    if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
+        raise ValueError(
+            f"the sum of {name} and its noise could overflow 64 bits; use fewer steps, a larger epsilon or a smaller n"
+        )
+
+
 class Session(abc.ABC):
     """Hands out noisy sums. `releases` lists the calls made, in order."""
 
@@ -70,8 +78,7 @@ class Session(abc.ABC):
         neighbours. largest: a declared bound on the absolute value of each coordinate; it and the noise must
         stay below 2^62 (ValueError from public numbers alone, before any noise is drawn).
         """
-        if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
-            raise ValueError(f"the sum of {name} could overflow; declare a smaller n or fewer steps")
+        check_room(name, sensitivity, noise_multiplier, largest)
         coarse, grown, shift = coarsen(total, sensitivity)
         self.releases.append(Release(name, grown, noise_multiplier, int(total.size)))
         return self._draw(name, coarse, grown, noise_multiplier, exponent + shift, 64 - shift)

@@ -23,13 +23,16 @@ from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.propose_test_release import GaussianTest
+from prepriv.mechanisms.session import check_room
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
 Learner: TypeAlias = GradientDescent | StochasticLearner
 _LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
 _TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
+_LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
 _TEST_DELTA = 0.5  # part of delta that bounds a test's false pass
 
 
@@ -263,9 +266,23 @@ def make_plan(
                 if any(p.test for p in planned)
                 else "calibration went above the budget; please report this plan"
             )
+        _check_room(planned, learner, setting, shift, multiplier)
     return Plan(
         domain, n, float(epsilon), float(delta), tuple(planned), learner, space, incoming, shift, multiplier, guarantee
     )  # fmt: skip
+
+
+def _check_room(
+    planned: Sequence[PlannedStep], learner: Learner, setting: Setting, shift: float, multiplier: float
+) -> None:
+    """ValueError if some noise is too large to be drawn: now, and not in a run that was charged already."""
+    for name, factor in [(p.step.name, p.noise_multiplier) for p in planned if p.noise_multiplier]:
+        if factor > _LARGEST_MULTIPLIER:
+            raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")
+    if not isinstance(learner, OnePassSGD):  # whose sums are iterates, on a grid of their own
+        grid = learner.grid(setting.radius, setting.n, setting.incoming)
+        steps = math.ceil(shift * 2.0**-grid.exponent * (1 + 1e-9))
+        check_room(learner.name, steps, multiplier, 2 * max(setting.n, 1) * grid.clip)
 
 
 def calibrate(
