@@ -10,6 +10,7 @@ from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
 from prepriv.preprocessing.pca import PCA, RankReduction
+from prepriv.preprocessing.quantile_transform import QuantileTransform
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
@@ -29,6 +30,7 @@ __all__ = [
     "MinMaxScaler",
     "Normalize",
     "OneHot",
+    "QuantileTransform",
     "Quantize",
     "QuantizeCells",
     "RankReduction",

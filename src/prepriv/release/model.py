@@ -30,6 +30,7 @@ from prepriv.preprocessing.impute import FillReleased
 from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
+from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
 from prepriv.preprocessing.square_root import SignedRoot
 from prepriv.release.arrays import pack, unpack
@@ -79,6 +80,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "fill": lambda m: FillReleased(_array(m, "fill")),
     "fill_regression": _regression,
     "project": lambda m: Project(_array(m, "components")),
+    "ranks": lambda m: Ranks(_whole(m, "columns"), _array(m, "knots")),
     "scale": lambda m: ScaleReleased(_affine(m)),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
     "one_hot": lambda m: OneHotMap(

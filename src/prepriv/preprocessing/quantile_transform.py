@@ -1,0 +1,114 @@
+"""Each column to its rank among public rows, a number in [0, 1]. Free of charge: public rows alone make the map.
+
+Proof that it is a fixed map of one row: docs/proofs/pillar.md (Privacy).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Space
+from prepriv.preprocessing._columns import sorted_columns
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
+from prepriv.preprocessing.scale_map import chosen_columns, rest_radius
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks(ReleasedMap):
+    """x -> share of the mass below x, half of the mass at x included, column by column.
+
+    columns: (k,) features it works on. knots: (k, q), ascending in each row: the quantiles at levels
+    0, 1/(q - 1), ..., 1. Between two knots the rank is linear; below the first it is 0 and beyond the last 1.
+    """
+
+    columns: NDArray[np.intp]
+    knots: Floats
+
+    def __post_init__(self) -> None:
+        k, q = self.knots.shape
+        if self.columns.shape != (k,) or q < 2 or (self.columns < 0).any():
+            raise ValueError("columns and knots do not fit together")
+        if not np.isfinite(self.knots).all() or (np.diff(self.knots, axis=1) < 0).any():
+            raise ValueError("knots must be finite and ascending")
+
+    def transform(self, x: Floats) -> Floats:
+        out = np.array(x, dtype=np.float64)
+        for j, knots in zip(self.columns, self.knots):
+            out[:, j] = _rank(out[:, j], knots)
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "ranks", "columns": self.columns.tolist(), "knots": self.knots.tolist()}
+
+
+def _rank(x: Floats, knots: Floats) -> Floats:
+    """Ranks of values (b,), each by itself: the same bits wherever a value stands."""
+    last = len(knots) - 1
+    left, right = np.searchsorted(knots, x, "left"), np.searchsorted(knots, x, "right")
+    below, above = np.clip(left - 1, 0, last), np.clip(left, 0, last)
+    width = knots[above] - knots[below]
+    share = np.clip((x - knots[below]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+    rank = np.where(right > left, (left + right - 1) / 2, np.clip(left - 1, 0, last) + share)
+    rank = np.where(x > knots[-1], float(last), np.where(x < knots[0], 0.0, rank))
+    return np.asarray(rank / last)
+
+
+@dataclass(frozen=True)
+class QuantileTransform(Step):
+    """Each column to its rank in [0, 1] by the quantiles of public rows, at `levels` + 1 equal steps.
+
+    For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. columns: names
+    of the features; None takes all. No Lipschitz map, so it cannot follow a step paid for by sensitivity.
+
+    Fitting raises ValueError for a column that is constant among the public rows.
+
+    >>> from prepriv import payment as pay
+    >>> QuantileTransform(levels=4, payment=pay.Public([[0.0], [1.0], [10.0]])).way
+    'public'
+    """
+
+    levels: int = 100
+    columns: Sequence[str] | None = None
+
+    ways: ClassVar[tuple[str, ...]] = ("public",)
+    why_not: ClassVar[dict[str, str]] = {
+        "budget": "no method here: MinMaxScaler finds two private quantiles of a column",
+        "sensitivity": "one record moves a rank by 1/n and every row with it, and ranks jump where values are "
+        "close: no useful bound exists",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.levels, bool) or int(self.levels) != self.levels or self.levels < 1:
+            raise ValueError(f"levels must be a whole number >= 1; got {self.levels}")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def output(self, space: Space) -> Space:
+        columns = chosen_columns(self.name, space, self.columns)
+        low, high = space.low.copy(), space.high.copy()
+        low[columns], high[columns] = 0.0, 1.0
+        radius = math.hypot(math.sqrt(len(columns)), rest_radius(space, columns))
+        return Space(low, high, radius, space.may_miss, space.names)
+
+    def stretch(self, space: Space) -> float:
+        return math.inf
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        columns = chosen_columns(self.name, space, self.columns)
+        levels = np.linspace(0.0, 1.0, int(self.levels) + 1)
+        knots = np.empty((len(columns), len(levels)))
+        for at, (_, cells) in enumerate(sorted_columns(rows, columns, n)):
+            if len(cells) == 0 or cells[0] == cells[-1]:
+                name = space.names[columns[at]] if space.names else f"x{columns[at]}"
+                raise ValueError(
+                    f"{name!r} is constant among the public rows and has no ranks: leave it out of columns"
+                )
+            knots[at] = np.maximum.accumulate(np.quantile(cells, levels))
+        return Ranks(columns, knots)
