@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,15 +12,15 @@ from neighbouring import blocks, into_ball
 from prepriv.domain import Domain, Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.pipeline.plan import make_plan
 from prepriv.preprocessing import base
 from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds
 from prepriv.preprocessing.pca import PCA, Project, RankReduction, leading
-from prepriv.preprocessing.second_moment import UpperTriangles, second_moment_shift
+from prepriv.preprocessing.second_moment import second_moment_shift
 
 
 def directions(rng, d, k):
@@ -108,27 +109,37 @@ def test_public_fit_finds_the_leading_directions():
         PCA(3, payment=Public(x)).fit_public([x[:2]], space, 2)
 
 
-def mechanism(session, space, n, multiplier, moved=0.0):
+_TOGETHER = Apart()
+
+
+@dataclass
+class Mechanism:
     """The Gaussian mechanism as a run hands it to the step."""
-    shift = second_moment_shift(space.radius, "replace-one", base.UNTOUCHED)
-    return lambda rows, *, dim, radius: gaussian_sum(
-        rows,
-        name="PCA",
-        dim=dim,
-        radius=radius,
-        shift=shift,
-        moved=moved,
-        n=n,
-        noise_multiplier=multiplier,
-        session=session,
-    )
+
+    session: Session
+    n: int
+    multiplier: float
+    apart: Apart = _TOGETHER
+
+    def second_moment(self, rows, *, d, radius):
+        return private_second_moment(
+            rows,
+            name="PCA",
+            d=d,
+            radius=radius,
+            n=self.n,
+            adjacency="replace-one",
+            noise_multiplier=self.multiplier,
+            session=self.session,
+            apart=self.apart,
+        )
 
 
 def test_private_fit_without_noise_is_the_public_fit():
     rng = np.random.default_rng(7)
     x, space = low_rank(rng, 400, 10, 3), Space.ball(10, 1.0)
     step = PCA(3, payment=Budget(0.1))
-    fitted = step.fit_budget(blocks(x), space, 400, mechanism(ExactSession(), space, 400, 0.0))
+    fitted = step.fit_budget(blocks(x), space, 400, Mechanism(ExactSession(), 400, 0.0))
     exact = leading(x.T @ x / 400, 3)
     assert np.linalg.svd(fitted.components.T @ exact)[1].min() > 1 - 1e-5
 
@@ -138,23 +149,32 @@ def test_private_fit_with_noise_is_useful_and_records_one_release():
     n = 20_000
     x, space = low_rank(rng, n, 10, 3), Space.ball(10, 1.0)
     session = NoisySession(NoiseSource())
-    fitted = PCA(3, payment=Budget(0.1)).fit_budget([x], space, n, mechanism(session, space, n, 5.0))
+    fitted = PCA(3, payment=Budget(0.1)).fit_budget([x], space, n, Mechanism(session, n, 5.0))
     assert np.linalg.svd(fitted.components.T @ leading(x.T @ x, 3))[1].min() > 0.99
-    assert [r.coordinates for r in session.releases] == [55] and session.releases[0].noise_multiplier == 5.0
+    assert [r.coordinates for r in session.releases] == [100] and session.releases[0].noise_multiplier == 5.0
 
 
-def test_upper_triangles_hold_the_matrix_and_its_norm():
+def test_the_matrix_has_the_law_of_the_upper_triangle_with_the_weights_of_the_norm():
+    """Variance sigma^2 on the diagonal and half of it beside, sigma the multiplier times the declared shift."""
     rng = np.random.default_rng(9)
-    x = rng.normal(size=(17, 6))
-    triangles = UpperTriangles(blocks(x), 6)
-    rows = np.vstack(list(triangles))
-    assert rows.shape == (17, 21)
-    assert np.linalg.norm(rows, axis=1) == pytest.approx((x**2).sum(axis=1))
-    assert np.allclose(triangles.matrix(rows.sum(axis=0)), x.T @ x)
+    n, d, multiplier = 50, 4, 2.0
+    x = into_ball(rng.normal(size=(n, d)) * 9)
+    shift = second_moment_shift(1.0, "replace-one", base.UNTOUCHED)
+    fitted = [
+        Mechanism(NoisySession(NoiseSource.for_tests(s)), n, multiplier).second_moment([x], d=d, radius=1.0)
+        for s in range(600)
+    ]
+    noise = (np.array(fitted) - x.T @ x / n) * n / (multiplier * shift)
+    assert (noise == noise.transpose(0, 2, 1)).all()
+    on, off = noise[:, range(d), range(d)], noise[(slice(None), *np.triu_indices(d, 1))]
+    assert np.std(on) == pytest.approx(1.0, rel=0.05) and np.abs(on.mean(axis=0)).max() < 0.2
+    assert np.std(off) == pytest.approx(math.sqrt(0.5), rel=0.05) and np.abs(off.mean(axis=0)).max() < 0.15
+    flat = np.hstack([on, off])
+    assert np.abs(np.corrcoef(flat.T) - np.eye(flat.shape[1])).max() < 0.2
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
-def test_no_neighbours_move_the_sum_of_triangles_further(adjacency):
+def test_no_neighbours_move_the_second_moment_further(adjacency):
     rng = np.random.default_rng(10)
     step, space, best = PCA(1, payment=Budget(0.1)), Space.ball(3, 2.0), 0.0
     for _ in range(2000):

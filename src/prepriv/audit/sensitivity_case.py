@@ -122,15 +122,32 @@ def _fixed(step: Step, rows: Rows, space: Space, n: int) -> FittedMap:
         return step.free(space)
     if isinstance(step.payment, pay.Public):
         return step.fit_public(rows, space, n)
-    return step.fit_budget(rows, space, n, _exact_sum)
+    return step.fit_budget(rows, space, n, _ExactSum(n))
 
 
-def _exact_sum(rows: Rows, *, dim: int, radius: float) -> Floats:
-    total = np.zeros(dim)
-    for block in rows:
-        norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-        total += (block * np.minimum(1.0, radius / np.maximum(norms, radius))[:, None]).sum(axis=0)
-    return total
+@dataclass(frozen=True)
+class _ExactSum:
+    """What a Budget step is handed, without noise."""
+
+    n: int
+
+    def __call__(self, rows: Rows, *, dim: int, radius: float) -> Floats:
+        total = np.zeros(dim)
+        for block in rows:
+            total += _pulled(block, radius).sum(axis=0)
+        return total
+
+    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
+        total = np.zeros((d, d))
+        for block in rows:
+            x = _pulled(block, radius)
+            total += x.T @ x
+        return total / self.n
+
+
+def _pulled(block: Floats, radius: float) -> Floats:
+    norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+    return np.asarray(block * np.minimum(1.0, radius / np.maximum(norms, radius))[:, None])
 
 
 def _through(fitted: FittedMap, x: Floats, stays: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:

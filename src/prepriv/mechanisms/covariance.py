@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,55 @@ from numpy.typing import NDArray
 from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.arguments import integer, number
 from prepriv.mechanisms.lattice import Lattice
-from prepriv.mechanisms.session import Session
+from prepriv.mechanisms.session import Session, check_room
 
-_CHUNK = 256  # rows: a product of two 22-bit integers, summed over 2^8 rows, stays below 2^53
+_BITS = 22
+_EXACT = 52  # product sums stay below 2^52, exact in float64 in any order
 _INSIDE = 1 - 2.0**-40  # rows are pulled just inside the ball, so that float rounding never drops one
+_LARGEST_D = 16_000  # up to here a float norm is off by less than that; the matrix then has 2 GB
 
 
-def second_moment_grid(radius: float, n: int) -> Lattice:
-    """The grid of the rows: 22 bits, fewer if a sum of squares over n records would not fit."""
-    bits = min(22, (59 - math.ceil(math.log2(n + 1))) // 2)
-    if bits < 4:
-        raise ValueError(f"{n} records are too many for one exact sum")
-    return Lattice.for_norm(radius, bits)
+@dataclass(frozen=True)
+class Apart:
+    """What earlier steps may have done to the common rows of neighbours (preprocessing.base.Sensitivity).
+
+    total_shift: sum of the distances, in the units of the rows; rows_moved, rows_dropped: how many.
+    """
+
+    total_shift: float = 0.0
+    rows_moved: float = 0.0
+    rows_dropped: float = 0.0
+
+
+_TOGETHER = Apart()
+
+
+def integer_sensitivity(grid: Lattice, d: int, adjacency: Adjacency, apart: Apart) -> int:
+    """How far the integer sum of x x^T moves between neighbours, in Frobenius norm and squared grid steps.
+
+    One record; common rows that moved, each cut to the grid anew (sqrt(d) steps, and one for float
+    rounding); common rows that were dropped.
+    """
+    norm = grid.sensitivity
+    record = math.isqrt(2 * norm**4) + 1 if check_adjacency(adjacency) == "replace-one" else norm**2
+    steps = math.ceil(apart.total_shift / grid.step * (1 + 1e-9))
+    steps += math.ceil(apart.rows_moved) * (math.isqrt(d) + 2)
+    return record + 2 * norm * steps + norm**2 * math.ceil(apart.rows_dropped)
+
+
+def second_moment_grid(
+    radius: float, n: int, d: int, adjacency: Adjacency, noise_multiplier: float, apart: Apart
+) -> tuple[Lattice, int]:
+    """(grid of the rows, integer sensitivity): 22 bits, fewer if the sum and its noise would not fit."""
+    for bits in range(_BITS, 3, -1):
+        grid = Lattice.for_norm(radius, bits)
+        sensitivity = integer_sensitivity(grid, d, adjacency, apart)
+        try:
+            check_room("", sensitivity, noise_multiplier, 2 * n * grid.sensitivity**2)
+        except ValueError:
+            continue
+        return grid, sensitivity
+    raise ValueError(f"{n} records with a noise multiplier of {noise_multiplier:g} leave no room in 64 bits")
 
 
 def private_second_moment(
@@ -38,34 +76,37 @@ def private_second_moment(
     adjacency: Adjacency,
     noise_multiplier: float,
     session: Session,
+    apart: Apart = _TOGETHER,
 ) -> NDArray[np.float64]:
     """(1/n) sum x x^T with noise, symmetric, (d, d); it may have negative eigenvalues.
 
     rows: blocks (b, d); rows longer than `radius` are pulled back to it, rows that are not finite count as
     zero. n: declared. One record moves the sum by at most radius^2 in Frobenius norm, one replaced by sqrt2
-    radius^2: the release is (1 / noise_multiplier)-GDP. Cost: one product of integers, n d^2. For centred
-    rows it is the covariance.
+    radius^2, and apart is what earlier steps did to the common rows. The release is (1 / noise_multiplier)-GDP.
+    Cost: one product of integers, n d^2, and a few times d^2 numbers of memory. For centred rows it is the
+    covariance.
     """
-    integer("d", d)
+    if integer("d", d) > _LARGEST_D:
+        raise ValueError(f"a second moment takes at most {_LARGEST_D} features; got {d}")
     integer("n", n)
-    grid = second_moment_grid(number("radius", radius, above=0.0), 2 * n)
+    number("radius", radius, above=0.0)
+    grid, sensitivity = second_moment_grid(radius, n, d, adjacency, noise_multiplier, apart)
     total = np.zeros((d, d), dtype=np.int64)
+    chunk = 1 << (_EXACT - 2 * (grid.sensitivity - 1).bit_length())
     for block in rows:
-        for start in range(0, len(block), _CHUNK):
-            x = block[start : start + _CHUNK]
+        for start in range(0, len(block), chunk):
+            x = block[start : start + chunk]
             with np.errstate(all="ignore"):  # a warning about a record would leave
                 norms = np.sqrt(np.einsum("ij,ij->i", x, x))
                 inside = x * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
                 ints = grid.quantize(inside).astype(np.float64)
             total += (ints.T @ ints).astype(np.int64)
-    square = grid.sensitivity**2
-    replaced = check_adjacency(adjacency) == "replace-one"
     noisy = session.noisy_sum(
         name,
         total,
-        math.isqrt(2 * square * square) + 1 if replaced else square,
+        sensitivity,
         noise_multiplier,
         exponent=2 * grid.exponent,
-        largest=2 * n * square,
+        largest=2 * n * grid.sensitivity**2,
     )
     return (noisy + noisy.T) / (2 * n)

@@ -17,6 +17,7 @@ from prepriv import payment as pay
 from prepriv.data import BLOCK, Table, encode
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
+from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.session import ExactSession, Session
 from prepriv.pipeline.plan import Plan, PlannedStep
@@ -81,6 +82,21 @@ class _Sum:
             n=self.plan.n,
             noise_multiplier=self.planned.noise_multiplier,
             session=self.session,
+        )
+
+    def second_moment(self, rows: Any, *, d: int, radius: float) -> Floats:
+        assert self.planned.noise_multiplier is not None
+        incoming = self.planned.incoming
+        return private_second_moment(
+            rows,
+            name=self.planned.step.name,
+            d=d,
+            radius=radius,
+            n=self.plan.n,
+            adjacency=self.plan.domain.adjacency,
+            noise_multiplier=self.planned.noise_multiplier,
+            session=self.session,
+            apart=Apart(incoming.total_shift, incoming.rows_moved, incoming.rows_dropped),
         )
 
 

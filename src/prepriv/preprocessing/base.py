@@ -149,10 +149,16 @@ class ConfidentialMap(FittedMap):
 
 
 class GaussianSum(Protocol):
-    """The mechanism a Budget step is handed: the noisy sum of rows, with the noise its share pays for."""
+    """The mechanism a Budget step is handed: one noisy sum, of rows or of their squares.
+
+    With the noise its share pays for; a step may ask once.
+    """
 
     def __call__(self, rows: Rows, *, dim: int, radius: float) -> Floats:
         """The noisy sum of the (b, dim) blocks, (dim,). A row longer than radius is pulled back to it."""
+
+    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
+        """(1/n) times the noisy sum of x x^T, (d, d), symmetric. A longer row is pulled back to radius."""
 
 
 @dataclass(frozen=True)

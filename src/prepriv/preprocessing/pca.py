@@ -33,7 +33,6 @@ from prepriv.preprocessing.base import (
 )
 from prepriv.preprocessing.second_moment import (
     LAPACK_ERROR,
-    UpperTriangles,
     moment_grid,
     moment_shift,
     moments,
@@ -137,8 +136,8 @@ class PCA(_Leading):
     """Project on the k leading eigenvectors of the uncentred second moment: (b, d) -> (b, k).
 
     A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the
-    ball keeps its radius. By budget, the upper triangle of x x^T (off-diagonal entries times sqrt2, so its
-    norm is norm(x)^2) is summed through the Gaussian mechanism; the rest is post-processing.
+    ball keeps its radius. By budget, the sum of x x^T, whose Frobenius norm is norm(x)^2, goes through the
+    Gaussian mechanism as one exact integer matrix; the rest is post-processing.
 
     Paid for by sensitivity it has a price, for `account`, but no release: the directions would have to leave.
     """
@@ -211,9 +210,7 @@ class PCA(_Leading):
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         need_filled(self.name, space)
-        triangles = UpperTriangles(rows, space.d)
-        total = gaussian_sum(triangles, dim=triangles.dim, radius=space.radius**2)
-        return Project.onto(leading(triangles.matrix(total), self.k))
+        return Project.onto(leading(gaussian_sum.second_moment(rows, d=space.d, radius=space.radius), self.k))
 
 
 @dataclass(frozen=True)

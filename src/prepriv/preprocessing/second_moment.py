@@ -6,7 +6,6 @@ Proof: docs/proofs/pca.md. Source: paper 000, Proposition 5 (corrected: sensitiv
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,39 +97,3 @@ def second_moment_shift(radius: float, adjacency: Adjacency, incoming: Sensitivi
     return (record * square + 2 * radius * incoming.total_shift + square * incoming.rows_dropped) * (
         1 + 1e-12
     )
-
-
-_PRODUCTS = 2**21  # products of pairs of features held at a time: 16 MB
-
-
-@dataclass(frozen=True, eq=False)
-class UpperTriangles:
-    """Rows (b, d) as the upper triangles of x x^T, entries off the diagonal times sqrt2: norm = norm(x)^2."""
-
-    rows: Rows
-    d: int
-
-    @property
-    def dim(self) -> int:
-        """d (d + 1) / 2."""
-        return self.d * (self.d + 1) // 2
-
-    def __iter__(self) -> Iterator[Floats]:
-        step = max(1, _PRODUCTS // self.dim)
-        for block in self.rows:
-            for start in range(0, len(block), step):
-                x = block[start : start + step]
-                out, at = np.empty((len(x), self.dim)), 0
-                for i in range(self.d):
-                    here = out[:, at : at + self.d - i]
-                    np.multiply(x[:, i : i + 1], x[:, i:], out=here)
-                    here[:, 1:] *= math.sqrt(2)
-                    at += self.d - i
-                yield out
-
-    def matrix(self, total: Floats) -> Floats:
-        """The symmetric matrix (d, d) of a sum of such rows, (dim,)."""
-        i, j = np.triu_indices(self.d)
-        out = np.zeros((self.d, self.d))
-        out[i, j] = out[j, i] = total / np.where(i == j, 1.0, math.sqrt(2))
-        return out
