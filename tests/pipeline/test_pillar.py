@@ -52,9 +52,11 @@ def test_recommended_k_is_the_minimum_over_every_k() -> None:
     for _ in range(50):
         values = np.sort(rng.exponential(size=9))[::-1] ** 3
         n, epsilon = int(rng.integers(50, 5000)), float(rng.uniform(0.1, 2))
-        found = recommend_k(rng.permutation(values), n=n, epsilon=epsilon, delta=1e-5)
+        classes = int(rng.integers(2, 5))
+        found = recommend_k(rng.permutation(values), n=n, epsilon=epsilon, delta=1e-5, classes=classes)
+        level = 2 * (2 if classes == 2 else math.sqrt(2) * classes) * 2 / (n * gdp_mu(epsilon, 1e-5))
         cost = [
-            values[k:].sum() / values.sum() + 6 * math.sqrt(k) * 2 / (n * gdp_mu(epsilon, 1e-5))
+            values[k:].sum() / values.sum() + level**2 * k if k >= classes - 1 else math.inf
             for k in range(1, 10)
         ]
         assert min(cost) == pytest.approx(cost[found.k - 1], rel=1e-9)

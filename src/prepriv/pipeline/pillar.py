@@ -22,18 +22,24 @@ from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.plan import Learner, Plan, check_budget
-from prepriv.pipeline.recipes import SCALE, auto_learner
+from prepriv.pipeline.recipes import LITTLE, LONGEST, SCALE, auto_learner
+from prepriv.pipeline.recipes import _zero_is_least as zero_is_least
 from prepriv.pipeline.run import _Mapped
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.pca import PCA
+from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.second_moment import moment_grid, moments
+from prepriv.preprocessing.square_root import SquareRoot
 
-NOISE_WEIGHT = 6.0  # of the noise beside the energy left out, in `recommend_k`
+SEEN = 2.0  # a direction is kept if rows deviate along it by so many deviations of the noise
+REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 SGD_STEPS, SGD_BATCH = 500, 256
+FLOOR = 1e-3  # least public deviation that is divided by, as a share of a column's width
 WEIGHTS = 5.0  # ball of the weights of noisy SGD
 LOSSES = ("softmax", "logistic", "hinge")
 
@@ -60,18 +66,18 @@ def recommend_k(
     delta: float,
     adjacency: Adjacency = "replace-one",
     public_rows: int | None = None,
-    whitened: bool = False,
     classes: int = 2,
 ) -> Recommendation:
-    """The k that minimises tail(k) + 6 sqrt(k) r / (n mu): energy left out plus noise let in.
+    """The k that minimises tail(k) + k noise^2, noise = 2 c r/(n mu): energy left out plus energy of noise let in.
 
     spectrum: (d,) eigenvalues of the second moment of public rows, any order and unit. n: private records.
-    mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r / (n mu) is the noise per
-    coordinate of one gradient that spends the whole budget, relative to its clip norm. It grows as in Theorem 1,
-    sqrt(k) / (n epsilon); tail(k) stands for what xi_k costs, which no unlabelled row can tell. Without privacy
-    the noise is 0 and k is the rank. whitened: the k coordinates are brought to the same deviation and rows to norm
-    one again; every direction then holds 1/k of a row, so noise counts with k in place of sqrt(k). classes: k is at least classes - 1, the dimension that class means
-    span, where rank and rows allow it. public_rows: k never exceeds it. No private record is used, so k is free.
+    mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r/(n mu) is the noise per
+    coordinate of one mean gradient of norm one that spends the whole budget. c: what it weighs beside the deviation
+    of rows along a direction, 2 for two classes and sqrt(2) classes for more. So a direction is kept as long as
+    rows deviate along it by two deviations of the noise. It grows as Theorem 1, squared: k/(n epsilon)^2; the tail
+    stands for what xi_k costs, which no unlabelled row can tell. Without privacy k is the rank. k is at least
+    classes - 1, which class means can span, where rank and rows allow it, and at most public_rows. No private
+    record is used, so k is free. How the constants were found: docs/pillar.md.
 
     Raises ValueError for a spectrum that is empty, not finite, negative or zero.
 
@@ -93,12 +99,17 @@ def recommend_k(
     tail = np.maximum(1 - np.cumsum(values)[:largest] / values.sum(), 0.0)
     noise = np.zeros(largest)
     if math.isfinite(epsilon):
-        record = 2 if adjacency == "replace-one" else 1
-        level = NOISE_WEIGHT * record / (n * gdp_mu(epsilon, delta))
-        noise = level * np.arange(1.0, largest + 1) ** (1.0 if whitened else 0.5)
+        outputs = 2.0 if classes <= 2 else math.sqrt(2) * classes
+        level = SEEN * outputs / snr(n, epsilon, delta, adjacency)
+        noise = level**2 * np.arange(1.0, largest + 1)
     least = min(max(1, classes - 1), largest) - 1
     best = least + int(np.argmin((tail + noise)[least:]))
     return Recommendation(best + 1, float(tail[best]), float(noise[best]), rank)
+
+
+def snr(n: int, epsilon: float, delta: float, adjacency: Adjacency) -> float:
+    """n mu / r: how much longer a mean gradient of norm one is than its noise along one coordinate."""
+    return n * gdp_mu(epsilon, delta) / (2 if adjacency == "replace-one" else 1)
 
 
 def public_spectrum(step: PCA, data: Any, domain: Domain, before: Sequence[Step] = ()) -> Floats:
@@ -130,19 +141,16 @@ def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Spa
     return space, maps
 
 
-def pillar_steps(domain: Domain, public: Any, k: int) -> tuple[Step, ...]:
-    """Row norms, public mean, row norms, k public directions, and the scale at which gradients are clipped.
-
-    After the second normalisation every map is linear: `Model.flattened` folds them into the weights.
-    """
+def before_pca(domain: Domain, public: Any, *, standardize: bool = False) -> tuple[Step, ...]:
+    """Public means for missing cells; roots of columns that start at 0, or public standard scores; row norms, public
+    mean, row norms again. After the last one every map of the recipe is linear."""
     paid = pay.Public(public)
-    return (
-        Normalize(1.0),
-        Center(payment=paid),
-        Normalize(1.0),
-        PCA(k, payment=paid),
-        Rescale(SCALE),
-    )
+    steps: list[Step] = [MeanImputer(payment=paid)] if domain.space.may_miss.any() else []
+    if standardize:
+        steps.append(StandardScaler(FLOOR, payment=paid))
+    elif zero_is_least(domain):
+        steps.append(SquareRoot())
+    return (*steps, Normalize(1.0), Center(payment=paid), Normalize(1.0))
 
 
 def pillar(
@@ -156,6 +164,7 @@ def pillar(
     loss: str | Loss = "softmax",
     learner: str = "gd",
     zeta: float = ZETA,
+    standardize: bool = False,
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner) of PILLAR, for `PrivateClassifier(domain, steps=steps, learner=learner, ...)`.
 
@@ -163,52 +172,65 @@ def pillar(
     k of them. k: dimension, by default `recommend_k` of the public rows. loss: "softmax", "logistic" (two
     classes), "hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
     norm 5. learner: "gd" (full batch, exact account), "noisy-sgd" (Algorithm 2, fixed batches, replace-one) or
-    "poisson-sgd". Paper 002, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
+    "poisson-sgd". standardize: columns to public standard scores first, for columns with units of their own.
+    Paper 002, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
+
+    Projected rows are scaled so that public ones have norm 5 in the mean square; `Model.flattened` folds the
+    projection and the scale into the weights.
 
     Raises ValueError before any private record is read: unknown names, too few or constant public rows, columns
     that differ.
     """
     n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))
     check_budget(epsilon, delta)
+    before = before_pca(domain, public, standardize=standardize)
+    check_public_steps(domain, before)
+    spectrum = public_spectrum(PCA(1, payment=pay.Public(public)), public, domain, before)
     if k is None:
-        before = pillar_steps(domain, public, 1)[:3]
-        rows = mapped_public(public, domain, [])
-        spectrum = public_spectrum(PCA(1, payment=pay.Public(public)), public, domain, before)
-        found = recommend_k(
+        k = recommend_k(
             spectrum,
             n=n,
             epsilon=epsilon,
             delta=delta,
             adjacency=domain.adjacency,
-            public_rows=rows.table.n,
+            public_rows=mapped_public(public, domain, []).table.n,
             classes=len(domain.classes),
-        )
-        k = found.k
-    steps = pillar_steps(domain, public, k)
+        ).k
+    steps: tuple[Step, ...] = (*before, PCA(k, payment=pay.Public(public)))
     check_public_steps(domain, steps)
-    ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
-    base = auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False)
+    kept = float(spectrum[:k].sum() / spectrum.sum()) if math.isfinite(epsilon) else 1.0
+    steps = (*steps, Rescale(SCALE / math.sqrt(min(kept, 1.0))))
     chosen = _loss(loss, len(domain.classes), zeta)
-    if learner == "gd":
-        return steps, dataclasses.replace(base, loss=chosen)
+    return steps, _learner(learner, chosen, domain, k, n, epsilon, delta)
+
+
+def _learner(name: str, loss: Loss, domain: Domain, k: int, n: int, epsilon: float, delta: float) -> Learner:
+    ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
+    base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False), loss=loss)
+    if math.isfinite(epsilon):
+        reach = min(LONGEST, REACH * snr(n, epsilon, delta, domain.adjacency))
+        base = dataclasses.replace(
+            base, learning_rate=reach / base.steps, average=0.5 if reach < LITTLE else 0.15
+        )
+    if name == "gd":
+        return base
     if not math.isfinite(epsilon):
         raise ValueError("learner must be 'gd' without privacy")
-    if learner == "noisy-sgd":
-        return steps, NoisySGD(
-            chosen, steps=SGD_STEPS, batch_size=min(SGD_BATCH, n), clip_norm=1.0, weight_bound=WEIGHTS
+    if name == "noisy-sgd":
+        return NoisySGD(
+            loss, steps=SGD_STEPS, batch_size=min(SGD_BATCH, n), clip_norm=1.0, weight_bound=WEIGHTS
         )
-    if learner == "poisson-sgd":
-        rate = base.learning_rate * base.steps / SGD_STEPS
-        return steps, PoissonSGD(
-            chosen,
+    if name == "poisson-sgd":
+        return PoissonSGD(
+            loss,
             steps=SGD_STEPS,
             batch_size=min(SGD_BATCH, n),
-            learning_rate=rate,
+            learning_rate=base.learning_rate * base.steps / SGD_STEPS,
             clip_norm=1.0,
             momentum=base.momentum,
             average=base.average,
         )
-    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {learner!r}")
+    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {name!r}")
 
 
 def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
