@@ -14,7 +14,9 @@ from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.preprocessing import _neighbours, base
 from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing._neighbours import Distinct, count_within, h_index, squared_steps
+from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
+from prepriv.preprocessing.encode import ClipFeatures
 
 ETA = 0.05
 
@@ -423,3 +425,29 @@ def test_a_hundred_thousand_near_duplicates():
     x = near_duplicates(rng, 100_000, 50)
     found = kept(dedup(10, 0.01), x, Space.ball(50, 1.0), [x])
     assert (found.reshape(-1, 5).sum(axis=1) == 1).all()  # groups of five within eta, far from the others
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        DeduplicateCells(0.05, payment=Sensitivity()),
+        DeduplicateCells(0.05, centre=False, payment=Sensitivity()),
+        Deduplicate(0.01, payment=Sensitivity({"crowd": 6})),
+    ],
+)
+def test_a_record_that_is_dropped_is_a_zero_row_and_the_declared_box_holds_it(step):
+    """In a box far from the origin: a mean released afterwards moves by a norm, not by a diameter."""
+    before = ClipFeatures(0.9, 1.0).output(Domain.box(0, 1, 3, [0, 1]).space)
+    after = step.output(before)
+    assert (after.low == 0).all() and (after.high == before.high).all() and after.radius == before.radius
+    rows = np.vstack([np.full((1, 3), 1.0), np.full((5, 3), 0.9)])
+    other = rows.copy()
+    other[0] = 0.9  # a copy of the others: it goes, and they or their one representative stay
+    sums = []
+    for x in (rows, other):
+        fitted = step.fit_confidential(Labelled(x, np.zeros(6, dtype=int)), before, 6)
+        sums.append((fitted.transform(x) * fitted.keep(x, 0)[:, None]).sum(axis=0))
+    going = step.sensitivity(before, 6)
+    assert np.linalg.norm(sums[0] - sums[1]) <= Center(payment=Budget(0.1)).record_shift(
+        after, "replace-one", going
+    )

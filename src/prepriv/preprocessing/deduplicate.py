@@ -97,7 +97,7 @@ class Deduplicate(Step):
         return self.by_label
 
     def output(self, space: Space) -> Space:
-        return space
+        return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def _crowd(self) -> int:
         return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
@@ -164,7 +164,7 @@ class DeduplicateCells(Step):
         return True
 
     def output(self, space: Space) -> Space:
-        return space
+        return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """Nothing, or two rows by a diagonal; a row that comes in moved touches two more cells."""
