@@ -19,11 +19,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.gradient_sum import BLOCK, QuantizedRows
+from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.base import UNTOUCHED
 
+BLOCK = 512  # rows that the float path takes at a time
 CLIP, RADIUS, MULTIPLIER, RATE, MOMENTUM = 1.0, 5.0, 4.0, 1.0, 0.9
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from prepriv.learners.gradient_sum import BLOCK, GradientSum, Grid, QuantizedRows
+from prepriv.learners.gradient_sum import BLOCK, GradientSum, Grid, QuantizedRows, _Blocks
+from prepriv.learners.loss_arrays import row_max, row_sum
 from prepriv.learners.losses import Logistic, Softmax
 
 
@@ -40,12 +41,15 @@ def test_sum_agrees_with_a_plain_float_reference(rng, fine, clip):
     assert np.abs(got - want).max() < n * (1e-5 if fine else 5e-4)
 
 
-def test_sum_is_bitwise_equal_under_permutations_blocks_and_threads(rng):
-    n, d, k = 2 * BLOCK + 37, 30, 3
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(2 * BLOCK + 37, 30, 3), (241, 784, 10), (333, 700, 11), (65, 9999, 40)]
+)
+def test_sum_is_bitwise_equal_under_permutations_blocks_and_threads(rng, n, d, k):
+    """The shapes leave a single row in the last block, or several products to a block."""
     x, y, w = ball(rng, n, d, 5.0), rng.integers(0, k, n), rng.standard_normal((d + 1, k))
     with GradientSum(filled(x, y, 5.0, 1.0), Softmax(), threads=1) as gradient:
         reference = gradient(w)
-    for trial in range(40):
+    for trial in range(40 if d < 100 else 8):
         order = rng.permutation(n)
         rows = filled(x[order], y[order], 5.0, 1.0, block=int(rng.integers(1, 600)))
         with GradientSum(rows, Softmax(), threads=1 + trial % 16) as gradient:
@@ -84,7 +88,7 @@ def test_grid_leaves_room_for_every_sum():
         for radius, clip in ((0.1, 1e-3), (5.1, 1.0), (1e4, 30.0)):
             for fine in (False, True):
                 grid = Grid.of(radius, clip, n, fine=fine)
-                assert BLOCK * grid.clip <= 2**53
+                assert grid.block * grid.clip <= 2**53
                 assert (n + 1) * grid.clip < 2**62
                 assert grid.norm <= (2**24 if fine else 2**15 - 1)
                 assert grid.clip * Fraction(2) ** grid.exponent <= Fraction(clip)
@@ -118,3 +122,34 @@ def test_subset_of_rows_is_the_sum_over_those_rows(rng):
 def test_too_many_records_are_refused():
     with pytest.raises(ValueError, match="too many"):
         Grid.of(5.0, 1.0, 10**16, fine=True)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 9, 33, 100])
+def test_a_row_has_the_same_bits_in_any_block_and_memory_order(rng, outputs):
+    scores = rng.standard_normal((70, outputs)) * 10.0 ** rng.integers(-8, 9, (70, outputs))
+    wanted = [row_sum(scores[i : i + 1])[0] for i in range(70)]
+    assert wanted == [sum(r[1:].tolist(), float(r[0])) for r in scores]
+    for size in (2, 3, 7, 16, 69, 70):
+        for order in ("C", "F"):
+            got = [row_sum(np.array(scores[i : i + size], order=order)) for i in range(0, 70, size)]
+            assert np.concatenate(got).tolist() == wanted
+            top = [row_max(np.array(scores[i : i + size], order=order)) for i in range(0, 70, size)]
+            assert np.concatenate(top).tolist() == scores.max(axis=1).tolist()
+
+
+def test_blocks_stay_within_what_adds_up_exactly():
+    for d in (1, 10, 100, 785, 5000, 10**5):
+        for k in (1, 2, 10, 1000):
+            for fine in (False, True):
+                largest = Grid.of(5.0, 1.0, 1000, fine=fine).block
+                blocks = _Blocks.of(d, k, largest)
+                assert 1 <= blocks.thin <= blocks.rows <= largest
+
+
+def test_absurd_declarations_do_not_overflow(rng):
+    """Rows of norm 1e300, weights of norm 1e150: scores out of range are cut, nothing warns, nothing leaves."""
+    x = ball(rng, 8, 3, 1e300)
+    rows = filled(x, np.arange(8) % 2, 1e300, 1.0)
+    with GradientSum(rows, Softmax()) as gradient:
+        total = gradient(np.full((4, 2), 1e150))
+    assert np.abs(total).max() <= 8 * rows.grid.clip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,9 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from prepriv.learners.loss_arrays import row_sum
 from prepriv.learners.losses import Loss
 
-BLOCK = 512  # rows: a block of 784 float64 features is 3 MB and stays in cache
+BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
+FINE_BLOCK = 256  # the same on fine grids, which need the bits
+_CACHE = 3 << 19  # bytes: float64 rows that stay in a core's cache between the two products
+_THIN = 650_000  # multiplications of one product: below a million BLAS libraries multiply without packing
 _EXACT = 52  # bits a float64 product sum may use
 _MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
@@ -41,8 +46,9 @@ class Grid:
     fine: bool
 
     @staticmethod
-    def of(radius: float, clip: float, n: int, *, fine: bool, block: int = BLOCK) -> Grid:
+    def of(radius: float, clip: float, n: int, *, fine: bool) -> Grid:
         """The finest grid that keeps a block's product sum below 2^52 and the whole sum below 2^61."""
+        block = FINE_BLOCK if fine else BLOCK
         x_bits = math.floor(math.log2((2**23 if fine else 2**15 - 2) / radius))
         norm = math.floor(radius * 2.0**x_bits) + 1
         room = min(_EXACT - math.ceil(math.log2(block)), 61 - math.ceil(math.log2(n + 1)))
@@ -50,6 +56,11 @@ class Grid:
         if r_bits < 4:
             raise ValueError(f"{n} records are too many for one exact gradient sum")
         return Grid(x_bits, r_bits, norm, math.floor(clip * 2.0 ** (x_bits + r_bits)), fine)
+
+    @property
+    def block(self) -> int:
+        """Rows whose contributions add up exactly in float64."""
+        return FINE_BLOCK if self.fine else BLOCK
 
     @property
     def exponent(self) -> int:
@@ -116,22 +127,41 @@ def _weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[
     return np.trunc(np.ldexp(weights, bits)), bits
 
 
-def _clipped(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
-    """Residuals (b, K) as integers with norm(residual) * norm(row) <= grid.clip for every record."""
-    size = np.zeros(len(residual))
-    for k in range(residual.shape[1]):  # in a fixed order: the same bits for a row in any block
-        size += residual[:, k] * residual[:, k]
-    np.sqrt(size, out=size)
-    allowed = grid.clip * (1 - _MARGIN) / norms
-    scale = np.minimum(2.0**grid.r_bits, allowed / np.maximum(size, 1e-250))
-    ints = np.trunc(residual * scale[:, None])
-    size[:] = 0.0
-    for k in range(residual.shape[1]):
-        size += ints[:, k] * ints[:, k]
-    fits = np.sqrt(size) * norms * (1 + _MARGIN / 4) <= grid.clip
+def _row_norms(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Norms (b,) of the rows of (b, K), in a fixed order of the outputs: the same bits for a row in any block."""
+    squares = row_sum(matrix * matrix)
+    return np.sqrt(squares, out=squares)
+
+
+def _clip(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid) -> None:
+    """Residuals (b, K) to integers, in place, with norm(residual) * norm(row) <= grid.clip for every record."""
+    scale = _row_norms(residual)
+    np.maximum(scale, 1e-250, out=scale)
+    scale *= norms
+    np.divide(grid.clip * (1 - _MARGIN), scale, out=scale)
+    np.minimum(scale, 2.0**grid.r_bits, out=scale)
+    residual *= scale[:, None]
+    np.trunc(residual, out=residual)
+    size = _row_norms(residual)
+    size *= norms
+    fits = size <= grid.clip * (1 - _MARGIN / 4)
     if not fits.all():
-        ints[~fits] = 0.0
-    return ints
+        residual[~fits] = 0.0
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How many rows are worked on at a time: `rows` of them stay in cache, `thin` are multiplied at once."""
+
+    rows: int
+    thin: int
+
+    @staticmethod
+    def of(features: int, outputs: int, largest: int) -> _Blocks:
+        rows = min(largest, max(64, _CACHE // (8 * features) // 16 * 16))
+        parts = math.ceil(rows * features * outputs / _THIN)
+        thin = math.ceil(rows / parts)
+        return _Blocks(rows, thin if thin >= 32 else rows)
 
 
 class GradientSum:
@@ -140,6 +170,7 @@ class GradientSum:
     def __init__(self, rows: QuantizedRows, loss: Loss, *, threads: int | None = None) -> None:
         self._rows, self._loss = rows, loss
         self._threads = threads or min(8, os.cpu_count() or 1)
+        self._local = threading.local()
 
     def __enter__(self) -> GradientSum:
         self._limits = threadpool_limits(limits=1, user_api="blas")
@@ -155,12 +186,17 @@ class GradientSum:
     ) -> NDArray[np.int64]:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = _weights_to_grid(weights, self._rows.grid)
+        across = np.ascontiguousarray(grid_weights.T)
         n = self._rows.shape[0] if index is None else len(index)
-        starts = range(0, n, BLOCK)
-        return self._add(
-            self._pool.map(lambda i: self._block(i, min(i + BLOCK, n), grid_weights, bits, index), starts),
-            weights.shape,
-        )
+        blocks = _Blocks.of(weights.shape[0], weights.shape[1], self._rows.grid.block)
+        starts = range(0, n, blocks.rows)
+
+        def part(start: int) -> NDArray[np.float64]:
+            stop = min(start + blocks.rows, n)
+            at: Any = slice(start, stop) if index is None else index[start:stop]
+            return self._block(at, blocks, across, bits)
+
+        return np.ascontiguousarray(self._add(self._pool.map(part, starts), across.shape).T)
 
     @staticmethod
     def _add(parts: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -170,17 +206,35 @@ class GradientSum:
         return total
 
     def _block(
-        self, start: int, stop: int, weights: NDArray[np.float64], bits: int, index: NDArray[np.intp] | None
+        self, at: Any, blocks: _Blocks, weights: NDArray[np.float64], bits: int
     ) -> NDArray[np.float64]:
-        rows = self._rows
-        at: Any = slice(start, stop) if index is None else index[start:stop]
-        x = rows.x[at].astype(np.float64)
-        scores = np.ldexp(x @ weights, -(rows.grid.x_bits + bits))
+        """The sum (K, d + 1) over the rows `at`. weights: (K, d + 1)."""
+        rows, held = self._rows, self._rows.x[at]
+        x = self._buffer(blocks.rows)[: len(held)]
+        np.copyto(x, held)
         targets = rows.targets[at]
-        residual = self._loss.residual(scores, targets, out=scores)
+        # Outputs by rows, so that every operation on a residual runs along the rows.
+        across = np.empty((len(weights), len(x)))
+        parts = [slice(i, i + blocks.thin) for i in range(0, len(x), blocks.thin)]
+        for p in parts:
+            np.matmul(weights, x[p].T, out=across[:, p])
+        across *= 2.0 ** min(900, -(rows.grid.x_bits + bits))  # no overflow, whatever was declared
+        residual = self._loss.residual(across.T, targets, out=across.T)
         if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
             residual[targets < 0] = 0.0
-        return np.asarray(x.T @ _clipped(residual, rows.norms[at], rows.grid))
+        _clip(residual, rows.norms[at], rows.grid)
+        across = residual.T
+        total = across[:, parts[0]] @ x[parts[0]]
+        for p in parts[1:]:
+            total += across[:, p] @ x[p]
+        return total
+
+    def _buffer(self, rows: int) -> NDArray[np.float64]:
+        """Room (rows, d + 1) for float64 rows, one for each thread."""
+        held: NDArray[np.float64] | None = getattr(self._local, "x", None)
+        if held is None or len(held) < rows:
+            held = self._local.x = np.empty((rows, self._rows.shape[1]))
+        return held
 
 
 def scores(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,14 +9,10 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# Below this many outputs adding columns is faster than numpy's row reductions. Both orders depend on the
-# number of outputs alone.
-_COLUMN_LOOP = 32
-
 
 def as_matrix(scores: FloatArray, outputs: int | None = None) -> FloatArray:
-    """Scores as a C-contiguous float64 matrix: numpy's elementwise kernels then treat all rows alike."""
-    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    """Scores as a float64 matrix in column order: what is done to one output of all rows is one vector operation."""
+    matrix = np.asfortranarray(scores, dtype=np.float64)
     if matrix.ndim != 2 or (outputs is not None and matrix.shape[1] != outputs):
         wanted = "K" if outputs is None else outputs
         raise ValueError(f"scores: must have shape (b, {wanted}), got {matrix.shape}")
@@ -46,7 +42,7 @@ def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
     if outputs == 1:
         signs: FloatArray = np.where(index == 1, 1.0, -1.0)[:, None]
     else:
-        signs = np.full((len(index), outputs), -1.0)
+        signs = np.full((len(index), outputs), -1.0, order="F")
         signs[np.arange(len(index)), index] = 1.0
     if valid is not None:
         signs[~valid] = 0.0
@@ -54,19 +50,19 @@ def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
 
 
 def row_max(matrix: FloatArray) -> FloatArray:
-    if matrix.shape[1] > _COLUMN_LOOP:
-        return np.asarray(np.maximum.reduce(matrix, axis=1))
-    result: FloatArray = matrix[:, 0].copy()
-    for k in range(1, matrix.shape[1]):
-        np.maximum(result, matrix[:, k], out=result)
-    return result
+    """Largest entry of each row."""
+    return np.asarray(np.maximum.reduce(np.asfortranarray(matrix), axis=1))
 
 
 def row_sum(matrix: FloatArray) -> FloatArray:
-    """Sum over the outputs of each row, in an order that depends on the number of outputs alone."""
-    if matrix.shape[1] > _COLUMN_LOOP:
-        return np.asarray(np.add.reduce(matrix, axis=1))
-    result: FloatArray = matrix[:, 0].copy()
-    for k in range(1, matrix.shape[1]):
-        np.add(result, matrix[:, k], out=result)
-    return result
+    """Sum over the outputs of each row, in their order: the same bits for a row wherever it stands.
+
+    Over two or more rows in column order numpy adds one column after another; a single row, of which it would
+    add pairs of entries first, is added here.
+    """
+    if len(matrix) == 1:
+        total = matrix[:, 0].copy()
+        for k in range(1, matrix.shape[1]):
+            total += matrix[:, k]
+        return total
+    return np.asarray(np.add.reduce(np.asfortranarray(matrix), axis=1))

@@ -56,8 +56,8 @@ class Loss(ABC):
     ) -> FloatArray:
         """Derivative of the value in the scores, (b, K): the record's gradient is ``residual ⊗ x``.
 
-        Finite for finite scores of any size. ``out``: a C-contiguous float64 (b, K) buffer; it may be
-        ``scores`` itself. A record whose target is outside the declared range contributes 0.
+        Finite for finite scores of any size. ``out``: a float64 (b, K) buffer, fastest in column order; it
+        may be ``scores`` itself. A record whose target is outside the declared range contributes 0.
         """
 
     @abstractmethod
