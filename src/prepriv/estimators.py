@@ -14,10 +14,9 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Domain
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.pillar import check_public
-from prepriv.pipeline.plan import Plan, check_budget, make_plan
+from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step
@@ -39,7 +38,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         In (0, 1), well below 1 / n.
     steps : "auto" or list of steps
         Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe.
-    learner : "auto" or GradientDescent
+    learner : "auto" or a learner
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None
         Threads of the gradient sum; the result does not depend on it. None: one a core.
@@ -66,7 +65,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epsilon: float = 1.0,
         delta: float = 1e-5,
         steps: str | Sequence[Step] = "auto",
-        learner: str | GradientDescent = "auto",
+        learner: str | Learner = "auto",
         threads: int | None = None,
     ) -> None:
         self.domain = domain

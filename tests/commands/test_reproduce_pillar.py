@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,41 +16,98 @@ from typer.testing import CliRunner
 
 from prepriv.cli import app
 from prepriv.commands.reproduce import pillar
+from prepriv.commands.reproduce._patch_features import PatchFeatures
+from prepriv.commands.reproduce._pillar_tasks import Task, cancer_cells, grouped
+from prepriv.ledger import Ledger
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     x, y = load_digits(return_X_y=True)
-    x = (x * 15).astype(np.uint8).reshape(-1, 8, 8)
+    x = np.kron((x * 15).reshape(-1, 8, 8), np.ones((1, 2, 2))).astype(np.uint8)
     for name in ("mnist", "fashion_mnist"):
         np.savez(
             tmp_path / f"{name}.npz", x_train=x[:1500], y_train=y[:1500], x_test=x[1500:], y_test=y[1500:]
         )
+    words = [("spam", "win a free prize now"), ("ham", "see you at lunch"), ("ham", "ok, later")]
+    lines = [f"{kind}\t{text} {i}" for i in range(40) for kind, text in words]
+    with gzip.open(tmp_path / "sms_spam.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(["Label\tSMS", *lines]) + "\n")
+    np.save(tmp_path / "embeddings.npy", np.random.default_rng(0).normal(size=(120, 6)))
     return tmp_path
 
 
+TINY = pillar.Size(
+    pixels=800,
+    few=600,
+    test=200,
+    ks=(10,),
+    splits=1,
+    runs=1,
+    filters=6,
+    words=32,
+    sets=("mnist",),
+    fractions=(0.5,),
+    dimensions=(4,),
+)
+
+
+def run(folder: Path, *options: str) -> Any:
+    out = str(folder / "out")
+    arguments = ["reproduce", "pillar", "--data", str(folder), "--out", out, "--small", *options]
+    return CliRunner().invoke(app, arguments)
+
+
 def test_every_figure_comes_with_its_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny = pillar.Size(800, 200, (10,), 1, ("mnist",), (0.5,), (4,))
-    monkeypatch.setattr(pillar, "SMALL", tiny)
-    out = folder / "out"
-    result = CliRunner().invoke(
-        app, ["reproduce", "pillar", "--data", str(folder), "--out", str(out), "--small"]
-    )
+    monkeypatch.setattr(pillar, "SMALL", TINY)
+    monkeypatch.setattr(Task, "paper", lambda self, epsilon, n: 0.5)  # its account takes seconds: below
+    result = run(folder, "--embeddings", str(folder / "embeddings.npy"))
     assert result.exit_code == 0, (result.output, result.exception)
+    out = folder / "out"
     numbers = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-    assert set(numbers) == {
-        "mixture", "accuracy_mnist", "low_data_mnist", "accuracy_mnist_whitened", "low_data_mnist_whitened",
-        "xi_mnist", "shift_mnist",
-    }  # fmt: skip
+    groups = ("breast_cancer", "sms_words", "sms_embeddings", "mnist_pixels", "mnist_patches")
+    drawn = {f"{figure}_{group}" for figure in ("accuracy", "low_data") for group in groups}
+    drawn |= {"xi_mnist", "shift_mnist", "mixture"}
+    assert set(numbers) == drawn | {"ten_percent", "all_rows_mnist", "whitened_mnist"}
     for name, rows in numbers.items():
-        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert name not in drawn or (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         with (out / f"{name}.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == len(rows) > 0
-    last = numbers["accuracy_mnist"][-1]
-    assert last["k"] == 64 and last["epsilon_inf"] > 0.7
-    assert sum(r["recommended_0.1"] for r in numbers["accuracy_mnist"]) == 1
-    xi = [r["pixels"] for r in numbers["xi_mnist"]]
-    assert xi == sorted(xi, reverse=True)
+    last = numbers["accuracy_mnist_pixels"][-1]
+    assert last["k"] == 256 and last["epsilon_inf"] > 0.7
+    assert sum(r["recommended_0.1"] for r in numbers["accuracy_mnist_pixels"]) == 1
+    for name in ("pixels", "patches"):
+        xi = [r[name] for r in numbers["xi_mnist"]]
+        assert xi == sorted(xi, reverse=True)
+    assert {r["data"] for r in numbers["ten_percent"]} == set(groups)
+    assert all(
+        0 <= r[how] <= 1 for r in numbers["ten_percent"] for how in ("pca", "full", "default", "paper")
+    )
+
+
+@pytest.mark.slow
+def test_the_papers_learner_runs_in_all_dimensions() -> None:
+    group = grouped("cancer", *cancer_cells(), 1, 1, standardize=True)
+    assert group.mean(3.0, group.rows, "paper")[0] > 0.7
+
+
+def test_embeddings_of_other_rows_are_refused(folder: Path) -> None:
+    np.save(folder / "few.npy", np.zeros((7, 6)))
+    assert run(folder, "--embeddings", str(folder / "few.npy")).exit_code != 0
+    assert run(folder, "--embeddings", str(folder / "none.npy")).exit_code != 0
+
+
+def test_patch_features_depend_on_public_images_alone_and_on_one_image_each() -> None:
+    x = np.kron(load_digits().images / 16, np.ones((1, 2, 2))).astype(np.float32)
+    extract = PatchFeatures.of(x[:300], filters=8)
+    features = extract(x[300:360])
+    assert features.shape == (60, 16 * 8) and (features >= 0).all() and features.std() > 0
+    np.testing.assert_allclose(extract(x[300:301]), features[:1], atol=1e-5)
+    np.testing.assert_array_equal(PatchFeatures.of(x[:300], filters=8).filters, extract.filters)
+    with pytest.raises(ValueError, match="too few patches"):
+        PatchFeatures.of(np.zeros((50, 16, 16), dtype=np.float32), filters=8)
+    with pytest.raises(ValueError, match="9 pixels"):
+        PatchFeatures.of(x[:, :8, :8], filters=8)
 
 
 def test_a_folder_without_the_data_is_refused(tmp_path: Path) -> None:
@@ -77,20 +137,79 @@ def _schema(folder: Path, rows: int, k: int, constant: bool = False) -> Path:
     return path
 
 
-def test_plan_recommends_k_for_public_pca(tmp_path: Path) -> None:
+def test_plan_recommends_k_and_shows_that_the_public_way_costs_nothing(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["plan", str(_schema(tmp_path, 50, 2))])
     assert result.exit_code == 0, (result.output, result.exception)
     assert "k=2 declared" in result.output and "recommended" in result.output
+    lines = [line for line in result.output.splitlines() if line.startswith("PCA ")]
+    assert any("public data" in line and "x 1.0000" in line for line in lines)
+    assert any("privacy budget" in line and "x 1.0102" in line for line in lines)
+    assert any("sensitivity" in line and "closed" in line for line in lines)
 
 
-@pytest.mark.parametrize(("rows", "constant", "words"), [(1, False, "public rows"), (50, True, "vary in")])
+def test_the_schema_can_name_the_recipe_and_train_with_it(tmp_path: Path) -> None:
+    schema = _schema(tmp_path, 50, 2)
+    text = schema.read_text(encoding="utf-8").split("steps:")[0]
+    schema.write_text(text + "pillar: {public: public.csv, standardize: true}\n", encoding="utf-8")
+    x = np.random.default_rng(1).uniform(size=(1000, 3))
+    table = np.column_stack([x, x[:, 0] > 0.5])
+    np.savetxt(tmp_path / "private.csv", table, delimiter=",", header="a,b,c,y", comments="", fmt="%g")
+    assert "recommended" in CliRunner().invoke(app, ["plan", str(schema)]).output
+    out = [
+        "--schema",
+        str(schema),
+        "--out",
+        str(tmp_path / "run"),
+        "--public-test",
+        str(tmp_path / "private.csv"),
+    ]
+    result = CliRunner().invoke(app, ["train", str(tmp_path / "private.csv"), *out])
+    assert result.exit_code == 0, (result.output, result.exception)
+    report = json.loads((tmp_path / "run/report.json").read_text(encoding="utf-8"))
+    assert "accuracy on private.csv" in result.output and report["plan"]["steps"]
+    schema.write_text(text + "steps: []\npillar: {public: public.csv}\n", encoding="utf-8")
+    both = CliRunner().invoke(app, ["plan", str(schema)])
+    assert both.exit_code != 0 and "not both" in f"{both.output} {both.exception}"
+
+
+def _columns(folder: Path) -> None:
+    np.savetxt(folder / "public.csv", np.ones((50, 2)), delimiter=",", header="a,b", comments="")
+
+
+def _constant(folder: Path) -> None:
+    np.savetxt(folder / "public.csv", np.full((50, 3), 0.5), delimiter=",", header="a,b,c", comments="")
+
+
+BAD = {
+    "too few rows": (
+        lambda folder: _schema(folder, 2, 3),
+        "k=3 directions need at least 3 public rows; got 2",
+    ),
+    "constant features": (lambda folder: _schema(folder, 50, 3, True), "vary in [12] directions only"),
+    "other columns": (lambda folder: _columns(folder), "has no column 'c'"),
+    "all constant": (lambda folder: _constant(folder), "vary in [01] directions only|no energy"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("command", ["plan", "train"])
 def test_a_bad_public_table_is_refused_before_anything_is_charged(
-    tmp_path: Path, rows: int, constant: bool, words: str
+    tmp_path: Path, bad: str, command: str
 ) -> None:
-    schema = _schema(tmp_path, rows, 3, constant)
+    """A ledger with a budget, and a private table: neither is touched, and the message says what is wrong."""
+    schema = _schema(tmp_path, 50, 3)
+    x = np.random.default_rng(1).uniform(size=(1000, 3))
+    table = np.column_stack([x, x[:, 0] > 0.5])
+    np.savetxt(tmp_path / "private.csv", table, delimiter=",", header="a,b,c,y", comments="", fmt="%g")
     book = tmp_path / "book.db"
-    made = CliRunner().invoke(
-        app, ["train", str(tmp_path / "none.csv"), "--schema", str(schema), "--ledger", str(book)]
-    )
-    assert made.exit_code != 0 and words in f"{made.output} {made.exception}"
-    assert not book.exists()  # refused before the ledger and the private table were looked at
+    Ledger.create(book, "table", epsilon=9.0, delta=1e-3)
+    make, words = BAD[bad]
+    make(tmp_path)
+    before, entries = book.read_bytes(), len(Ledger.open(book).entries())
+    more = ["--ledger", str(book), "--out", str(tmp_path / "run")] if command == "train" else []
+    start = [str(tmp_path / "private.csv"), "--schema", str(schema)] if command == "train" else [str(schema)]
+    made = CliRunner().invoke(app, [command, *start, *more])
+    told = f"{made.output} {made.exception}".replace("\n", " ")
+    assert made.exit_code != 0 and re.search(words, told), told
+    assert book.read_bytes() == before and len(Ledger.open(book).entries()) == entries
+    assert not (tmp_path / "run").exists()

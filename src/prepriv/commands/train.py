@@ -29,13 +29,13 @@ from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.pipeline.pillar import check_public, public_spectrum, recommend_k
-from prepriv.pipeline.plan import Plan, check_budget, make_plan
+from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
+from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import WARNING, Schema, draft
-from prepriv.preprocessing import PCA
+from prepriv.preprocessing import PCA, Step
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Evaluation, Report, _paid
 
@@ -53,11 +53,24 @@ def plan_for(
 ) -> Plan:
     """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one."""
     domain = schema.domain(rows=rows, adjacency=adjacency)
-    steps = schema.build_steps(lambda path: read_columns(base / path, schema, label=False))
-    built, learner = recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
+    built, learner = _recipe(schema, base, domain, rows, epsilon, delta)
     frozen = make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
     check_public(frozen)  # before anything can be charged
     return frozen
+
+
+def _recipe(
+    schema: Schema, base: Path, domain: Domain, rows: int, epsilon: float, delta: float
+) -> tuple[tuple[Step, ...], Learner]:
+    def read_public(path: str) -> Any:
+        return read_columns(base / path, schema, label=False)
+
+    if schema.pillar is None:
+        steps = schema.build_steps(read_public)
+        return recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
+    options = schema.pillar.model_dump(exclude={"public"})
+    public = read_public(schema.pillar.public)
+    return pillar(domain, public, epsilon=epsilon, delta=delta, n=rows, **options)
 
 
 def plan(

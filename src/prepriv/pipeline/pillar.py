@@ -201,10 +201,13 @@ def pillar(
     kept = float(spectrum[:k].sum() / spectrum.sum()) if math.isfinite(epsilon) else 1.0
     steps = (*steps, Rescale(SCALE / math.sqrt(min(kept, 1.0))))
     chosen = _loss(loss, len(domain.classes), zeta)
-    return steps, _learner(learner, chosen, domain, k, n, epsilon, delta)
+    return steps, projected_learner(learner, chosen, domain, k, n, epsilon, delta)
 
 
-def _learner(name: str, loss: Loss, domain: Domain, k: int, n: int, epsilon: float, delta: float) -> Learner:
+def projected_learner(
+    name: str, loss: Loss, domain: Domain, k: int, n: int, epsilon: float, delta: float
+) -> Learner:
+    """The learner on k projected columns of norm 5; names as in `pillar`. Only public numbers go in."""
     ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
     base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False), loss=loss)
     if math.isfinite(epsilon):

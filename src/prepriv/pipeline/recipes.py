@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric
@@ -14,14 +15,18 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
+from prepriv.pipeline.plan import Learner
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.square_root import SquareRoot
 
 SCALE = 5.0  # norm of a row when the gradient is clipped to 1
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
+FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a plain matrix, and the norm of that part
+MOST_CELLS, FEWEST_FEATURES = 50_000_000, 64  # two bytes a cell of rows times features
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
@@ -29,6 +34,8 @@ LONGEST, SHORTEST = 2000.0, 10.0
 LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.15
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 MISSING_CAP = 0.05
+
+AnyLearner = TypeVar("AnyLearner", bound=Learner)
 
 
 def recipe(
@@ -38,25 +45,36 @@ def recipe(
     epsilon: float,
     delta: float,
     steps: str | Sequence[Step] = "auto",
-    learner: str | GradientDescent = "auto",
-) -> tuple[tuple[Step, ...], GradientDescent]:
-    """(steps, learner), each automatic unless given. Raises ValueError for anything else."""
+    learner: str | AnyLearner = "auto",
+) -> tuple[tuple[Step, ...], GradientDescent | AnyLearner]:
+    """(steps, learner), each automatic unless given. Raises ValueError for anything else.
+
+    steps "linear": the automatic ones without random features, so that the model has one weight a column.
+    """
     if isinstance(steps, str):
-        if steps != "auto":
-            raise ValueError(f"steps must be 'auto' or a list of steps; got {steps!r}")
-        steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta)
-    if isinstance(learner, str):
-        if learner != "auto":
-            raise ValueError(f"learner must be 'auto' or a GradientDescent; got {learner!r}")
-        paid = any(isinstance(s.payment, pay.Sensitivity) for s in steps)
-        learner = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid)
-    return tuple(steps), learner
+        if steps not in ("auto", "linear"):
+            raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")
+        steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
+    if not isinstance(learner, str):
+        return tuple(steps), learner
+    if learner != "auto":
+        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
+    paid = any(isinstance(s.payment, pay.Sensitivity) for s in steps)
+    space = domain.space
+    for step in steps:
+        space = step.output(space)
+    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=space.d)
 
 
 def auto_steps(
-    domain: Domain, *, n: int | None = None, epsilon: float = 1.0, delta: float = 1e-5
+    domain: Domain,
+    *,
+    n: int | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    linear: bool = False,
 ) -> list[Step]:
-    """Impute what is declared so; roots, row norms, a private mean and row norms again for plain matrices.
+    """Impute what is declared so; roots, row norms, a private mean and random features for plain matrices.
 
     Rows that a step paid for by sensitivity has moved are only centred: neither roots nor norms are Lipschitz.
     """
@@ -72,7 +90,16 @@ def auto_steps(
     roots = [SquareRoot()] if _zero_is_least(domain) else []
     if domain.is_ball and n is not None:
         center = _ball_center(space.d, n, epsilon, delta)
-    return [*roots, Normalize(1.0), center, Normalize(1.0), Rescale(SCALE)]
+    more = [] if linear else _random_features(n)
+    return [*roots, Normalize(1.0), center, Normalize(1.0), *more, Rescale(SCALE)]
+
+
+def _random_features(n: int | None) -> list[Step]:
+    """As many as fit the memory, and rows of norm one again; none where that leaves a few."""
+    features = FEATURES if n is None else min(FEATURES, MOST_CELLS // max(n, 1))
+    if features < FEWEST_FEATURES:
+        return []
+    return [RandomFeatures(features, weight=FEATURE_WEIGHT), Normalize(1.0)]
 
 
 def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
@@ -100,8 +127,12 @@ def auto_loss(domain: Domain) -> Loss:
     return Logistic() if len(domain.classes) == 2 else Softmax()
 
 
-def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool) -> GradientDescent:
+def auto_learner(
+    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, d: int | None = None
+) -> GradientDescent:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md).
+
+    d: columns of the rows it is trained on (None: as declared).
 
     After T steps of rate lr the noise in the weights is that of lr * T = reach, whatever T: the reach is set
     in proportion to the signal-to-noise ratio n mu / sqrt(d) of one whole-budget gradient.
@@ -111,7 +142,8 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
             auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1
         )
     record = 2 if domain.adjacency == "replace-one" else 1
-    ratio = n * gdp_mu(epsilon, delta) / (record * math.sqrt(domain.space.d + 1))
+    width = (domain.space.d if d is None else d) + 1
+    ratio = n * gdp_mu(epsilon, delta) / (record * math.sqrt(width))
     reach = min(LONGEST, max(SHORTEST, REACH * ratio))
     return GradientDescent(
         auto_loss(domain),

@@ -6,10 +6,11 @@ adjacency: replace-one          # or add-or-remove-one, which needs rows:
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
-steps:                           # optional; the recipe otherwise
+steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}
+pillar: {public: public.csv, standardize: true}   # in place of steps: public PCA and its learner (pipeline/pillar.py)
 ```
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
@@ -63,6 +64,17 @@ class Label(_Strict):
 AnyColumn = Annotated[NumericColumn | CategoricalColumn, Field(discriminator="type")]
 
 
+class PillarOptions(_Strict):
+    """The PILLAR recipe on a public table; the other options are those of `prepriv.pipeline.pillar.pillar`."""
+
+    public: str
+    k: int | None = Field(default=None, ge=1)
+    loss: Literal["softmax", "logistic", "hinge"] = "softmax"
+    learner: Literal["gd", "noisy-sgd", "poisson-sgd"] = "gd"
+    zeta: float = 0.1
+    standardize: bool = False
+
+
 class Schema(_Strict):
     """Everything declared about one table."""
 
@@ -70,7 +82,14 @@ class Schema(_Strict):
     label: Label
     adjacency: Adjacency = "replace-one"
     rows: int | None = Field(default=None, ge=1)
-    steps: list[dict[str, Any]] | None = None
+    steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
+    pillar: PillarOptions | None = None
+
+    @model_validator(mode="after")
+    def _one_recipe(self) -> Schema:
+        if self.steps is not None and self.pillar is not None:
+            raise ValueError("give steps: or pillar:, not both")
+        return self
 
     def domain(self, *, rows: int | None = None, adjacency: str | None = None) -> Domain:
         """The domain this schema declares; rows and adjacency given on the command line win."""
@@ -85,10 +104,10 @@ class Schema(_Strict):
             raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
         return Domain(columns, tuple(self.label.classes), rows or self.rows, chosen, self.label.name)
 
-    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto"]:
-        """The declared steps, or "auto". read_public: reads a public table by its path."""
-        if self.steps is None:
-            return "auto"
+    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto", "linear"]:
+        """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""
+        if self.steps is None or isinstance(self.steps, str):
+            return self.steps or "auto"
         return [build_step(i, dict(spec), read_public) for i, spec in enumerate(self.steps, 1)]
 
 
@@ -156,8 +175,9 @@ def load_schema(path: str | Path) -> Schema:
         return schema
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadSchema(f"{path}: {where}: {first['msg'].lower()}") from None
+        where = "".join(f"{part}." for part in first["loc"]).rstrip(".")
+        told = first["msg"].removeprefix("Value error, ")
+        raise BadSchema(f"{path}: {where}: {told.lower()}" if where else f"{path}: {told}") from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
 

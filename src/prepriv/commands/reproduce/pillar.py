@@ -1,189 +1,280 @@
-"""`prepriv reproduce pillar`: the figures of paper 002 on real data, as PNG and numbers (docs/pillar.md).
-
-Ten percent of the training rows are taken as public and lose their labels. Public maps do not depend on k, so they
-are applied once; every point is then a run of the library's classifier on the first k public directions, under a
-declared ball.
-"""
+"""`prepriv reproduce pillar`: the figures of paper 002 on real data, as PNG and numbers (docs/pillar.md)."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from prepriv.commands.common import Stop, console
+from prepriv.commands.common import Stop, console, progress_bar
+from prepriv.commands.reproduce._pillar_tasks import (
+    DELTA,
+    FLOOR,
+    Group,
+    Raw,
+    Task,
+    cancer_cells,
+    directions,
+    grouped,
+    hashed_words,
+    messages,
+    patches,
+    pixels,
+    shortened,
+)
 from prepriv.commands.reproduce.preprocessing_figures import new_figure
 from prepriv.commands.reproduce.preprocessing_tables import show, write_csv
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.pipeline.pillar import recommend_k
 from prepriv.pipeline.pillar_theory import GaussianMixture, estimate
 from prepriv.pipeline.recipes import SCALE
-from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.normalize import Rescale
 
-DELTA = 1e-5
 EPSILONS = (0.1, 0.7, math.inf)
-FRACTIONS = (0.05, 0.1, 0.25, 0.5, 0.75)
-FLOOR = 1e-4  # least eigenvalue that is divided by in whitening, over the largest
 SETS = {"mnist": "fashion_mnist", "fashion_mnist": "mnist"}  # and the public rows of another distribution
+SMS = "sms_spam.tsv.gz"
 
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Rows in the frame of the public directions, the first the strongest, (n, d); spectrum (d,)."""
-
-    name: str
-    rows: Floats
-    labels: NDArray[np.int64]
-    test: Floats
-    answers: NDArray[np.int64]
-    spectrum: Floats
-    whitened: bool = False
-
-    def accuracy(self, k: int, epsilon: float, n: int, runs: int = 1) -> float:
-        """Mean test accuracy of `runs` private runs on n rows in the first k directions."""
-        x, test = _unit(self.rows[:n, :k]) if self.whitened else self.rows[:n, :k], self.test[:, :k]
-        if self.whitened:
-            test = _unit(test)
-        domain = Domain.ball(k, range(10), radius=1.0, n=n)
-        total = 0.0
-        for _ in range(runs):
-            clf = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=[Rescale(SCALE)])
-            total += float(clf.fit(x, self.labels[:n]).score(test, self.answers))
-        return total / runs
-
-    def recommended(self, epsilon: float, n: int) -> int:
-        """k from public rows, n and the budget alone."""
-        found = recommend_k(
-            self.spectrum, n=n, epsilon=epsilon, delta=DELTA, whitened=self.whitened, classes=10
-        )
-        return found.k
-
-    def with_equal_deviations(self) -> Task:
-        """Every public direction brought to the same deviation: standardised features, as embeddings often are."""
-        factor = np.maximum(self.spectrum, FLOOR * self.spectrum[0]) ** -0.5
-        return Task(
-            f"{self.name}, whitened",
-            self.rows * factor,
-            self.labels,
-            self.test * factor,
-            self.answers,
-            self.spectrum,
-            True,
-        )
+Line = dict[str, float]
+Job = Callable[[], list[Any]]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run. rows, test: at most so many; ks: dimensions beside the recommended and the full one."""
+    """How much is run. pixels: private rows of images at most where all rows are used; few: elsewhere, a small private
+    collection. ks: dimensions beside the recommended and the full one. splits, runs: of the small sets; images have one
+    split. filters, words: features of images and messages. dimensions: of the mixture."""
 
-    rows: int = 54_000
-    test: int = 10_000
-    ks: tuple[int, ...] = (5, 10, 20, 40, 80, 160, 320)
+    pixels: int = 54_000
+    few: int = 5_400
+    test: int = 5_000
+    ks: tuple[int, ...] = (5, 10, 20, 40, 80, 160)
+    splits: int = 4
     runs: int = 2
+    filters: int = 100
+    words: int = 1024
     sets: tuple[str, ...] = ("mnist", "fashion_mnist")
-    fractions: tuple[float, ...] = FRACTIONS
+    fractions: tuple[float, ...] = (0.05, 0.1, 0.25, 0.5, 0.75)
     dimensions: tuple[int, ...] = (10, 50, 200, 800)
 
 
-SMALL = Size(2000, 500, (10, 40), 1, ("mnist",), (0.25, 0.75), (10, 100))
+SMALL = Size(2000, 1000, 500, (5, 20), 1, 1, 10, 256, ("mnist",), (0.1, 0.5), (10, 100))
 
 
 def pillar(
-    data: Annotated[Path, typer.Option(help="Folder with mnist.npz and fashion_mnist.npz.")],
+    data: Annotated[Path, typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, sms_spam.tsv.gz.")],
     out: Annotated[Path, typer.Option(help="Folder for the pictures (PNG) and numbers (CSV, JSON).")] = Path(
         "run/pillar"
     ),
-    small: Annotated[bool, typer.Option("--small", help="One data set, 2000 rows: under a minute.")] = False,
-    rows: Annotated[int, typer.Option(help="Private rows at most.")] = 54_000,
+    small: Annotated[bool, typer.Option("--small", help="One image set, few rows: under a minute.")] = False,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(help="Sentence embeddings of the messages, .npy, in the order of the table."),
+    ] = None,
 ) -> None:
     """Accuracy against k, low-data regimes, xi against k, distribution shift, Gaussian mixtures."""
-    size = SMALL if small else Size(rows=rows)
-    files = {name: data / f"{name}.npz" for name in SETS}
-    for path in files.values():
+    size = SMALL if small else Size()
+    needed = [*(data / f"{s}.npz" for s in SETS), data / SMS, *([] if embeddings is None else [embeddings])]
+    for path in needed:
         if not path.is_file():
-            raise Stop(f"--data: no such file: {path.name}")
+            raise Stop(f"no such file: {path.name}")
     out.mkdir(parents=True, exist_ok=True)
     numbers: dict[str, Any] = {}
-    numbers["mixture"] = mixture(size)
-    _finish(out, "mixture", numbers["mixture"], "d", "rows", ("full", "public_pca"), log=True)
-    loaded = {name: _load(path, size) for name, path in files.items()}
-    for name in size.sets:
-        here, other = loaded[name], loaded[SETS[name]]
-        task, shifted = make_task(name, here, here), make_task(f"{name}, shifted", here, other)
-        white = task.with_equal_deviations()
-        for t in (task, white):
-            key = t.name.replace(", ", "_")
-            numbers[f"accuracy_{key}"] = accuracy_against_k(t, size)
-            _finish(out, f"accuracy_{key}", numbers[f"accuracy_{key}"], "k", "test accuracy",
-                    [f"epsilon_{e:g}" for e in EPSILONS], log=True)  # fmt: skip
-            numbers[f"low_data_{key}"] = low_data(t, size)
-            _finish(out, f"low_data_{key}", numbers[f"low_data_{key}"], "fraction", "test accuracy",
-                    [f"{w}_epsilon_{e:g}" for e in EPSILONS[:2] for w in ("pca", "full")])  # fmt: skip
-        numbers[f"xi_{name}"] = xi_against_k(here, task)
-        _finish(out, f"xi_{name}", numbers[f"xi_{name}"], "k", "ξ_k", ("pixels", "whitened"), log=True)
-        numbers[f"shift_{name}"] = shift(task, shifted, size)
-        _finish(out, f"shift_{name}", numbers[f"shift_{name}"], "k", "test accuracy, ε = 0.7",
-                ("same", "other"), log=True)  # fmt: skip
+    jobs = _jobs(data, size, embeddings)
+    with progress_bar() as progress:
+        for done, (name, (job, draw)) in enumerate(jobs.items()):
+            numbers[name] = job()
+            write_csv(out / f"{name}.csv", numbers[name])
+            if draw is not None:
+                draw.save(out / f"{name}.png", numbers[name])
+            if progress is not None:
+                progress("figures", done + 1, len(jobs))
+    for name, lines in numbers.items():
+        show(name.replace("_", " "), list(lines[0]), lines)
     text = json.dumps(numbers, indent=1, ensure_ascii=False)
     (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
     console.print(f"wrote {out / 'numbers.json'}, one CSV and one PNG a figure")
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of some columns against one."""
+
+    x: str
+    label: str
+    curves: Sequence[str]
+    log: bool = False
+
+    def save(self, path: Path, lines: Sequence[Line]) -> None:
+        figure = new_figure(6.0, 4.0)
+        axes = figure.add_subplot()
+        for curve in self.curves:
+            axes.plot(
+                [line[self.x] for line in lines],
+                [line[curve] for line in lines],
+                marker=".",
+                label=curve.replace("_", " "),
+            )
+        axes.set(xlabel=self.x, ylabel=self.label)
+        if self.log:
+            axes.set_xscale("log")
+        axes.legend()
+        figure.savefig(path, dpi=130)
+
+
+def _jobs(data: Path, size: Size, embeddings: Path | None) -> dict[str, tuple[Job, Drawing | None]]:
+    """Every figure by name, the cheap ones first; each is computed when it is called."""
+    jobs: dict[str, tuple[Job, Drawing | None]] = {}
+    texts, spam = messages(data / SMS)
+    groups = [
+        grouped("breast_cancer", *cancer_cells(), size.splits, size.runs, standardize=True),
+        grouped("sms_words", hashed_words(texts, size.words), spam, size.splits, size.runs),
+    ]
+    if embeddings is not None:
+        rows = np.asarray(np.load(embeddings), dtype=np.float64)
+        if len(rows) != len(spam):
+            raise Stop(f"--embeddings: {len(rows)} rows for {len(spam)} messages")
+        groups.append(grouped("sms_embeddings", rows, spam, size.splits, size.runs))
+    for name in size.sets:
+        raw, other = (pixels(data / f"{s}.npz", size.pixels, size.test) for s in (name, SETS[name]))
+        embedded = patches(data / f"{name}.npz", size.few, size.test, size.filters)
+        task = Task.of(raw)
+        few = Group(f"{name}_pixels", [shortened(task, size.few)], size.runs)
+        groups += [few, Group(f"{name}_patches", [Task.of(embedded)], size.runs)]
+        white = Group(f"{name}_pixels_whitened", [few.tasks[0].with_equal_deviations()])
+        jobs[f"all_rows_{name}"] = (_bound(all_rows, Group(name, [task])), None)
+        jobs[f"whitened_{name}"] = (_bound(whitened, white, few.tasks[0]), None)
+        jobs[f"xi_{name}"] = (
+            _bound(xi_against_k, raw, embedded),
+            Drawing("k", "ξ_k", ("pixels", "patches", "pixels_whitened"), True),
+        )
+        jobs[f"shift_{name}"] = (
+            _bound(shift, few.tasks[0], shortened(Task.of(raw, other.public), size.few), size),
+            Drawing("k", "test accuracy, ε = 0.7", ("same", "other"), True),
+        )
+    for group in groups:
+        curves = [f"epsilon_{e:g}" for e in EPSILONS]
+        jobs[f"accuracy_{group.name}"] = (
+            _bound(accuracy_against_k, group, size),
+            Drawing("k", "test accuracy", curves, True),
+        )
+        curves = [f"{w}_epsilon_{e:g}" for e in EPSILONS[:2] for w in ("pca", "full")]
+        jobs[f"low_data_{group.name}"] = (
+            _bound(low_data, group, size),
+            Drawing("fraction", "test accuracy", curves),
+        )
+    jobs["ten_percent"] = (_bound(ten_percent, groups), None)
+    jobs["mixture"] = (
+        _bound(mixture, size),
+        Drawing("d", "labelled rows for 90 %", ("full", "public_pca"), True),
+    )
+    return dict(sorted(jobs.items(), key=lambda job: job[0].startswith("all_rows")))
+
+
+def _bound(function: Callable[..., list[Any]], *arguments: Any) -> Job:
+    return lambda: function(*arguments)
+
+
 # -------------------------------------------------------------------------------------------- the figures
 
 
-def accuracy_against_k(task: Task, size: Size) -> list[dict[str, float]]:
-    """One line a dimension; the recommended one of every epsilon is among them."""
-    n, d = len(task.rows), task.rows.shape[1]
-    best = {e: task.recommended(e, n) for e in EPSILONS}
-    ks = sorted({*(k for k in size.ks if k < d), *(min(k, d) for k in best.values()), d})
+def accuracy_against_k(group: Group, size: Size) -> list[Line]:
+    """One line a dimension, all private rows; the recommended one of every epsilon is among them."""
+    n, d = group.rows, group.dimension
+    best = {e: min(group.recommended(e, n), d) for e in EPSILONS}
     return [
         {"k": float(k)}
-        | {f"epsilon_{e:g}": task.accuracy(k, e, n, size.runs if e < 1 else 1) for e in EPSILONS}
-        | {f"recommended_{e:g}": float(k == min(best[e], d)) for e in EPSILONS}
-        for k in ks
+        | {f"epsilon_{e:g}": group.mean(e, n, k, None if e < 1 else 1)[0] for e in EPSILONS}
+        | {f"recommended_{e:g}": float(k == best[e]) for e in EPSILONS}
+        for k in sorted({*(k for k in size.ks if k < d), *best.values(), d})
     ]
 
 
-def low_data(task: Task, size: Size) -> list[dict[str, float]]:
-    """Accuracy at the recommended k and at full dimension, on a share of the private rows."""
+def low_data(group: Group, size: Size) -> list[Line]:
+    """Accuracy at the recommended k and at full dimension, same learner, on a share of the private rows."""
     lines = []
     for fraction in size.fractions:
-        n = round(fraction * len(task.rows))
+        n = max(1, round(fraction * group.rows))
         line = {"fraction": fraction, "n": float(n)}
         for e in EPSILONS[:2]:
-            k = task.recommended(e, n)
-            pca, full = (task.accuracy(j, e, n, size.runs) for j in (k, task.rows.shape[1]))
-            line |= {f"k_{e:g}": float(k), f"pca_epsilon_{e:g}": pca, f"full_epsilon_{e:g}": full}
-            line[f"ratio_above_chance_{e:g}"] = (pca - 0.1) / max(full - 0.1, 0.01)
+            (pca, _), (full, _) = (group.mean(e, n, how) for how in ("recommended", group.dimension))
+            line |= {f"k_{e:g}": float(group.recommended(e, n)), f"pca_epsilon_{e:g}": pca}
+            line |= {f"full_epsilon_{e:g}": full, f"ratio_{e:g}": _ratio(pca, full, group.chance)}
         lines.append(line)
     return lines
 
 
-def xi_against_k(raw: Raw, task: Task) -> list[dict[str, float]]:
+def ten_percent(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """A tenth of the private rows, epsilon = 0.7: the recommended k beside three baselines at full dimension."""
+    lines: list[dict[str, Any]] = []
+    for group in groups:
+        n = max(1, round(0.1 * group.rows))
+        runs = max(2, group.runs)
+        found = {
+            how: group.mean(0.7, n, at, runs)
+            for how, at in (("pca", "recommended"), ("full", group.dimension), ("default", "default"))
+        }
+        found["paper"] = group.mean(0.7, n, "paper", 1)  # its account takes longer than its training
+        line: dict[str, Any] = {"data": group.name, "n": n, "d": group.dimension, "chance": group.chance}
+        line["k"] = group.recommended(0.7, n)
+        line |= {how: mean for how, (mean, _) in found.items()}
+        line |= {f"error_{how}": error for how, (_, error) in found.items() if math.isfinite(error)}
+        line |= {
+            f"ratio_{how}": _ratio(line["pca"], line[how], group.chance)
+            for how in ("full", "default", "paper")
+        }
+        lines.append(line | {f"error_{how}": 0.0 for how in found if f"error_{how}" not in line})
+    return lines
+
+
+def _ratio(one: float, other: float, chance: float) -> float:
+    """Accuracy above chance over accuracy above chance; the lower one counts as one point at least."""
+    return (one - chance) / max(other - chance, 0.01)
+
+
+def all_rows(group: Group) -> list[Line]:
+    """All private rows of an image set: the recommended k beside full dimension, same learner."""
+    n = group.rows
+    lines = []
+    for e in EPSILONS[:2]:
+        k = group.recommended(e, n)
+        pca, full = (group.mean(e, n, at)[0] for at in (k, group.dimension))
+        lines.append({"epsilon": e, "n": float(n), "k": float(k), "pca": pca, "full": full})
+    return lines
+
+
+def whitened(group: Group, plain: Task) -> list[Line]:
+    """Whitened features at a tenth of the rows, epsilon = 0.7: k of the plain spectrum beside full dimension."""
+    n = round(0.1 * group.rows)
+    k = plain.recommended(0.7, n)
+    pca, full = (group.mean(0.7, n, at)[0] for at in (k, group.dimension))
+    return [
+        {"n": float(n), "k": float(k), "pca": pca, "full": full, "ratio": _ratio(pca, full, group.chance)}
+    ]
+
+
+def xi_against_k(raw: Raw, embedded: Raw) -> list[Line]:
     """xi_k of a linear SVM on the public rows of the first two classes, with their labels (paper 002, Figure 5)."""
-    pair = raw.public_labels < 2
-    frame = (raw.public - raw.public.mean(axis=0)) @ _directions(raw.public)[0]
-    factor = np.maximum(task.spectrum, FLOOR * task.spectrum[0]) ** -0.5
-    found = {
-        name: estimate(x[pair], raw.public_labels[pair] == 1, unlabelled=x).xi
-        for name, x in (("pixels", frame), ("whitened", frame * factor))
-    }
-    ks = [k for k in (1, 2, 5, 10, 20, 40, 80, 160, 320, 640) if k <= frame.shape[1]]
+    found = {}
+    for name, r in (("pixels", raw), ("patches", embedded)):
+        pair = r.public_labels < 2
+        frame, spectrum = directions(r.public)
+        rows = (r.public - r.public.mean(axis=0)) @ frame
+        found[name] = estimate(rows[pair], r.public_labels[pair] == 1, unlabelled=rows).xi
+        if name == "pixels":
+            rows = rows * np.maximum(spectrum, FLOOR * spectrum[0]) ** -0.5
+            found["pixels_whitened"] = estimate(rows[pair], r.public_labels[pair] == 1, unlabelled=rows).xi
+    ks = [k for k in (1, 2, 5, 10, 20, 40, 80, 160, 320, 640) if k <= min(map(len, found.values()))]
     return [{"k": float(k)} | {name: float(xi[k - 1]) for name, xi in found.items()} for k in ks]
 
 
-def shift(same: Task, other: Task, size: Size) -> list[dict[str, float]]:
+def shift(same: Task, other: Task, size: Size) -> list[Line]:
     """Directions of the same distribution beside directions of another one, epsilon = 0.7."""
     n = len(same.rows)
     return [
@@ -191,7 +282,7 @@ def shift(same: Task, other: Task, size: Size) -> list[dict[str, float]]:
     ]
 
 
-def mixture(size: Size) -> list[dict[str, float]]:
+def mixture(size: Size) -> list[Line]:
     """Labelled rows for 90 % accuracy at epsilon = 0.5, theta = sigma2 = 1/sqrt(d), with and without public PCA."""
     return [
         {
@@ -222,75 +313,3 @@ def _needed(d: int, k: int, runs: int) -> int:
         if total / max(2, runs) >= 0.9:
             return n
     raise ValueError(f"no n up to {n} was enough for d={d}")
-
-
-# ------------------------------------------------------------------------------------------------ data
-
-
-@dataclass(frozen=True, eq=False)
-class Raw:
-    """Pixels of norm one: public rows, private rows and test rows, with labels."""
-
-    public: Floats
-    public_labels: NDArray[np.int64]
-    rows: Floats
-    labels: NDArray[np.int64]
-    test: Floats
-    answers: NDArray[np.int64]
-
-
-def _load(path: Path, size: Size) -> Raw:
-    with np.load(path) as z:
-        x, y = z["x_train"].reshape(len(z["x_train"]), -1), z["y_train"].astype(np.int64)
-        test, answers = z["x_test"].reshape(len(z["x_test"]), -1), z["y_test"].astype(np.int64)
-    tenth = len(x) // 10  # both files are shuffled, or sorted by nothing that tells the class
-    end = tenth + min(size.rows, len(x) - tenth)
-    return Raw(
-        _unit(x[:tenth] / 255.0),
-        y[:tenth],
-        _unit(x[tenth:end] / 255.0),
-        y[tenth:end],
-        _unit(test[: size.test] / 255.0),
-        answers[: size.test],
-    )
-
-
-def make_task(name: str, raw: Raw, public: Raw) -> Task:
-    """Centre by the public mean, rows to norm one, public directions: the steps of `pillar` up to PCA."""
-    mean = public.public.mean(axis=0)
-    frame, spectrum = _directions(public.public)
-    rows, test = (_unit(x - mean) @ frame for x in (raw.rows, raw.test))
-    return Task(name, rows, raw.labels, test, raw.answers, spectrum)
-
-
-def _directions(public: Floats) -> tuple[Floats, Floats]:
-    centred = _unit(public - public.mean(axis=0))
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
-    return np.asarray(vectors[:, ::-1]), np.maximum(values[::-1], 0.0)
-
-
-def _unit(x: Floats) -> Floats:
-    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12))
-
-
-def _finish(
-    out: Path,
-    name: str,
-    rows: Sequence[dict[str, float]],
-    x: str,
-    label: str,
-    curves: Sequence[str],
-    *,
-    log: bool = False,
-) -> None:
-    write_csv(out / f"{name}.csv", rows)
-    show(name.replace("_", " "), list(rows[0]), rows)
-    figure = new_figure(6.0, 4.0)
-    axes = figure.add_subplot()
-    for curve in curves:
-        axes.plot([r[x] for r in rows], [r[curve] for r in rows], marker=".", label=curve.replace("_", " "))
-    axes.set(xlabel=x, ylabel=label)
-    if log:
-        axes.set_xscale("log")
-    axes.legend()
-    figure.savefig(out / f"{name}.png", dpi=130)
