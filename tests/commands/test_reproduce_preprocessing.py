@@ -258,7 +258,7 @@ def test_soft_pca_prints_price_and_accuracy_of_every_method(tmp_path: Path) -> N
     assert (tmp_path / "soft_pca.png").read_bytes()[:4] == PNG
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     rows = {r["method"]: r for r in numbers["rows"]}
-    assert numbers["n"] == 900 and len(rows) == 7
+    assert numbers["n"] == 900 and len(rows) == 9
     assert rows["no PCA"]["price"] == 1.0 and rows["no PCA"]["accuracy"] > 0.5
     prices = [rows[f"soft PCA, λ = {s}"]["price"] for s in ("0.1", "0.01", "0.001")]
     assert 1 < prices[0] < prices[1] < prices[2]

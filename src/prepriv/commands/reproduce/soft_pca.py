@@ -27,7 +27,7 @@ from prepriv.pipeline.run import Refused
 from prepriv.preprocessing.base import Step
 
 DELTA, BALL, STEPS, LONGEST = 1e-5, 10.0, 30, 100.0
-STRENGTHS = (1e-3, 1e-2, 1e-1)
+STRENGTHS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 GAPS = ((1, 0.3), (2, 0.01), (7, 0.003))  # (k, declared gap): round numbers below what digits have
 TEST = 0.1  # share of the budget for the test of the gap
 KEYS = ("x_train", "y_train", "x_test", "y_test")
@@ -37,7 +37,7 @@ def soft_pca(
     data: Annotated[Path, typer.Option(help="MNIST as NPZ: x_train, y_train, x_test, y_test, 8-bit pixels.")],
     out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("run/soft-pca"),
     rows: Annotated[
-        int, typer.Option(min=0, help="Train on the first so many rows; 0: all (minutes).")
+        int, typer.Option(min=0, help="Train on the first so many rows; 0: all (two minutes).")
     ] = 20_000,
     epsilon: Annotated[float, typer.Option(help="Budget of every model.")] = 8.0,
 ) -> None:
