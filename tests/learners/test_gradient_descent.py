@@ -109,3 +109,19 @@ def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
 def test_bad_settings_are_refused_by_name(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         GradientDescent(Softmax(), **bad)
+
+
+def test_noise_of_a_step_has_the_tails_of_a_gaussian():
+    """Noise that was clipped, or left out for some coordinates, has no finite epsilon whatever its deviation."""
+    learner, d, k, multiplier = GradientDescent(Softmax(), steps=1, average=1.0), 30_000, 10, 3.0
+    rows = QuantizedRows(learner.grid(1.0, 1, UNTOUCHED), 1, d, 1.0)
+    rows.fill(0, np.zeros((1, d)), np.array([-1]))
+    weights = learner.fit(
+        rows, k, n=1, shift=1.0, noise_multiplier=multiplier, session=NoisySession(NoiseSource.for_tests(4))
+    )
+    size = np.abs(weights).ravel() / multiplier
+    assert size.std() == pytest.approx(math.sqrt(1 - 2 / math.pi), rel=0.01)
+    for sigmas in (0.001, 1.0, 2.0, 3.0, 4.0):
+        wanted = size.size * math.erfc(sigmas / math.sqrt(2))
+        assert abs((size > sigmas).sum() - wanted) < 5 * math.sqrt(wanted * (1 - wanted / size.size)) + 1
+    assert 4.0 < size.max() < 7.0
