@@ -34,7 +34,7 @@ from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.second_moment import moment_grid, moments
 from prepriv.preprocessing.square_root import SquareRoot
 
-SEEN = 2.0  # a direction is kept if rows deviate along it by so many deviations of the noise
+NOISE_WEIGHT = 0.3  # of the noise of a direction beside the energy it holds, in `recommend_k`
 REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
@@ -68,14 +68,14 @@ def recommend_k(
     public_rows: int | None = None,
     classes: int = 2,
 ) -> Recommendation:
-    """The k that minimises tail(k) + k noise^2, noise = 2 c r/(n mu): energy left out plus energy of noise let in.
+    """The k that minimises tail(k) + 0.3 c k r/(n mu): energy left out plus noise let in.
 
     spectrum: (d,) eigenvalues of the second moment of public rows, any order and unit. n: private records.
     mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r/(n mu) is the noise per
-    coordinate of one mean gradient of norm one that spends the whole budget. c: what it weighs beside the deviation
-    of rows along a direction, 2 for two classes and sqrt(2) classes for more. So a direction is kept as long as
-    rows deviate along it by two deviations of the noise. It grows as Theorem 1, squared: k/(n epsilon)^2; the tail
-    stands for what xi_k costs, which no unlabelled row can tell. Without privacy k is the rank. k is at least
+    coordinate of one mean gradient of norm one that spends the whole budget. c: 2 for two classes, sqrt(2) classes
+    for more (each class owns one share of the gradient). So a direction is kept as long as its share of the energy
+    exceeds 0.3 c r/(n mu). The noise grows with k, between Theorem 1, sqrt(k)/(n epsilon), and its square; the
+    tail stands for what xi_k costs, which no unlabelled row can tell. Without privacy k is the rank. k is at least
     classes - 1, which class means can span, where rank and rows allow it, and at most public_rows. No private
     record is used, so k is free. How the constants were found: docs/pillar.md.
 
@@ -83,7 +83,7 @@ def recommend_k(
 
     >>> recommend_k([0.7, 0.2, 0.05, 0.05], n=1000, epsilon=1.0, delta=1e-5).k
     4
-    >>> recommend_k([0.7, 0.2, 0.05, 0.05], n=1000, epsilon=0.1, delta=1e-5).k
+    >>> recommend_k([0.7, 0.2, 0.05, 0.05], n=500, epsilon=0.1, delta=1e-5).k
     2
     """
     check_adjacency(adjacency)
@@ -100,8 +100,8 @@ def recommend_k(
     noise = np.zeros(largest)
     if math.isfinite(epsilon):
         outputs = 2.0 if classes <= 2 else math.sqrt(2) * classes
-        level = SEEN * outputs / snr(n, epsilon, delta, adjacency)
-        noise = level**2 * np.arange(1.0, largest + 1)
+        level = NOISE_WEIGHT * outputs / snr(n, epsilon, delta, adjacency)
+        noise = level * np.arange(1.0, largest + 1)
     least = min(max(1, classes - 1), largest) - 1
     best = least + int(np.argmin((tail + noise)[least:]))
     return Recommendation(best + 1, float(tail[best]), float(noise[best]), rank)
