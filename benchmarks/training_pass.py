@@ -1,133 +1,136 @@
-"""Time of one pass over 60000 x 784 x 10, ours and Opacus', on this machine in this run.
+"""Time and memory of one pass over 60000 x 784 x 10: ours, its peers', and two limits, on this machine in one run.
 
-    make bench            (installs the extra "benchmarks": torch and opacus)
+    make bench                                            (the extra "benchmarks": torch and opacus)
+    python benchmarks/training_pass.py --peer opacus=PYTHON --peer jax-privacy=PYTHON --peer diffprivlib=PYTHON
 
-Ours: one exact integer clipped gradient sum over all rows (full batch). Opacus: one epoch in each of its modes,
-batches of 4096, the same linear model. Two limits beside them: reading the matrix once, and one float32 pass
-of the two matrix products alone. Medians of interleaved repetitions; quote the ratios, machines are noisy.
+Each candidate (training_peers.py) runs in a process of its own, under the interpreter named for its library, this one
+by default; one that cannot be imported is left out with a line. Ours: one exact integer clipped gradient sum over
+all rows. Peers: one epoch of DP-SGD in batches of 4096, the same linear model. Limits: reading the matrix once, and
+the same number of float32 operations at the peak of a matrix product. Medians of interleaved repetitions; quote
+the ratios, machines are noisy.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-import time
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
+from training_peers import CANDIDATES
 
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
-from prepriv.learners.losses import Softmax
-from prepriv.mechanisms.lattice import poisson_threshold
-from prepriv.mechanisms.noise import NoiseSource
-
-N, D, K = 60_000, 784, 10
+PEERS = ("opacus", "jax-privacy", "diffprivlib")
 
 
-def ours(x: np.ndarray, y: np.ndarray, *, fine: bool) -> Callable[[], object]:
-    """One exact gradient sum."""
-    rows = QuantizedRows(Grid.of(math.hypot(5.0, 1.0), 1.0, N, fine=fine), N, D, 1.0)
-    for start in range(0, N, 1000):
-        rows.fill(start, x[start : start + 1000].astype(np.float64), y[start : start + 1000])
-    weights = np.random.default_rng(1).standard_normal((D + 1, K)) * 0.1
+class Candidate:
+    """A process that makes one pass whenever it is asked to."""
 
-    def once() -> object:
-        with GradientSum(rows, Softmax()) as gradient:  # its limit on BLAS threads must not touch the peers
-            return gradient(weights)
+    def __init__(self, name: str, python: str, folder: Path, threads: int) -> None:
+        self.name, self.times = name, list[float]()
+        limits = {v: str(threads) for v in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        self.process = subprocess.Popen(
+            [python, str(Path(__file__).with_name("training_peers.py")), name, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **limits},
+        )
 
-    return once
+    @property
+    def library(self) -> str:
+        return self.name.partition(",")[0]
 
+    def ready(self) -> bool:
+        """Wait until it has made its first pass; False, with a line, if it could not."""
+        if cast(IO[str], self.process.stdout).readline().strip() == "ready":
+            return True
+        lines = cast(IO[str], self.process.stderr).read().strip().splitlines()
+        print(f"{self.name}: left out ({lines[-1] if lines else 'it ended'})")
+        return False
 
-def poisson(x: np.ndarray, y: np.ndarray) -> Callable[[], object]:
-    """One epoch of Poisson batches of 4096: as many exact sums over drawn rows as Opacus takes steps."""
-    rows = QuantizedRows(Grid.of(math.hypot(5.0, 1.0), 1.0, N, fine=False), N, D, 1.0)
-    for start in range(0, N, 1000):
-        rows.fill(start, x[start : start + 1000].astype(np.float64), y[start : start + 1000])
-    weights = np.random.default_rng(1).standard_normal((D + 1, K)) * 0.1
-    source, threshold = NoiseSource(), poisson_threshold(4096 / N)
+    def once(self) -> float:
+        """Seconds of one pass."""
+        stdin, stdout = cast(IO[str], self.process.stdin), cast(IO[str], self.process.stdout)
+        stdin.write("go\n")
+        stdin.flush()
+        return float(stdout.readline())
 
-    def epoch() -> None:
-        with GradientSum(rows, Softmax()) as gradient:
-            for _ in range(math.ceil(N / 4096)):
-                gradient(weights, np.flatnonzero(source.bernoulli_mask(threshold, N)))
-
-    return epoch
-
-
-def float32_products(x: np.ndarray) -> Callable[[], object]:
-    """The two thin products in float32, nothing else: what the memory and the matrix unit allow."""
-    w = np.ones((D, K), np.float32)
-
-    def once() -> None:
-        for start in range(0, N, 2048):
-            block = x[start : start + 2048]
-            block.T @ (block @ w)
-
-    return once
+    def end(self) -> float:
+        """Growth of its peak memory, MB."""
+        return float(self.process.communicate()[0])
 
 
-def opacus(x: np.ndarray, y: np.ndarray, mode: str) -> Callable[[], object]:
-    """One epoch of DP-SGD with Opacus; mode: hooks, functorch or ghost."""
-    import torch
-    from opacus import PrivacyEngine
+def measure(
+    folder: Path, python: dict[str, str], repeat: int, threads: int
+) -> dict[str, tuple[float, float]]:
+    """(median seconds of a pass, MB) of every candidate that runs."""
+    runs = []
+    for name in CANDIDATES:
+        made = Candidate(name, python.get(name.partition(",")[0], sys.executable), folder, threads)
+        if made.ready():  # one after the other: they share the cores
+            runs.append(made)
+    for _ in range(repeat):
+        for run in runs:
+            run.times.append(run.once())
+    return {run.name: (float(np.median(run.times)), run.end()) for run in runs}
 
-    data = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y.astype(np.int64)))
-    loader = torch.utils.data.DataLoader(data, batch_size=4096)
-    model = torch.nn.Linear(D, K)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    criterion = torch.nn.CrossEntropyLoss()
-    options = {"module": model, "optimizer": optimizer, "data_loader": loader, "noise_multiplier": 1.0}
-    made = PrivacyEngine().make_private(
-        **options, max_grad_norm=1.0, grad_sample_mode=mode, poisson_sampling=True, criterion=criterion
-    )
-    model, optimizer = made[0], made[1]
-    if len(made) == 4:
-        criterion, loader = made[2], made[3]
-    else:
-        loader = made[2]
 
-    def epoch() -> None:
-        for a, b in loader:
-            optimizer.zero_grad()
-            criterion(model(a), b).backward()
-            optimizer.step()
-
-    return epoch
+def table(got: dict[str, tuple[float, float]], title: str) -> str:
+    """Markdown: seconds, memory, and the ratio to each peer's fastest mode and to reading the matrix."""
+    fastest = {
+        peer: min(
+            (t for name, (t, _) in got.items() if name.startswith(f"{peer},")),
+            default=math.nan,
+        )
+        for peer in PEERS
+    }
+    fastest["reading the matrix"] = got["limit: read the matrix once"][0]
+    head = "".join(f" / {name} |" for name in fastest)
+    lines = [f"| {title} | seconds | peak memory (MB) |{head}", "|---|---|---|" + "---|" * len(fastest)]
+    for name, (seconds, mb) in got.items():
+        ratios = "".join(
+            f" {seconds / t:.3f} |" if math.isfinite(t) and seconds / t < 10 else
+            f" {seconds / t:.0f} |" if math.isfinite(t) else " – |"
+            for t in fastest.values()
+        )  # fmt: skip
+        lines.append(f"| {name} | {seconds:.4f} | {mb:.0f} |{ratios}")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=5)
-    repeat = parser.parse_args().repeat
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--columns", type=int, default=784)
+    parser.add_argument("--classes", type=int, default=10)
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME=PYTHON", help=f"of {', '.join(PEERS)}"
+    )
+    options = parser.parse_args()
+    python = dict(p.split("=", 1) for p in options.peer)
+    if unknown := set(python) - set(PEERS):
+        parser.error(f"--peer: no peer is called {', '.join(sorted(unknown))}")
+    n, d, k = options.rows, options.columns, options.classes
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((N, D), dtype=np.float32)
+    x = rng.standard_normal((n, d), dtype=np.float32)
     x *= 5 / np.linalg.norm(x, axis=1, keepdims=True)
-    y = rng.integers(0, K, N)
-    runs: dict[str, Callable[[], object]] = {
-        "prepriv, exact, int16 rows": ours(x, y, fine=False),
-        "prepriv, exact, 23-bit rows": ours(x, y, fine=True),
-        "prepriv, exact, Poisson batches of 4096": poisson(x, y),
-        "limit: two float32 products": float32_products(x),
-        "limit: read the matrix once": lambda: x.sum(),
-    }
-    try:
-        runs |= {f"opacus, {mode}": opacus(x, y, mode) for mode in ("hooks", "functorch", "ghost")}
-    except ImportError:
-        print("opacus is not installed: pip install torch opacus")
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(repeat + 1):
-        for name, once in runs.items():
-            start = time.perf_counter()
-            once()
-            if turn:
-                times[name].append(time.perf_counter() - start)
-    median = {name: float(np.median(t)) for name, t in times.items()}
-    peers = [t for name, t in median.items() if name.startswith("opacus")]
-    fastest = min(peers) if peers else math.nan
-    print(f"\n| one pass over {N} x {D} x {K} | seconds (median of {repeat}) | of Opacus' fastest mode |")
-    print("|---|---|---|")
-    for name, seconds in median.items():
-        print(f"| {name} | {seconds:.4f} | {seconds / fastest:.3f} |")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "x.npy", x)
+        np.save(folder / "y.npy", rng.integers(0, k, n))
+        (folder / "shape.json").write_text(json.dumps({"classes": k}))
+        del x
+        got = measure(folder, python, options.repeat, options.threads)
+    print(f"\n{options.threads} threads, medians of {options.repeat}\n")
+    print(table(got, f"one pass over {n} x {d} x {k}"))
 
 
 if __name__ == "__main__":
