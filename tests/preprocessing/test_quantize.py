@@ -78,15 +78,17 @@ def moved_between(common):
     return np.vstack([middle[None], both]), np.vstack([other[None], both])
 
 
+@pytest.mark.parametrize("representative", ["centre", "mean"])
 @pytest.mark.parametrize("clusters, shift", [(5, 199.8), (2, 79.92)])
-def test_paper_bound_on_quantization_is_beaten(clusters, shift):
-    """Proposition 3 allows 2 * 21 rows by eta each, 42 eta in all."""
+def test_paper_bound_on_quantization_is_beaten(clusters, shift, representative):
+    """Proposition 3 allows 2 * 21 rows by eta each, 42 eta in all; ours is 2 (m - 1) eta, and nearly reached."""
     s1, s2 = moved_between(tipped_clusters(clusters))
     space = Space.ball(s1.shape[1], 1.2)
-    step = quantize(clusters * 21 + 1)
+    step = quantize(clusters * 21 + 1, representative=representative)
     found = measure(step, space, s1, s2)
     assert found.total_shift == pytest.approx(shift * ETA, rel=1e-3) and found.total_shift > 42 * ETA
-    assert found.within(step.sensitivity(space, len(s1)))
+    claim = step.sensitivity(space, len(s1))
+    assert found.within(claim) and found.total_shift > 0.94 * claim.total_shift
 
 
 def test_a_row_moves_by_more_than_eta():
@@ -229,7 +231,7 @@ def test_runs_with_quantization():
 def test_claims_and_refusals():
     space = Space.ball(3, 1.0)
     claim = quantize(4).sensitivity(space, 1000)
-    assert claim.rows_moved == 6 and claim.total_shift == pytest.approx(12 * ETA) and claim.rows_dropped == 0
+    assert claim.rows_moved == 6 and claim.total_shift == pytest.approx(6 * ETA) and claim.rows_dropped == 0
     assert quantize(1).sensitivity(space, 1000).is_zero
     with pytest.raises(ValueError, match="representative"):
         quantize(3, representative="median")

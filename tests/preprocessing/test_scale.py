@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from neighbouring import measure
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
@@ -431,3 +432,14 @@ def test_data_maximum_as_radius_would_leak():
     assert np.abs(paper[0] - paper[1])[1:].min() > 0.8
     step = scaler(0.5, center="midpoint")
     assert [step.fit_confidential([v], box(1), 10).affine.radius for v in (x, y)] == [1.0, 1.0]
+
+
+def test_a_divisor_lies_between_the_floor_and_the_largest_deviation():
+    """Two rows: the other one leaves the edge, sigma falls below the floor. A floor that none exceeds: no shift."""
+    space, n = box(1), 2
+    step = scaler(0.4, center="midpoint")
+    s1, s2 = np.array([[1.0], [1.0]]), np.array([[0.5], [1.0]])
+    found, claim = measure(step, space, s1, s2), step.sensitivity(space, n)
+    assert found.row_shift == pytest.approx(0.25) and found.within(claim)
+    assert claim.row_shift == pytest.approx(1.25 * math.log(1.25), rel=1e-6)
+    assert scaler(0.5, center="midpoint").sensitivity(space, 1000).total_shift < 1e-6

@@ -8,6 +8,7 @@ into what goes out (docs/proofs/chaining.md).
 from __future__ import annotations
 
 import abc
+import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -64,6 +65,13 @@ class Sensitivity:
             self.conditions,
             self.any_order,
         )
+
+    def within(self, diameter: float) -> Sensitivity:
+        """The same pair in a space of this diameter: no row can be further from itself."""
+        if self.row_shift <= diameter:
+            return self
+        total = min(self.total_shift, _up(self.rows_moved * diameter))
+        return dataclasses.replace(self, row_shift=_up(diameter), total_shift=total)
 
     def plus(self, other: Sensitivity, *, n: int) -> Sensitivity:
         """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
@@ -230,7 +238,7 @@ class Step(abc.ABC):
                 f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
                 "give it a floor, or use ClipNorm"
             )
-        return incoming.through(stretch)
+        return incoming.through(stretch).within(self.output(space).diameter)
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.

@@ -69,7 +69,8 @@ class Quantize(Step):
     mean of the cluster's rows. Rows are first cut to 2^-23 of the declared radius.
 
     Paid for by sensitivity, with the declared cap `crowd` = m (default 10): no record has more than m records
-    within 4 eta of it. One replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta.
+    within 4 eta of it. One replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta
+    and all of them by 2 (m - 1) eta (one eta more for means).
     """
 
     eta: float
@@ -96,17 +97,27 @@ class Quantize(Step):
         return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """2 (m - 1) rows by 2 eta for each record that differs; a mean of rows that moved may go 4 eta."""
+        """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta behind a
+        step that moved rows, and in all one eta more for each record that differs)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         m = self._crowd()
         incoming = cluster_grid(space.radius).carry(incoming, space.d)
-        moved = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
-        far = 4 if self.representative == "mean" and incoming.rows_moved > 0 else 2
-        row = min(far * self.eta, space.diameter) * (1 + 1e-9) if m > 1 or incoming.rows_moved > 0 else 0.0
-        own = Sensitivity(moved, row, moved * row, 0.0, (crowd_words(m, self.eta),))
-        both = incoming.plus(own, n=n)
-        return replace(both, rows_moved=moved, total_shift=min(both.total_shift, moved * both.row_shift))
+        came = incoming.rows_moved
+        others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
+        mean = self.representative == "mean"
+        eta = min(self.eta, space.diameter) * (1 + 1e-9) if m > 1 or came > 0 else 0.0
+        row = (4 if mean and came > 0 else 2) * eta
+        # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
+        total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
+        total += came * row
+        own = Sensitivity(others + came, row, total, 0.0, (crowd_words(m, self.eta),))
+        both = incoming.plus(own, n=n).within(space.diameter)
+        return replace(
+            both,
+            rows_moved=own.rows_moved,
+            total_shift=min(both.total_shift, own.rows_moved * both.row_shift),
+        )
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """m + 1 - H, H the h-index of the counts within 8 eta."""

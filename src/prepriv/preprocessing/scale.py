@@ -142,6 +142,8 @@ class StandardScaler(Step):
             root=self.rule == "root",
             radius=self.output(space).radius,
             stretch=self.stretch(space),
+            diameter=max(space.diameter, space.radius) if incoming.rows_dropped > 0 else space.diameter,
+            norm=space.radius,
         )
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:

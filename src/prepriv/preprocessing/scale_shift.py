@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv.preprocessing._sums import SUM_ERROR
+from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import Floats, Sensitivity
 
 _UP = 1 + 1e-9
@@ -24,7 +25,8 @@ class Scaling:
     width: (k,) of the values. reach: (k,) largest distance of a value from the midpoint. floor: (k,) least
     divisor s. ball: the values' declared norm (inf: no use of it). about_mean: sigma is taken about the mean,
     not the midpoint. root: divide by sqrt(var + s^2), not max(sigma, s). radius: norm of a row afterwards.
-    stretch: Lipschitz constant of the fitted map.
+    stretch: Lipschitz constant of the fitted map, and of the map of whole data sets. diameter, norm: of the
+    rows before it, all columns.
     """
 
     width: Floats
@@ -35,6 +37,8 @@ class Scaling:
     root: bool
     radius: float
     stretch: float
+    diameter: float
+    norm: float
 
     def variance_shift(self) -> Floats:
         """n times what one replaced record moves each variance by, at most, (k,)."""
@@ -64,43 +68,67 @@ class Scaling:
             total = min(total, float(np.linalg.norm(_root_shift(self.width / self.floor))))
         return total
 
-    def _clipped(self) -> float:
-        """Total shift of one record when rows are pulled back: what stretches is at most `radius` long."""
-        return self.radius * self._log_shift(self.variance_shift()) + self._mean_shift()
+    def _log_shift(self, n: int, records: float, tau: float) -> float:
+        """The largest change of the logarithm of a divisor: by what moved, or from the floor to the largest."""
+        moved = records * self.variance_shift() + 2 * self._far * tau
+        largest = self.width / 2 if self.about_mean else self.reach
+        ratio = np.hypot(largest, self.floor) if self.root else np.maximum(largest, self.floor)
+        return float(np.minimum(moved / (2 * n * self.floor**2), np.log(ratio / self.floor)).max())
 
-    def _log_shift(self, variances: Floats) -> float:
-        """n times the largest change of the logarithm of a divisor, when variances move by this over n."""
-        return float((variances / (2 * self.floor**2)).max())
+    def _clipped(self, n: int, records: float, tau: float) -> float:
+        """Shift of one row when rows are pulled back: what stretches is at most `radius` long."""
+        mean = records * self._mean_shift()
+        mean += tau / float(self.floor.min()) if self.about_mean else 0.0
+        return self.radius * self._log_shift(n, records, tau) + mean / n
+
+    @property
+    def _far(self) -> Floats:
+        """Largest distance of a value from the centre, (k,)."""
+        return self.width if self.about_mean else self.reach
 
     def total_shift(self, n: int, incoming: Sensitivity) -> float:
         """Sum over the common rows of how far each moves."""
-        records, tau, s = 1 + incoming.rows_dropped, incoming.total_shift, float(self.floor.min())
-        mean = 1 / s if self.about_mean else 0.0
-        far = self.width if self.about_mean else self.reach
-        plain = records * self._unclipped()
-        plain += tau * math.hypot(self._kappa * float((2 * far / self.floor**2).max()), mean)
-        pulled = records * self._clipped() + tau * (self.radius * self._log_shift(2 * far) + mean)
-        rounding = (
-            8
-            * n
-            * SUM_ERROR
-            * float(np.linalg.norm((self.width / self.floor) ** 2 + self.width / self.floor))
+        ratio = self.width / self.floor
+        rounding = 8 * n * SUM_ERROR * float(np.linalg.norm(ratio**2 + ratio))
+        return (
+            worst_drop(n, incoming, lambda kept, gone: self._total(n, kept, gone, incoming)) + rounding
+        ) * _UP
+
+    def _total(self, n: int, kept: float, dropped: float, incoming: Sensitivity) -> float:
+        """Of `kept` common rows when `dropped` others were: the smallest of what is proved."""
+        tau, s = incoming.total_shift, float(self.floor.min())
+        one = self._unclipped() * math.sqrt(min(1.0, (kept + 1) / n))
+        move = math.hypot(
+            self._kappa * float((2 * self._far / self.floor**2).max()), 1 / s if self.about_mean else 0.0
         )
-        return (min(plain, pulled) + tau * self.stretch + rounding) * _UP
+        arrived = tau * self.stretch
+        come = whole_shift(kept, self.stretch, square_shift(incoming, 0, self.norm))
+        gone = whole_shift(kept, self.stretch, square_shift(Sensitivity(), dropped, self.norm))
+        both = whole_shift(kept, self.stretch, square_shift(incoming, dropped, self.norm))
+        every = square_shift(incoming, dropped, self.norm) + self.diameter**2
+        return min(
+            one + min(dropped * one, gone) + min(tau * move + arrived, come),
+            one + both,
+            whole_shift(kept, self.stretch, every),
+            kept * self._clipped(n, 1 + dropped, tau) + arrived,
+            kept * 2 * self.radius,
+        )
 
     def row_shift(self, n: int, incoming: Sensitivity) -> float:
         """How far one common row moves."""
-        records, tau, s = 1 + incoming.rows_dropped, incoming.total_shift, self.floor
-        far = self.width if self.about_mean else self.reach
+        dropped, tau, s, far = incoming.rows_dropped, incoming.total_shift, self.floor, self._far
         mean = self.width / s if self.about_mean else 0.0 * s
-        record = float(np.linalg.norm(self.variance_shift() * far / (2 * s**3) + mean))
+        one = float(np.linalg.norm(self.variance_shift() * far / (2 * s**3) + mean))
         moved = float((far**2 / s**3 + (1 / s if self.about_mean else 0.0)).max())
-        plain = records * record + tau * moved
-        pulled = records * self._clipped() + tau * (
-            self.radius * self._log_shift(2 * far) + (1 / float(s.min()) if self.about_mean else 0.0)
+        arrived = self.stretch * incoming.row_shift
+        squares = square_shift(incoming, dropped, self.norm)
+        row = min(
+            ((1 + dropped) * one + tau * moved) / n + arrived,
+            one / n + whole_shift(1.0, self.stretch, squares),
+            whole_shift(1.0, self.stretch, squares + self.diameter**2),
+            self._clipped(n, 1 + dropped, tau) + arrived,
         )
-        row = (min(plain, pulled) / n) * (1 + 8 * n * SUM_ERROR) + self.stretch * incoming.row_shift
-        return min(row, 2 * self.radius) * _UP
+        return min(row * (1 + 8 * n * SUM_ERROR), 2 * self.radius) * _UP
 
 
 def _root_shift(ratio: Floats) -> Floats:

@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
+from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -70,22 +71,45 @@ class SoftPCA(Step):
         return Space(-side, side, radius, np.zeros(space.d, dtype=bool), space.names)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """The smallest of the proved bounds, plus the incoming shift times the largest eigenvalue of f(M)."""
+        """The smallest of the proved bounds: the record and what came in together, or one after the other."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         grid = moment_grid(space.radius, n)
         incoming = grid.carry(incoming, space.d)
-        radius, strength = grid.reach, self.strength
+        rounding = 2 * grid.reach * 8 * LAPACK_ERROR * space.d * (1 + grid.reach**2 / self.strength)
+        steep, strongest = whole_constant(grid.reach, self.strength), min(1.0, self.stretch(space))
+        steep = max(1.0, steep) if self.centred else steep  # the mean stays where it is
+        record = (2 * grid.reach if incoming.rows_dropped > 0 else min(space.diameter, 2 * grid.reach)) ** 2
+        together, alone = self._own(grid.reach, n, incoming), self._own(grid.reach, n, UNTOUCHED)
+
+        def total(kept: float, dropped: float) -> float:
+            came = square_shift(incoming, dropped, grid.reach)
+            return min(
+                together[1] + strongest * incoming.total_shift,
+                alone[1] + whole_shift(kept, steep, came),
+                whole_shift(kept, steep, came + record),
+            )
+
+        came = square_shift(incoming, incoming.rows_dropped, grid.reach)
+        row = rounding + min(
+            together[0] + strongest * incoming.row_shift,
+            alone[0] + whole_shift(1.0, steep, came),
+            whole_shift(1.0, steep, came + record),
+            2 * grid.reach,
+        )
+        going = min(worst_drop(n, incoming, total) + n * rounding, (n - 1) * row) * (1 + 1e-9)
+        return Sensitivity(
+            float(n - 1), row, going, incoming.rows_dropped, incoming.conditions, incoming.any_order
+        )
+
+    def _own(self, radius: float, n: int, incoming: Sensitivity) -> tuple[float, float]:
+        """(row shift, total shift) that f(M) - f(M') and the means cause, incoming shift not added."""
         e = moment_shift(radius, n, incoming, centred=self.centred)
-        step = map_shift(radius, strength, n, incoming, centred=self.centred)
-        rounding = 2 * radius * 8 * LAPACK_ERROR * space.d * (1 + radius**2 / strength)
+        step = map_shift(radius, self.strength, n, incoming, centred=self.centred)
         long = 2 * radius if self.centred else radius
-        row = min(long * step + e.mean, 2 * radius) + rounding
         # The norms of rows about their mean (or zero) add up to n sqrt(trace) <= n R.
-        spread = min(radius * step, weighted_shift(radius, strength, e.frobenius, step))
-        total = min(n * (spread + e.mean + rounding), (n - 1) * row)
-        own = Sensitivity(float(n - 1), row, total)
-        return incoming.through(min(1.0, self.stretch(space))).plus(own, n=n)
+        spread = min(radius * step, weighted_shift(radius, self.strength, e.frobenius, step))
+        return long * step + e.mean, n * (spread + e.mean)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)
@@ -96,6 +120,15 @@ class SoftPCA(Step):
         shrink = (shrink + shrink.T) / 2
         offset = fitted.mean - shrink @ fitted.mean if self.centred else None
         return GridLinear(grid, ExactMatrix.of(shrink), offset)
+
+
+def whole_constant(radius: float, strength: float) -> float:
+    """Lipschitz constant of the map of all rows at once: the steepest slope of s^3 / (s^2 + strength), s <= radius.
+
+    9/8, at s^2 = 3 strength, or the slope at the largest singular value.
+    """
+    t = radius**2 / strength
+    return 9 / 8 if t >= 3 else (t * t + 3 * t) / (1 + t) ** 2 * (1 + 1e-12)
 
 
 def map_shift(radius: float, strength: float, n: int, incoming: Sensitivity, *, centred: bool) -> float:
