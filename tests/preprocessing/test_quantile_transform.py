@@ -61,6 +61,7 @@ def test_ranks_are_monotone_and_a_row_has_the_same_bits_wherever_it_stands() -> 
     assert abs(y.mean() - 0.5) < 0.05
     np.testing.assert_array_equal(np.vstack([fitted.transform(row[None]) for row in x[:50]]), y[:50])
     after = step.output(box(3))
+    assert (after.low == 0).all() and (after.high == 1).all()
     assert after.radius == pytest.approx(math.sqrt(3)) and (np.linalg.norm(y, axis=1) <= after.radius).all()
 
 
