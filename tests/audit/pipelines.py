@@ -160,6 +160,8 @@ def _scaling():
                     "PCA": pre.PCA(2, payment=payment),
                 }.items():
                     yield f"{name}, {way}, {kind}, {adjacency}", Pipeline(domain, (step,))
+            ranks = pre.QuantileTransform(5, payment=public(domain))
+            yield f"ranks, public, {kind}, {adjacency}", Pipeline(domain, (ranks,))
 
 
 def _by_sensitivity():
