@@ -54,7 +54,7 @@ def test_recommended_k_is_the_minimum_over_every_k() -> None:
         n, epsilon = int(rng.integers(50, 5000)), float(rng.uniform(0.1, 2))
         classes = int(rng.integers(2, 5))
         found = recommend_k(rng.permutation(values), n=n, epsilon=epsilon, delta=1e-5, classes=classes)
-        level = 0.3 * (2 if classes == 2 else math.sqrt(2) * classes) * 2 / (n * gdp_mu(epsilon, 1e-5))
+        level = 0.4 * math.sqrt(classes) * 2 / (n * gdp_mu(epsilon, 1e-5))
         cost = [
             values[k:].sum() / values.sum() + level * k if k >= classes - 1 else math.inf
             for k in range(1, 10)

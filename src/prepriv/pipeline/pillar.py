@@ -25,7 +25,7 @@ from prepriv.pipeline.plan import Learner, Plan, check_budget
 from prepriv.pipeline.recipes import LITTLE, LONGEST, SCALE, auto_learner
 from prepriv.pipeline.recipes import _zero_is_least as zero_is_least
 from prepriv.pipeline.run import _Mapped
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
@@ -34,7 +34,7 @@ from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.second_moment import moment_grid, moments
 from prepriv.preprocessing.square_root import SquareRoot
 
-NOISE_WEIGHT = 0.3  # of the noise of a direction beside the energy it holds, in `recommend_k`
+NOISE_WEIGHT = 0.4  # of the noise of a direction beside the energy it holds, in `recommend_k`
 REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
@@ -68,16 +68,15 @@ def recommend_k(
     public_rows: int | None = None,
     classes: int = 2,
 ) -> Recommendation:
-    """The k that minimises tail(k) + 0.3 c k r/(n mu): energy left out plus noise let in.
+    """The k that minimises tail(k) + 0.4 sqrt(classes) k r/(n mu): energy left out plus noise let in.
 
     spectrum: (d,) eigenvalues of the second moment of public rows, any order and unit. n: private records.
     mu: the budget in GDP; r: 2 under replace-one, 1 under add-or-remove-one, so that r/(n mu) is the noise per
-    coordinate of one mean gradient of norm one that spends the whole budget. c: 2 for two classes, sqrt(2) classes
-    for more (each class owns one share of the gradient). So a direction is kept as long as its share of the energy
-    exceeds 0.3 c r/(n mu). The noise grows with k, between Theorem 1, sqrt(k)/(n epsilon), and its square; the
-    tail stands for what xi_k costs, which no unlabelled row can tell. Without privacy k is the rank. k is at least
-    classes - 1, which class means can span, where rank and rows allow it, and at most public_rows. No private
-    record is used, so k is free. How the constants were found: docs/pillar.md.
+    coordinate of one mean gradient of norm one that spends the whole budget. So a direction is kept as long as its
+    share of the energy exceeds 0.4 sqrt(classes) r/(n mu). The noise grows with k, between Theorem 1,
+    sqrt(k)/(n epsilon), and its square; the tail stands for what xi_k costs, which no unlabelled row can tell. Without
+    privacy k is the rank. k is at least classes - 1, which class means can span, where rank and rows allow it, and at
+    most public_rows. No private record is used, so k is free. How the rule was found: docs/pillar.md.
 
     Raises ValueError for a spectrum that is empty, not finite, negative or zero.
 
@@ -99,8 +98,7 @@ def recommend_k(
     tail = np.maximum(1 - np.cumsum(values)[:largest] / values.sum(), 0.0)
     noise = np.zeros(largest)
     if math.isfinite(epsilon):
-        outputs = 2.0 if classes <= 2 else math.sqrt(2) * classes
-        level = NOISE_WEIGHT * outputs / snr(n, epsilon, delta, adjacency)
+        level = NOISE_WEIGHT * math.sqrt(classes) / snr(n, epsilon, delta, adjacency)
         noise = level * np.arange(1.0, largest + 1)
     least = min(max(1, classes - 1), largest) - 1
     best = least + int(np.argmin((tail + noise)[least:]))
@@ -127,8 +125,7 @@ def public_spectrum(step: PCA, data: Any, domain: Domain, before: Sequence[Step]
 def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Space, list[ReleasedMap]]:
     """(space, fitted maps) after free and public steps. data: the table of Public() steps that name none."""
     space, maps = domain.space, list[ReleasedMap]()
-    for step in steps:
-        after = step.output(space)
+    for step, _before, after in walk(steps, domain.space):
         if step.payment is None:
             maps.append(step.free(space))
         elif isinstance(step.payment, pay.Public):
@@ -277,8 +274,7 @@ def check_public_steps(domain: Domain, steps: Sequence[Step]) -> None:
     """The same for steps that are in no plan yet."""
     space, known = domain.space, True
     maps: list[ReleasedMap] = []
-    for step in steps:
-        after = step.output(space)
+    for step, _before, after in walk(steps, domain.space):
         if isinstance(step.payment, pay.Public):
             try:
                 maps = _check_one(step, domain, space, maps, known)
