@@ -13,25 +13,27 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing.base import Rows
 
 Ints = NDArray[np.int64]
 Points = NDArray[np.float32]
-Within = Callable[[int], NDArray[np.bool_]]
+Work = Callable[[int, Ints, Ints, "NDArray[np.bool_] | None"], None]
 
 BITS = 24
 _LEAF = 128  # points compared with their candidates in one product
 _CANDIDATES = 2048  # at a time: a block of distances of 2 MB
 _ALONE = 4096  # fewer points than this are not worth threads
+_MARGIN = 2.0**-40  # of the float roots of exact squares
+_SOME, _NONE, _ALL = 0, 1, 2
 _SAMPLE = 512  # points looked at to choose where to cut; any choice is exact
 
 
@@ -88,12 +90,13 @@ def count_within(points: Points, weight: Ints, squares: Sequence[int]) -> list[I
     found = [np.zeros(len(points), dtype=np.int64) for _ in squares]
     single = bool((weight == 1).all())
 
-    def work(leaf: Ints, near: Ints, within: Within) -> None:
-        for t, out in zip(squares, found):
-            close = within(t)
-            out[leaf] += np.count_nonzero(close, axis=1) if single else close @ weight[near]
+    def work(bound: int, leaf: Ints, near: Ints, close: NDArray[np.bool_] | None) -> None:
+        if close is None:
+            found[bound][leaf] += weight[near].sum()
+        else:
+            found[bound][leaf] += np.add.reduce(close, axis=1, dtype=np.int32) if single else close @ weight[near]
 
-    _for_blocks(points, np.arange(len(points)), max(squares), work)
+    _for_blocks(points, np.arange(len(points)), squares, work)
     return found
 
 
@@ -101,23 +104,23 @@ def first_within(points: Points, chosen: Ints, square: int) -> Ints:
     """(u,): the smallest index among `chosen` within the bound of each point, else len(points)."""
     out = np.full(len(points), len(points), dtype=np.int64)
 
-    def work(leaf: Ints, near: Ints, within: Within) -> None:
-        out[leaf] = np.minimum(out[leaf], np.where(within(square), near, len(points)).min(axis=1))
+    def work(bound: int, leaf: Ints, near: Ints, close: NDArray[np.bool_] | None) -> None:
+        first = near.min() if close is None else np.where(close, near, len(points)).min(axis=1)
+        out[leaf] = np.minimum(out[leaf], first)
 
     if len(chosen):
-        _for_blocks(points, chosen, square, work)
+        _for_blocks(points, chosen, [square], work)
     return out
 
 
-def _for_blocks(
-    points: Points, candidates: Ints, square: int, work: Callable[[Ints, Ints, Within], None]
-) -> None:
-    """work(points of a leaf, some candidates, within(t) -> which pairs are within t), no pair missed.
+def _for_blocks(points: Points, candidates: Ints, squares: Sequence[int], work: Work) -> None:
+    """work(number of the bound, points of a leaf, some candidates, which pairs are within it), no pair missed.
 
-    Every point is in one leaf and a leaf stays in one thread, so no two write to the same place.
+    None for the pairs: all are. Every point is in one leaf and a leaf stays in one thread, so no two write to
+    the same place.
     """
     norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
-    leaves = _leaves(points, np.arange(len(points)), candidates, math.isqrt(square) + 1)
+    leaves = _leaves(points, np.arange(len(points)), candidates, math.isqrt(max(squares)) + 1)
     turn = Lock()
 
     def loop() -> None:
@@ -126,26 +129,70 @@ def _for_blocks(
                 task = next(leaves, None)
             if task is None:
                 return
-            leaf, near = task
-            # q.q - 2 q.c + c.c <= t  <=>  2 q.c - c.c >= q.q - t: integers below 2^51 throughout.
-            left = np.column_stack([2.0 * points[leaf], np.full(len(leaf), -1.0)])
-            own = norms[leaf][:, None]
-            for start in range(0, len(near), _CANDIDATES):
-                part = near[start : start + _CANDIDATES]
-                product = left @ np.column_stack([points[part], norms[part]]).T
-                work(leaf, part, partial(_within, product, own))
+            _one_leaf(points, norms, *task, squares, work)
 
     if len(points) <= _ALONE:
         loop()
         return
     threads = min(8, os.cpu_count() or 1)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(loop) for _ in range(threads)]:
             done.result()
 
 
-def _within(product: NDArray[np.float64], own: NDArray[np.float64], t: int) -> NDArray[np.bool_]:
-    return np.asarray(product >= own - t)
+@cache
+def _libraries() -> ThreadpoolController:
+    """The linear-algebra libraries of this process: looked for once."""
+    return ThreadpoolController()
+
+
+def _one_leaf(
+    points: Points, norms: NDArray[np.float64], leaf: Ints, near: Ints, squares: Sequence[int], work: Work
+) -> None:
+    """All pairs of a leaf and its candidates: by the triangle inequality where that decides, by a product elsewhere."""
+    decided, q = _decided(points, norms, leaf, near, squares), points[leaf]
+    # q.q - 2 q.c + c.c <= t  <=>  2 q.c - c.c >= q.q - t: integers below 2^51 throughout.
+    left = np.column_stack([2.0 * q, np.full(len(leaf), -1.0)])
+    own = norms[leaf][:, None]
+    for pattern in np.unique(decided):
+        alike = near[decided == pattern]
+        open_bounds = []
+        for i, t in enumerate(squares):
+            how = pattern // 3**i % 3
+            if how == _ALL:
+                work(i, leaf, alike, None)
+            elif how == _SOME:
+                open_bounds.append((i, t))
+        for start in range(0, len(alike) if open_bounds else 0, _CANDIDATES):
+            part = alike[start : start + _CANDIDATES]
+            product = left @ np.column_stack([points[part], norms[part]]).T
+            for i, t in open_bounds:
+                work(i, leaf, part, product >= own - t)
+
+
+def _decided(
+    points: Points, norms: NDArray[np.float64], leaf: Ints, near: Ints, squares: Sequence[int]
+) -> NDArray[np.int64]:
+    """For each candidate and bound, base 3: is it within the bound of all points of the leaf, of none, or of some?
+
+    With m the leaf's middle on the grid and r its radius: dist(c, m) + r bounds all distances from above,
+    dist(c, m) - r from below. Squares are exact integers; the roots get a margin of 2^-40.
+    """
+    middle = np.rint(points[leaf].mean(axis=0, dtype=np.float64))
+    offset = points[leaf] - middle
+    reach = math.sqrt(np.einsum("ij,ij->i", offset, offset).max())
+    far = np.empty(len(near))
+    for start in range(0, len(near), _CANDIDATES):
+        part = near[start : start + _CANDIDATES]
+        far[start : start + _CANDIDATES] = norms[part] - 2 * (points[part] @ middle)
+    far = np.sqrt(np.maximum(far + middle @ middle, 0.0))
+    out = np.zeros(len(near), dtype=np.int64)
+    for i, t in enumerate(squares):
+        bound = math.sqrt(t)
+        everyone = (far + reach) * (1 + _MARGIN) <= bound * (1 - _MARGIN)
+        nobody = far * (1 - _MARGIN) - reach * (1 + _MARGIN) > bound * (1 + _MARGIN)
+        out += 3**i * np.where(everyone, _ALL, np.where(nobody, _NONE, _SOME))
+    return out
 
 
 def _leaves(points: Points, queries: Ints, candidates: Ints, reach: int) -> Iterator[tuple[Ints, Ints]]:
