@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from prepriv import Budget, Categorical, Domain, Numeric, Sensitivity, make_plan
+from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv._csv import parse
 from prepriv.data import BadData, encode, encode_labels
@@ -17,6 +17,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.run import execute
+from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
 LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=2.0)
 PRICE = Domain({"price": Categorical(("9.99", "5"))}, (0, 1))
@@ -117,6 +118,104 @@ def test_a_row_with_a_missing_cell_counts_as_zero_and_is_paid_for():
     x2[0] = np.nan
     distance, sensitivity = first_sum_moves(domain, steps, x, x2)
     assert distance <= sensitivity**2
+
+
+@pytest.mark.parametrize("drop", ["cells", "clusters"])
+def test_a_dropped_row_is_zero_behind_every_later_step_and_is_paid_for(drop):
+    domain = Domain.box(0, 1, 2, [0, 1], n=4)
+    first = pre.DeduplicateCells(payment=Sensitivity())
+    if drop == "clusters":
+        first = pre.Deduplicate(1e-6, payment=Sensitivity({"crowd": 4}))
+    steps = (first, pre.ClipFeatures(0.98, 1.0), pre.Center(payment=Budget(0.1)))
+    x = np.array([[0.98, 1], [0.98, 1], [1, 0.99], [1, 1]])  # the first two are equal: one is dropped
+    x2 = x.copy()
+    x2[0] = [0.99, 0.98]
+    distance, sensitivity = first_sum_moves(domain, steps, x, x2)
+    assert distance <= sensitivity**2
+    assert (
+        drop == "clusters" or distance > 2.0**-4 * sensitivity**2
+    )  # and a whole row has moved, not the width of the clipped box
+
+
+class Hidden(pre.Step):
+    """Drops rows and does not say so."""
+
+    def output(self, space):
+        return space
+
+    def free(self, space):
+        class Odd(pre.FittedMap):
+            def transform(self, x):
+                return x
+
+            def keep(self, x, start):
+                return x[:, 0] > 0.5
+
+        return Odd()
+
+
+def test_a_step_that_drops_rows_must_say_so():
+    domain = Domain.box(0, 1, 1, [0, 1], n=2)
+    with pytest.raises(ValueError, match="drops"):
+        first_sum_moves(
+            domain, (Hidden(), pre.Center(payment=Budget(0.1))), np.ones((2, 1)), np.zeros((2, 1))
+        )
+
+
+class Untestable(pre.Step):
+    """Has a condition and no statistic that tests it."""
+
+    ways = ("sensitivity",)
+    at_prediction = False
+
+    def output(self, space):
+        return space
+
+    def sensitivity(self, domain, n, incoming=None):
+        return pre.Sensitivity(1.0, 0.1, 0.1, conditions=("only if the data are nice",))
+
+
+def test_a_condition_without_a_distance_cannot_be_tested_away():
+    domain = Domain.box(0, 1, 2, [0, 1], n=4)
+    with pytest.raises(ValueError, match="no distance"):
+        make_plan(domain, [Untestable(payment=Sensitivity(test=0.1))], LEARNER, epsilon=1.0, delta=1e-5)
+    plan = make_plan(domain, [Untestable(payment=Sensitivity())], LEARNER, epsilon=1.0, delta=1e-5)
+    assert plan.guarantee.conditions == ("only if the data are nice",)
+
+
+def test_a_missing_cell_stays_the_only_missing_one_of_its_row_until_it_is_imputed():
+    domain = Domain({"a": Numeric(0, 1, "impute"), "b": Numeric(0, 1), "c": Numeric(0, 1)}, (0, 1), n=4)
+    x = np.array([[np.nan, 0.2, 0.4], [0.5, 0.2, 0.4]])
+    for step in (
+        pre.MinMaxScaler(columns=("b",), payment=Public(np.random.default_rng(0).random((9, 3)))),
+        pre.ClipFeatures(0.1, 0.9),
+        pre.Rescale(2.0),
+        pre.SquareRoot(),
+    ):
+        space = domain.space
+        assert step.output(space).may_miss.tolist() == [True, False, False]
+        fitted = step.free(space) if step.payment is None else step.fit_public([step.payment.data], space, 9)
+        assert np.isnan(fitted.transform(x)).tolist() == [[True, False, False], [False] * 3]
+
+
+def test_soft_pca_of_rows_without_spread_is_refused_before_they_are_seen():
+    domain = Domain.box(0, 1, 2, [0, 1], n=20)
+    with pytest.raises(ValueError, match="strength must be at least"):
+        make_plan(domain, [pre.SoftPCA(1e-17, payment=Sensitivity())], LEARNER, epsilon=1.0, delta=1e-5)
+    least = 100 * LAPACK_ERROR * 2 * domain.space.radius**2
+    step = pre.SoftPCA(least * 1.01, payment=Sensitivity())
+    for rows in (np.full((20, 2), 0.5), np.zeros((20, 2)), np.eye(2)[np.zeros(20, int)]):
+        assert np.isfinite(step.fit_confidential([rows], domain.space, 20).transform(rows)).all()
+
+
+def test_cells_whose_centre_leaves_the_ball_stay_in_the_declared_box(rng):
+    space = Space(np.array([0.5, 0.5]), np.array([1.0, 1.0]), 0.9, np.zeros(2, bool))
+    step = pre.QuantizeCells(0.4, 0.1)
+    x = rng.uniform(0.5, 1, (2000, 2))
+    x *= np.minimum(1, 0.9 / np.linalg.norm(x, axis=1, keepdims=True))
+    x = x[(x >= 0.5).all(axis=1)]
+    out, after = step.free(space).transform(x), step.output(space)
+    assert (out >= after.low - 1e-12).all() and (out <= after.high + 1e-12).all()
 
 
 def test_a_box_must_have_low_below_high():

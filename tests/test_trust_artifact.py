@@ -7,6 +7,7 @@ import contextlib
 import getpass
 import json
 import os
+import re
 import resource
 import socket
 import sys
@@ -150,7 +151,8 @@ def test_nothing_about_the_machine_is_in_what_leaves(folder, capsys):
     assert run([*arguments, "--ledger", "l.db"]) == 0
     for file in (folder / "run").rglob("*"):
         if file.is_file():
-            text = file.read_text()
+            # Without the packed numbers, in whose letters a short name is found by chance.
+            text = re.sub(r'"float64": "[A-Za-z0-9+/=]*"', "", file.read_text())
             for secret in (
                 "secret-project",
                 str(folder),

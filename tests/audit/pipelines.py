@@ -134,6 +134,7 @@ def _fixed():
         "normalize with floor": pre.Normalize(1.0, 0.3),
         "rescale": pre.Rescale(4.0),
         "square root": pre.SquareRoot(),
+        "random features": pre.RandomFeatures(7),
         "clip features": pre.ClipFeatures(-0.5, 0.5),
         "one-hot": pre.OneHot({"x0": 3}),
         "quantize cells": pre.QuantizeCells(0.25),
@@ -211,6 +212,9 @@ def _by_sensitivity():
             (mean, pre.Quantize(0.02, payment=crowd), pre.DeduplicateCells(0.1, payment=Sensitivity())),
         ),
     )
+    equal = pre.DeduplicateCells(payment=Sensitivity())
+    far = (equal, pre.ClipFeatures(0.9, 1.0), pre.Center(payment=Budget(0.1)))
+    yield "chain: deduplicate cells, clip away from the origin, center", Pipeline(box(), far, tables=clusters)
 
 
 def _learners():

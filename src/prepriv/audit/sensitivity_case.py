@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from prepriv import payment as pay
 from prepriv.domain import Space
-from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, Sensitivity, Step
+from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, Sensitivity, Step, walk
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
 
@@ -67,21 +67,19 @@ class Case:
     @cached_property
     def bound(self) -> Sensitivity:
         """What the library declares goes out of the chain."""
-        space, going = self.space, self.incoming
-        for step in self.steps:
+        going = self.incoming
+        for step, space, _ in walk(self.steps, self.space):
             if isinstance(step.payment, pay.Sensitivity):
                 going = step.sensitivity(space, self.n, going)
             else:
                 going = step.carry(space, going)
-            space = step.output(space)
         return going
 
     def measure(self, pair: Pair) -> Sensitivity | None:
         """How far apart the common rows of a pair end up; None if a declared condition does not hold."""
         x, y = pair.first, np.where(pair.gone[:, None], 0.0, pair.second)
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
-        space = self.space
-        for step in self.steps:
+        for step, space, _ in walk(self.steps, self.space):
             one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
             if isinstance(step.payment, pay.Sensitivity):
                 if not (self._holds(step, one, space) and self._holds(step, two, space)):
@@ -92,7 +90,6 @@ class Case:
                 f = g = _fixed(step, one, space, self.n)
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
-            space = step.output(space)
         if self.bound.any_order:
             first = np.column_stack([pair.labels[0], x])[stays]
             second = np.column_stack([pair.labels[1], y])[remains]

@@ -140,7 +140,8 @@ def _mean_excess(
     M ~ Bin(law.trials - z, law.p), X ~ Bin(M, 1/2); what lies outside the window has mass 2 e^log_tail.
     """
     low = Binomial(law.trials - int(z[-1]), law.p, law.q).window(log_tail, log_tail)[0]
-    high = Binomial(law.trials - int(z[0]), law.p, law.q).window(log_tail, log_tail)[1]
+    largest = law.trials - int(z[0])
+    high = min(Binomial(largest, law.p, law.q).window(log_tail, log_tail)[1] + 1, largest)  # P[M >= high] small
     rows = max(1, _CHUNK // (high - low + 1))
     parts = [
         _excess_rows(law, low, high, z[i : i + rows].astype(np.float64), offset, shift)

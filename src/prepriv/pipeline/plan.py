@@ -27,7 +27,7 @@ from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.mechanisms.session import check_room
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
 
 Learner: TypeAlias = GradientDescent | StochasticLearner
 _LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
@@ -186,8 +186,7 @@ def chain(
     """
     space, incoming = domain.space, UNTOUCHED
     planned: list[PlannedStep] = []
-    for step in steps:
-        after = step.output(space)
+    for step, before, after in walk(steps, domain.space):
         shift = multiplier = test = None
         if isinstance(step.payment, pay.Sensitivity):
             if domain.adjacency != "replace-one":
@@ -197,17 +196,19 @@ def chain(
                     f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
                     "state may not leave; pay for it by public data or by budget"
                 )
-            outgoing = step.sensitivity(space, n, incoming)
+            outgoing = step.sensitivity(before, n, incoming)
             if step.payment.test > 0:
                 test = _test(step, step.payment.test, incoming, planned, mu, delta)
+                if outgoing.conditions and type(step).distance is Step.distance:
+                    raise ValueError(f"{step.name} cannot be tested: it has no distance to data that break its caps")
                 outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
         else:
-            outgoing = step.carry(space, incoming)
+            outgoing = step.carry(before, incoming)
             if isinstance(step.payment, pay.Budget):
-                shift = step.record_shift(space, domain.adjacency, incoming)
+                shift = step.record_shift(before, domain.adjacency, incoming)
                 share = mu * math.sqrt(step.payment.share)
                 multiplier = (1 + 1e-12) / share if mu < math.inf else 0.0
-        planned.append(PlannedStep(step, space, after, incoming, outgoing, shift, multiplier, test))
+        planned.append(PlannedStep(step, before, after, incoming, outgoing, shift, multiplier, test))
         space, incoming = after, outgoing
     if space.may_miss.any():
         names = [space.names[j] if space.names else f"x{j}" for j in space.may_miss.nonzero()[0][:3]]

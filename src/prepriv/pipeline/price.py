@@ -52,6 +52,11 @@ class Costless(Step):
 
     inner: Step | None = None
 
+    @property
+    def drops(self) -> bool:
+        assert self.inner is not None
+        return self.inner.drops
+
     def output(self, space: Space) -> Space:
         assert self.inner is not None
         return self.inner.output(space)

@@ -16,7 +16,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.pipeline.plan import Learner
-from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.base import Step, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
@@ -60,10 +60,8 @@ def recipe(
     if learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
     paid = any(isinstance(s.payment, pay.Sensitivity) for s in steps)
-    space = domain.space
-    for step in steps:
-        space = step.output(space)
-    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=space.d)
+    d = [domain.space.d, *(after.d for _, _, after in walk(steps, domain.space))][-1]
+    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=d)
 
 
 def auto_steps(

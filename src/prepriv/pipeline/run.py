@@ -148,6 +148,8 @@ def _execute(
             if not session.passes(f"{planned.step.name} (test)", distance, planned.test):
                 raise Refused(planned.step.name)
         training, prediction = _fit(planned, plan, _Mapped(table, private, targets), released, session)
+        if type(training).keep is not FittedMap.keep and not planned.step.drops:
+            raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
         private.append(training)
         released.append(prediction)
     weights = _train(plan, _quantize(plan, _Mapped(table, private), targets), session, threads, progress)

@@ -12,6 +12,7 @@ from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
 from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.quantile_transform import QuantileTransform
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
+from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.soft_pca import SoftPCA
@@ -33,6 +34,7 @@ __all__ = [
     "QuantileTransform",
     "Quantize",
     "QuantizeCells",
+    "RandomFeatures",
     "RankReduction",
     "RegressionImputer",
     "ReleasedMap",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -189,6 +189,11 @@ class Step(abc.ABC):
         """Whether `fit_confidential` must be handed LabelledRows."""
         return False
 
+    @property
+    def drops(self) -> bool:
+        """Whether the fitted map may drop rows (`FittedMap.keep`)."""
+        return False
+
     def __post_init__(self) -> None:
         way = self.way
         if way == "free" and self.ways:
@@ -272,6 +277,21 @@ class Step(abc.ABC):
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         """Budget: fit through the mechanism alone, dividing by the declared n."""
         raise TypeError(f"{self.name} has no fit paid for by budget")
+
+
+def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Space]]:
+    """(step, space before it, space after it) of a chain.
+
+    A dropped row is a row of zeros from then on, whatever the later maps do: behind a step that drops rows every
+    space holds the origin (docs/proofs/chaining.md).
+    """
+    dropping = False
+    for step in steps:
+        dropping = dropping or step.drops
+        after = step.output(space)
+        after = after.with_origin() if dropping else after
+        yield step, space, after
+        space = after
 
 
 def need_filled(name: str, space: Space) -> None:

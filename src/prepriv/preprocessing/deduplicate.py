@@ -96,6 +96,10 @@ class Deduplicate(Step):
     def reads_labels(self) -> bool:
         return self.by_label
 
+    @property
+    def drops(self) -> bool:
+        return True
+
     def output(self, space: Space) -> Space:
         return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
@@ -161,6 +165,10 @@ class DeduplicateCells(Step):
 
     @property
     def reads_labels(self) -> bool:
+        return True
+
+    @property
+    def drops(self) -> bool:
         return True
 
     def output(self, space: Space) -> Space:

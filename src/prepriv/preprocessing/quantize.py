@@ -178,7 +178,7 @@ class QuantizeCells(Step):
             raise ValueError("side must be positive; got 0")
 
     def output(self, space: Space) -> Space:
-        return space
+        return space.with_origin()  # a centre outside the ball is pulled towards it
 
     def stretch(self, space: Space) -> float:
         """Rounding is no Lipschitz map; see `carry`."""

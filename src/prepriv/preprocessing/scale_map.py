@@ -31,7 +31,8 @@ class Affine:
     def apply(self, x: Floats) -> Floats:
         """Map a block (b, d)."""
         y = np.clip((x - self.offset) * self.factor, self.low, self.high)
-        return np.asarray(y * (self.radius / np.maximum(row_norms(y), self.radius)))
+        filled = np.nan_to_num(y, nan=0.0) if np.isnan(y).any() else y  # a missing cell stays the only one
+        return np.asarray(y * (self.radius / np.maximum(row_norms(filled), self.radius)))
 
 
 @dataclass(frozen=True, eq=False)

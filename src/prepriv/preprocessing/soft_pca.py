@@ -66,6 +66,9 @@ class SoftPCA(Step):
         return square / (square + self.strength) * (1 + 1e-8)
 
     def output(self, space: Space) -> Space:
+        least = 100 * LAPACK_ERROR * space.d * space.radius**2
+        if self.strength < least:  # the system to be solved may be singular: no run may depend on whether it is
+            raise ValueError(f"strength must be at least {least:.3g} for rows in this domain; got {self.strength}")
         radius = space.radius if self.centred else space.radius * min(1.0, self.stretch(space))
         side = np.full(space.d, radius)
         return Space(-side, side, radius, np.zeros(space.d, dtype=bool), space.names)

@@ -31,6 +31,7 @@ from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.quantile_transform import Ranks
+from prepriv.preprocessing.random_features import LARGEST, AddRandomFeatures
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
 from prepriv.preprocessing.square_root import SignedRoot
 from prepriv.release.arrays import pack, unpack
@@ -69,6 +70,13 @@ def _regression(m: Mapping[str, Any]) -> RegressionReleased:
     return RegressionReleased(frame, _array(m, "weights"))
 
 
+def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
+    features = _number(m, "features")
+    if features != int(features) or not 1 <= features <= LARGEST:
+        raise ValueError("features is out of range")
+    return AddRandomFeatures(int(features), _number(m, "weight"), _number(m, "radius"))
+
+
 # How each released map is read back; arrays are packed by name on the way out.
 _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "identity": lambda m: Identity(),
@@ -76,6 +84,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "augment": lambda m: Augment(_number(m, "tau")),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
+    "random_features": _random_features,
     "subtract": lambda m: Subtract(_array(m, "offset")),
     "fill": lambda m: FillReleased(_array(m, "fill")),
     "fill_regression": _regression,

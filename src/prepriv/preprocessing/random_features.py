@@ -1,0 +1,101 @@
+"""Random features: what lets a linear model see curves. Data-independent, hence free. Proof: docs/proofs/random_features.md.
+
+To each row x are added |r_j . x| for m fixed sign vectors r_j, centred and scaled. Together with x itself these
+span the features max(0, r_j . x) of the arc-cosine kernel (Cho and Saul 2009; random features: Rahimi and Recht
+2007), but the linear half is kept exact and only the even half is drawn. The signs come from a fixed public
+string: they are the same in every run, for everybody, and depend on no record.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.normalize import row_norms
+
+LARGEST = 1 << 16  # features drawn
+_EXACT_BITS = 24  # float32 sums of integers are exact up to 2^24, in any order
+_MEAN, _DEVIATION = math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi)  # of |z|, z standard normal
+
+
+@functools.lru_cache(maxsize=2)
+def signs(d: int, m: int) -> NDArray[np.float32]:
+    """The public signs (d, m), +1 or -1; the first columns are the same for every m."""
+    stream = hashlib.shake_128(b"prepriv random features, %d" % d).digest((m * d + 7) // 8)
+    bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=m * d)
+    table = (1 - 2 * bits.astype(np.float32)).reshape(m, d).T
+    table.flags.writeable = False
+    return table
+
+
+@dataclass(frozen=True)
+class AddRandomFeatures(ReleasedMap):
+    """x -> (x, weight * f(x)) / sqrt(1 + weight^2), pulled back to norm `radius`.
+
+    f_j(x) = (|r_j . x| - E norm(x)) / sqrt(V m), E and V the mean and variance of |z| for a standard normal z:
+    norm(f(x)) is about norm(x). The same bits for a row wherever it stands: the row is cut to integers, scaled by
+    its own power of two, whose sums stay within 2^24.
+    """
+
+    features: int
+    weight: float
+    radius: float
+
+    def transform(self, x: Floats) -> Floats:
+        d, m = x.shape[1], self.features
+        bits = _EXACT_BITS - math.ceil(math.log2(max(d, 1)))
+        exponent = np.frexp(np.abs(x).max(axis=1, keepdims=True, initial=0.0))[1]
+        cut = np.trunc(np.ldexp(x, bits - exponent)).astype(np.float32)
+        added = np.ldexp(np.abs(cut @ signs(d, m)).astype(np.float64), exponent - bits)
+        added -= _MEAN * row_norms(x)
+        added *= self.weight / (_DEVIATION * math.sqrt(m))
+        out = np.concatenate([x, added], axis=1)
+        out *= 1 / math.sqrt(1 + self.weight**2)
+        out *= np.minimum(1.0, self.radius / np.maximum(row_norms(out), 1e-300))
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "map": "random_features",
+            "features": self.features,
+            "weight": self.weight,
+            "radius": self.radius,
+        }
+
+
+@dataclass(frozen=True)
+class RandomFeatures(Step):
+    """Adds `features` random features to each row, (b, d) -> (b, d + features), in the same ball.
+
+    weight: norm of the added part over that of the row itself. Not for rows that a step paid for by sensitivity
+    has moved. The model stays linear in the new features; it has no longer one weight a column.
+    """
+
+    features: int = 1024
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("weight", self.weight)
+        if isinstance(self.features, bool) or int(self.features) != self.features:
+            raise ValueError(f"features must be a whole number; got {self.features}")
+        if not 1 <= self.features <= LARGEST:
+            raise ValueError(f"features must be in 1..{LARGEST}; got {self.features}")
+
+    def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
+        return Space.ball(space.d + int(self.features), space.radius)
+
+    def stretch(self, space: Space) -> float:
+        return math.inf
+
+    def free(self, space: Space) -> ReleasedMap:
+        return AddRandomFeatures(int(self.features), self.weight, space.radius)
