@@ -49,6 +49,7 @@ TINY = pillar.Size(
     sets=("mnist",),
     fractions=(0.5,),
     dimensions=(4,),
+    draws=2,
 )
 
 
