@@ -1,4 +1,4 @@
-"""Cost of one exact gradient pass against rows and columns: seconds, and seconds a cell. Writes scaling.png.
+"""Cost of one exact gradient pass against rows and columns: seconds, nanoseconds a cell, lines. Writes scaling.png.
 
 python benchmarks/scaling.py [--out DIR] [--largest 1000000]
 """
@@ -36,19 +36,29 @@ def seconds(n: int, d: int, repeat: int = 3) -> float:
     return float(np.median(times))
 
 
+def fit(sizes: list[int], times: list[float], name: str) -> str:
+    """The line a + b size through the times, each weighted by its inverse, and the largest distance from it."""
+    x, y = np.array(sizes, float), np.array(times)
+    b, a = np.polyfit(x, y, 1, w=1 / y)
+    off = float(np.abs((a + b * x) / y - 1).max())
+    return f"{name}: {1e3 * a:.3f} ms + {1e9 * b:.2f} ns a {name[:-1]}, all points within {100 * off:.0f} %"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("."))
     parser.add_argument("--largest", type=int, default=10**6, help="largest number of rows")
     options = parser.parse_args()
-    by_rows = [(n, 100) for n in (10**3, 10**4, 10**5, 10**6) if n <= options.largest]
-    by_columns = [(20_000, d) for d in (10, 100, 1000, 10_000)]
+    by_rows = [(n, 100) for n in (10**3, 3000, 10**4, 30_000, 10**5, 300_000, 10**6) if n <= options.largest]
+    by_columns = [(20_000, d) for d in (10, 30, 100, 300, 1000, 3000, 10_000)]
     table = {}
     print("| rows | columns | seconds a pass | ns a cell |")
     print("|---|---|---|---|")
     for n, d in [*by_rows, *by_columns]:
         table[n, d] = seconds(n, d)
         print(f"| {n:,} | {d:,} | {table[n, d]:.4f} | {1e9 * table[n, d] / (n * d):.2f} |", flush=True)
+    for cases, at, name in ((by_rows, 0, "rows"), (by_columns, 1, "columns")):
+        print(fit([case[at] for case in cases], [table[case] for case in cases], name))
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.6), layout="constrained")

@@ -171,3 +171,20 @@ def test_map_back_refuses_other_runs(rng):
     trained = execute(plan, encode(x, declared), encode_labels(y, declared.classes), Recorder())
     with pytest.raises(ValueError, match="map_back undoes"):
         map_back(trained)
+
+
+def test_baseline_is_algorithm_1_as_printed():
+    steps, learner = RECIPES["dpsgd"](domain(n=60_000), n=60_000, epsilon=1.0, delta=1e-5)
+    assert [type(s) for s in steps] == [pre.Normalize]
+    assert (learner.momentum, learner.average, learner.clip_norm) == (0.0, 1.0, 1.0)
+    assert 2.0**-5 <= learner.learning_rate <= 16.0  # the paper's grid
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-7])
+def test_adding_thirds_of_epsilon_costs_nearly_root_three(delta):
+    """The noise of a third by (epsilon / 3, delta / 3) over that of a third of mu squared (docs/proofs/dpsgd_f.md)."""
+    for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
+        part = gdp_mu(epsilon / 3, delta / 3)
+        ratio = gdp_mu(epsilon, delta) / math.sqrt(3) / part
+        assert 4.5 * part**2 <= epsilon and 1.5 < ratio < math.sqrt(3)
+        assert ratio > 1.66 or epsilon > 2

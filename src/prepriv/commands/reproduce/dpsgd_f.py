@@ -110,6 +110,7 @@ def _table_1(name: str, images: Images, runs: int) -> list[dict[str, Any]]:
             row[method] = f"{np.mean(got):.1f}{spread}"
             if method != "ours":
                 row[f"{method}, paper"] = TABLE_1[name][epsilon].get(method, "")
+        console.print(", ".join(f"{k} {v}" for k, v in row.items() if v))  # a full table takes a while
         out.append(row)
     return out
 
