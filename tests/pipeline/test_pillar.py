@@ -149,6 +149,20 @@ def test_no_public_row_changes_a_private_charge(public: np.ndarray) -> None:
     assert all(p.events == [] for p in one.steps)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fixed", [None, 4], ids=["k recommended", "k given"])
+def test_the_whole_recipe_on_other_public_rows_charges_the_same(seed: int, fixed: int | None) -> None:
+    """k, the scale and the directions follow the public rows; noise, charge and guarantee do not."""
+    plans = []
+    for table in (PUBLIC, rows(60 + 40 * seed, seed + 20)[0]):
+        steps, learner = pillar(DOMAIN, table, epsilon=0.05, delta=1e-5, k=fixed)
+        plans.append(make_plan(DOMAIN, steps, learner, epsilon=0.05, delta=1e-5, n=N))
+    one, other = plans
+    assert one.guarantee.to_json(1e-5) == other.guarantee.to_json(1e-5)
+    assert one.learner_noise == other.learner_noise
+    assert all(p.events == [] for plan in plans for p in plan.steps)
+
+
 @pytest.mark.parametrize(
     ("public", "words"),
     [
