@@ -115,6 +115,24 @@ def test_prices_cover_all_three_ways_and_mark_the_chosen_one():
             assert price.epsilon == pytest.approx(gdp_epsilon(gdp_mu(1.0, 1e-5) * price.factor, 1e-5))
 
 
+def test_a_step_that_the_model_needs_on_new_rows_has_a_price_by_sensitivity_and_no_release():
+    scaler = pre.StandardScaler(0.2, payment=Budget(0.1))
+    table = prices([IMPUTE, scaler], TABLE, LEARNER, epsilon=1.0, delta=1e-5, n=1000)
+    by = {(p.step, p.way): p for p in table}
+    price = by["StandardScaler", "sensitivity"]
+    assert price.open and price.factor > by["StandardScaler", "budget"].factor > 1
+    assert "could not leave" in price.note and "could not leave" not in by["MeanImputer", "sensitivity"].note
+    real = [IMPUTE, pre.StandardScaler(0.2, payment=Sensitivity())]
+    alone = {
+        (p.step, p.way): p
+        for p in prices(real, TABLE, LEARNER, epsilon=1.0, delta=1e-5, n=1000, release=False)
+    }
+    assert alone["StandardScaler", "sensitivity"].factor == pytest.approx(price.factor)
+    assert alone["StandardScaler", "sensitivity"].note == "default caps; never released"
+    with pytest.raises(ValueError, match="may not leave"):
+        plan(real)
+
+
 def test_a_plan_is_the_same_bytes_every_time_and_its_hash_sees_every_change():
     one, same = plan([IMPUTE, CENTER]), plan([IMPUTE, CENTER])
     assert one.to_json() == same.to_json() and one.hash == same.hash

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -317,26 +318,33 @@ def test_cells_with_their_centre_cost_nothing(side):
         assert len(gone) <= 1 and len(new) <= 1  # one record replaced, added or removed
 
 
-def test_cells_without_their_centre_move_two_rows_by_a_diagonal():
+def matched_but_for_one(gone, new, far):
+    """Rows left to move when one entry, on either side or both, is the record; None if some are too far apart."""
+    found = []
+    for i in range(len(gone) + 1):
+        for j in range(len(new) + 1):
+            left, right = gone[:i] + gone[i + 1 :], new[:j] + new[j + 1 :]
+            near = [
+                all(a[1] == b[1] and np.linalg.norm(np.subtract(a[0], b[0])) <= far for a, b in zip(left, p))
+                for p in permutations(right)
+            ]
+            if len(left) == len(right) and any(near):
+                found.append(len(left))
+    return min(found, default=None)
+
+
+def test_cells_without_their_centre_move_one_row_by_a_diagonal():
     rng = np.random.default_rng(11)
-    step, most = cells(0.3, centre=False), 0
-    for _ in range(600):
+    step, most, changed = cells(0.3, centre=False), 0, 0
+    for _ in range(1500):
         s1, one, s2, two, space = labelled_pair(rng)
         claim = step.sensitivity(space, len(s1) + 5)
-        assert claim.rows_moved == 2 and claim.row_shift == pytest.approx(0.3 * math.sqrt(space.d))
+        assert claim.rows_moved == 1 and claim.row_shift == pytest.approx(0.3 * math.sqrt(space.d))
         gone, new = differences(*(remaining(step, s, y, space) for s, y in ((s1, one), (s2, two))))
-        pairs = 0
-        for x, c in gone:
-            here = [
-                e
-                for e in new
-                if e[1] == c and (np.rint(np.array(e[0]) / 0.3) == np.rint(np.array(x) / 0.3)).all()
-            ]
-            pairs += len(here)
-            assert all(np.linalg.norm(np.array(e[0]) - x) <= claim.row_shift for e in here)
-        assert pairs <= 2 and len(gone) - pairs <= 1 and len(new) - pairs <= 1
-        most = max(most, pairs)
-    assert most == 2
+        moved = matched_but_for_one(gone, new, claim.row_shift)
+        assert moved is not None and moved <= claim.rows_moved
+        most, changed = max(most, moved), max(changed, len(gone) + len(new))
+    assert most == 1 and changed == 4  # two cells keep other rows; one of the changes is the record
 
 
 def test_rows_that_come_in_moved_touch_two_cells_each():

@@ -37,14 +37,16 @@ def corner(space: Space, draws: Draws) -> Floats:
 
 
 def point(space: Space, draws: Draws) -> Floats:
-    """A point of some kind: a corner, the middle, the origin, or anywhere."""
-    kind = draws.below(4)
+    """A point of some kind: a corner, the middle, the origin, anywhere, or any part of the way to the sphere."""
+    kind = draws.below(5)
     if kind == 0:
         return corner(space, draws)
     if kind == 1:
         return np.asarray((space.low + space.high) / 2)
     if kind == 2:
         return np.clip(np.zeros(space.d), space.low, space.high)
+    if kind == 3:
+        return draws.direction(space.d) * min(space.radius, 1e6) * float(draws.uniform(1)[0])
     return np.asarray(space.low + space.widths * draws.uniform(space.d))
 
 

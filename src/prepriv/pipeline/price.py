@@ -18,6 +18,7 @@ from prepriv.learners.stochastic import Setting
 from prepriv.pipeline.plan import Learner, calibrate, chain, spent_shares
 from prepriv.preprocessing.base import Sensitivity, Step
 
+_INSIDE = "a price only: the model needs the step on new rows and could not leave"
 _DEFAULTS: dict[str, pay.Payment] = {
     pay.Public.way: pay.Public(),
     pay.Budget.way: pay.Budget(),
@@ -101,11 +102,12 @@ def prices(
 ) -> list[Price]:
     """The price of every step that depends on data, in all three ways, the other steps as they are.
 
-    release: False prices a pipeline whose model does not have to leave with its fitted steps.
+    release: False prices a pipeline whose model does not have to leave with its fitted steps. A step that the
+    model needs on new rows has a price by sensitivity all the same; its note says that no model could leave.
     """
 
-    def noise(variant: Sequence[Step]) -> float:
-        return training_noise(variant, domain, learner, epsilon=epsilon, delta=delta, n=n, release=release)
+    def noise(variant: Sequence[Step], leaves: bool = release) -> float:
+        return training_noise(variant, domain, learner, epsilon=epsilon, delta=delta, n=n, release=leaves)
 
     table: list[Price] = []
     for i, step in enumerate(steps):
@@ -117,13 +119,15 @@ def prices(
             try:
                 payment = step.payment if chosen else _DEFAULTS[way]
                 variant = step if chosen else dataclasses.replace(step, payment=payment)
-                factor = noise([*steps[:i], variant, *steps[i + 1 :]]) / free
+                inside = way == pay.Sensitivity.way and step.at_prediction
+                factor = noise([*steps[:i], variant, *steps[i + 1 :]], release and not inside) / free
             except ValueError as closed:
                 note = step.closed_ways().get(way, str(closed))
                 table.append(Price(step.name, way, math.inf, None, False, note))
                 continue
             real = None if way == pay.Public.way else gdp_epsilon(gdp_mu(epsilon, delta) * factor, delta)
-            table.append(Price(step.name, way, factor, real, chosen, _terms(payment)))
+            terms = _terms(payment) + (f"; {_INSIDE}" if inside and release else "")
+            table.append(Price(step.name, way, factor, real, chosen, terms))
     return table
 
 

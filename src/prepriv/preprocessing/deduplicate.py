@@ -144,7 +144,7 @@ class DeduplicateCells(Step):
     centre of one cell is, in every coordinate. centre: move the row that stays to the centre of its cell.
 
     Unconditional. With centre, or side = 0, it costs nothing: what stays is the set of occupied cells, and
-    one record occupies one. Without, a cell may keep another row: two rows move by a diagonal. Rows are
+    one record occupies one. Without, a cell may keep another row: one row moves by a diagonal. Rows are
     matched by content (`any_order`): what follows must not depend on their order.
     """
 
@@ -175,7 +175,7 @@ class DeduplicateCells(Step):
         return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """Nothing, or two rows by a diagonal; a row that comes in moved touches two more cells."""
+        """Nothing, or one row by a diagonal; a row that comes in moved touches two more cells."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         if incoming.rows_dropped > 0:
@@ -183,7 +183,7 @@ class DeduplicateCells(Step):
         dropped = min(2 * incoming.rows_moved, n - 1.0)
         if self.centre or self.side == 0:
             return Sensitivity(rows_dropped=dropped, conditions=incoming.conditions, any_order=True)
-        moved = min(2 + 2 * incoming.rows_moved, n - 1.0)
+        moved = min(1 + 2 * incoming.rows_moved, n - 1.0)
         diagonal = min(self.side * math.sqrt(space.d), space.diameter) * (1 + 1e-12)
         return Sensitivity(moved, diagonal, moved * diagonal, dropped, incoming.conditions, any_order=True)
 
