@@ -22,7 +22,7 @@ from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.plan import Learner, Plan, check_budget
-from prepriv.pipeline.recipes import LITTLE, LONGEST, SCALE, auto_learner
+from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner
 from prepriv.pipeline.recipes import _zero_is_least as zero_is_least
 from prepriv.pipeline.run import _Mapped
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk
@@ -36,6 +36,7 @@ from prepriv.preprocessing.square_root import SquareRoot
 
 NOISE_WEIGHT = 0.4  # of the noise of a direction beside the energy it holds, in `recommend_k`
 REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
+LITTLE = 200.0  # reach below which half of the iterates are averaged, above it the last 0.15
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 SGD_STEPS, SGD_BATCH = 500, 256

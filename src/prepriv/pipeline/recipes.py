@@ -26,12 +26,12 @@ from prepriv.preprocessing.square_root import SquareRoot
 SCALE = 5.0  # norm of a row when the gradient is clipped to 1
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a plain matrix, and the norm of that part
-MOST_CELLS, FEWEST_FEATURES = 50_000_000, 64  # two bytes a cell of rows times features
+MOST_CELLS, FEWEST_FEATURES = 30_000_000, 64  # two bytes a cell of rows times features
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
 LONGEST, SHORTEST = 2000.0, 10.0
-LITTLE = 200.0  # signal-to-noise ratio below which half of the iterates are averaged, above it the last 0.15
+LITTLE = 600.0  # n mu below which half of the iterates are averaged, above it the last 0.15
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 MISSING_CAP = 0.05
 
@@ -141,13 +141,13 @@ def auto_learner(
         )
     record = 2 if domain.adjacency == "replace-one" else 1
     width = (domain.space.d if d is None else d) + 1
-    ratio = n * gdp_mu(epsilon, delta) / (record * math.sqrt(width))
-    reach = min(LONGEST, max(SHORTEST, REACH * ratio))
+    signal = n * gdp_mu(epsilon, delta) / record
+    reach = min(LONGEST, max(SHORTEST, REACH * signal / math.sqrt(width)))
     return GradientDescent(
         auto_loss(domain),
         steps=STEPS,
         learning_rate=reach / STEPS,
         clip_norm=1.0,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
-        average=0.5 if ratio < LITTLE else 0.15,
+        average=0.5 if signal < LITTLE else 0.15,
     )
