@@ -30,15 +30,21 @@ def near_duplicates(n: int, d: int, copies: int = 5) -> np.ndarray:
 
 
 def one_crowd(n: int, d: int) -> np.ndarray:
-    """The worst case for an index: every row within eta of every other."""
+    """Every row within eta of every other, by far."""
     return np.random.default_rng(1).normal(size=(n, d)) * 1e-3 / np.sqrt(d)
+
+
+def wide_crowd(n: int, d: int) -> np.ndarray:
+    """The worst case: every row within eta of every other, and neither boxes nor the triangle inequality show it."""
+    x = np.random.default_rng(1).normal(size=(n, d))
+    return x * (0.005 / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 def main() -> None:
     """Time each step on each shape."""
     n, d = (int(a) for a in (sys.argv[1:3] if len(sys.argv) > 2 else (100_000, 50)))
     space = Space.ball(d, 1.0)
-    for shape in (near_duplicates, one_crowd):
+    for shape in (near_duplicates, one_crowd, wide_crowd):
         x = shape(n, d)
         data = x.nbytes / 2**30
         blocks = [x[i : i + 8192] for i in range(0, len(x), 8192)]

@@ -164,6 +164,23 @@ def lens(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floa
     return rows, x + near * u
 
 
+def tie(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floats]:
+    """All rows in one place part of the way to the sphere, the record a radius before it, then a radius behind.
+
+    Both records are good centres: where the order of content prefers them, every row goes from one to the other,
+    and what follows feels all of it (quantize, soft PCA, scale).
+    """
+    eta = 0.999 * _scale(space, draws, hints)
+    out = draws.direction(space.d)
+    x = out * min(space.radius, 1e6) * float(draws.uniform(1)[0]) * draws.pick((1.0, 0.5))
+    along = out if draws.chance(0.7) else draws.direction(space.d)
+    rows = np.tile(x, (n, 1))
+    if draws.chance(0.3):  # of several clusters, this is the one that moves
+        rows[1 + draws.below(n) :] = corner(space, draws)
+    rows[0] = x - eta * along
+    return rows, x + eta * along
+
+
 def path(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floats]:
     """Rows in a line, evenly apart: chains of near duplicates, and order statistics with even gaps."""
     step = _scale(space, draws, hints) * draws.pick((0.25, 0.5, 0.999, 1.0, 1.001, 2.0, 3.0))
@@ -231,6 +248,7 @@ MAKERS: tuple[Maker, ...] = (
     constant,
     cloud,
     levels,
+    tie,
     symmetric_pair,
     hub,
     lens,
@@ -239,4 +257,5 @@ MAKERS: tuple[Maker, ...] = (
     leverage,
     one_cell,
     axes,
+    tie,
 )
