@@ -9,11 +9,15 @@ import pytest
 
 from prepriv import payment as pay
 from prepriv.domain import Space
+from prepriv.mechanisms.covariance import private_second_moment
+from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
+from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.soft_pca import SoftPCA
 
 N, D, BLOCK = 10**6, 100, 1024
 
@@ -47,6 +51,8 @@ PAID = pay.Sensitivity({"missing": 0.05})
     [
         (MeanImputer(payment=PAID), 100, 20),
         (StandardScaler(payment=pay.Sensitivity()), 0, 20),
+        (SoftPCA(0.1, payment=pay.Sensitivity()), 0, 20),
+        (RankReduction(10, payment=pay.Sensitivity()), 0, 20),
         (RegressionImputer(payment=PAID), 20, 30),
         (MedianImputer(payment=pay.Sensitivity({"missing": 0.05, "gap": 0.1})), 100, 450),
         (TrimmedMeanImputer(payment=PAID), 100, 450),
@@ -60,3 +66,25 @@ def test_a_million_rows_fit_in_memory(step, columns, megabytes):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < megabytes * 1e6
+
+
+@pytest.mark.slow
+def test_a_private_second_moment_of_a_million_rows_fits_in_memory():
+    class Sum:
+        def second_moment(self, rows, *, d, radius):
+            return private_second_moment(
+                rows,
+                name="PCA",
+                d=d,
+                radius=radius,
+                n=N,
+                adjacency="replace-one",
+                noise_multiplier=2.0,
+                session=NoisySession(),
+            )
+
+    tracemalloc.start()
+    fitted = PCA(10, payment=pay.Budget(0.1)).fit_budget(Wide(0.0, 0), space(0), N, Sum())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6 and fitted.transform(np.zeros((1, D))).shape == (1, 10)

@@ -106,13 +106,14 @@ class Quantize(Step):
         came = incoming.rows_moved
         others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
         mean = self.representative == "mean"
-        eta = min(self.eta, space.diameter) * (1 + 1e-9) if m > 1 or came > 0 else 0.0
+        wide = self.output(space).diameter  # of rows on the grid
+        eta = min(self.eta, wide) * (1 + 1e-9) if m > 1 or came > 0 else 0.0
         row = (4 if mean and came > 0 else 2) * eta
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
         total += came * row
         own = Sensitivity(others + came, row, total, 0.0, (crowd_words(m, self.eta),))
-        both = incoming.plus(own, n=n).within(space.diameter)
+        both = incoming.plus(own, n=n).within(wide)
         return replace(
             both,
             rows_moved=own.rows_moved,

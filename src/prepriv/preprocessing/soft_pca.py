@@ -67,8 +67,12 @@ class SoftPCA(Step):
 
     def output(self, space: Space) -> Space:
         least = 100 * LAPACK_ERROR * space.d * space.radius**2
-        if self.strength < least:  # the system to be solved may be singular: no run may depend on whether it is
-            raise ValueError(f"strength must be at least {least:.3g} for rows in this domain; got {self.strength}")
+        if (
+            self.strength < least
+        ):  # the system to be solved may be singular: no run may depend on whether it is
+            raise ValueError(
+                f"strength must be at least {least:.3g} for rows in this domain; got {self.strength}"
+            )
         radius = space.radius if self.centred else space.radius * min(1.0, self.stretch(space))
         side = np.full(space.d, radius)
         return Space(-side, side, radius, np.zeros(space.d, dtype=bool), space.names)
@@ -82,7 +86,8 @@ class SoftPCA(Step):
         rounding = 2 * grid.reach * 8 * LAPACK_ERROR * space.d * (1 + grid.reach**2 / self.strength)
         steep, strongest = whole_constant(grid.reach, self.strength), min(1.0, self.stretch(space))
         steep = max(1.0, steep) if self.centred else steep  # the mean stays where it is
-        record = (2 * grid.reach if incoming.rows_dropped > 0 else min(space.diameter, 2 * grid.reach)) ** 2
+        wide = space.diameter + math.sqrt(space.d) * grid.step  # two rows on the grid
+        record = (2 * grid.reach if incoming.rows_dropped > 0 else min(wide, 2 * grid.reach)) ** 2
         together, alone = self._own(grid.reach, n, incoming), self._own(grid.reach, n, UNTOUCHED)
 
         def total(kept: float, dropped: float) -> float:
