@@ -401,3 +401,18 @@ def test_processes_that_run_at_once_meet_the_cap_exactly(folder):
     assert codes == [0, 0, 3, 3]
     assert len(list(Path().glob("run*/model/model.json"))) == 2
     assert Ledger.open("l.db").remaining().epsilon < 1e-6
+
+
+def test_a_conditional_claim_is_booked_with_its_conditions(folder, capsys):
+    steps = "steps:\n  - {step: Deduplicate, eta: 0.01, pay: sensitivity, crowd: 5%s}\n"
+    for test in ("", ", test: 0.2"):
+        (folder / "s.yaml").write_text(SCHEMA.split("steps:")[0] + steps % test)
+        assert run(TRAIN) in (0, 7)  # 7: the test refused, charged like any other outcome
+    charged = [e for e in Ledger.open("l.db").entries() if e.kind == "charged"]
+    assert [e.conditional for e in charged] == [True, False]
+    assert charged[0].note.startswith("holds if ") and len(charged[0].note) <= 200
+    capsys.readouterr()
+    assert run(["ledger", "show", "l.db"]) == 0
+    assert f"conditions noted in rows {charged[0].sequence}\n" in capsys.readouterr().out
+    assert run(["ledger", "show", "l.db", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["conditional"] is True

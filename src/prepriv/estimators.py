@@ -54,6 +54,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 500, axis=0); y = np.repeat([0, 1], 500)
     >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
     >>> clf = prepriv.PrivateClassifier(domain, epsilon=1.0, delta=1e-5).fit(X, y)
+    >>> # These rows are made up. Never publish a score on the private rows: no guarantee covers it.
     >>> bool(clf.guarantee_.epsilon(1e-5) <= 1.0), float(clf.score(X, y))
     (True, 1.0)
     """

@@ -76,6 +76,10 @@ def show(
             return
         typer.echo(f"data set   {header.dataset_id}")
         typer.echo(f"claim      {_claim(header)}")
+        if rows := [str(e.sequence) for e in entries if e.conditional]:
+            typer.echo(
+                f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}"
+            )
         typer.echo(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
         typer.echo(f"left       {describe(header.unit, left)}")
         typer.echo(f"head       {_head(header, entries)}")
@@ -162,6 +166,7 @@ def _as_json(header: Header, spent: Quanta, left: Quanta, entries: tuple[Entry, 
                 "cost": decimals(header.unit, entry.cost),
                 "artifact": entry.artifact,
                 "note": entry.note,
+                "conditional": entry.conditional,
                 "head": entry.head,
             }
             for entry in entries

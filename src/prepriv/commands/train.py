@@ -27,7 +27,7 @@ from prepriv.commands.common import (
 )
 from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
-from prepriv.ledger import Ledger
+from prepriv.ledger import Ledger, condition_note
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
 from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
@@ -209,6 +209,7 @@ def _charge(path: Path, plan: Plan) -> dict[str, Any]:
         delta=plan.delta,
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
+        note=condition_note(plan.guarantee.conditions),
     )
     charge = book.confirm(uid, plan.hash)
     return {"plan_uid": uid, "sequence": charge.sequence, "head": charge.head}

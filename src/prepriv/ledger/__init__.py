@@ -7,7 +7,7 @@ Guide: docs/ledger.md. Why the sums are valid when plans are chosen adaptively: 
 """
 
 from prepriv.ledger.book import Ledger
-from prepriv.ledger.chain import Entry, Header
+from prepriv.ledger.chain import Entry, Header, condition_note
 from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerError, LedgerUnavailable, PlanRefused
 from prepriv.ledger.units import Budget
 from prepriv.ledger.verification import Charge, verify_file
@@ -23,5 +23,6 @@ __all__ = [
     "LedgerError",
     "LedgerUnavailable",
     "PlanRefused",
+    "condition_note",
     "verify_file",
 ]

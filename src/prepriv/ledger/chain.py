@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prepriv.ledger.schema import KINDS, VERSION
 from prepriv.ledger.units import Quanta, Unit
+
+_CONDITIONS = "holds if "
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Header:
         )
 
 
+def condition_note(conditions: Sequence[str]) -> str:
+    """The note of a charge whose cost rests on these declared conditions; cut at 200 characters."""
+    text = "".join(c if c.isprintable() else " " for c in "; ".join(conditions))
+    return f"{_CONDITIONS}{text}"[:200] if conditions else ""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One row. `cost` and `spent` (the total after the row) are in quanta of the ledger's unit (units.py).
@@ -60,6 +69,11 @@ class Entry:
     previous: str
     head: str
     day: str
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the cost holds only for neighbours that satisfy declared conditions (`condition_note`)."""
+        return self.note.startswith(_CONDITIONS)
 
     def digest(self) -> str:
         """What `head` must be."""
