@@ -106,7 +106,7 @@ class Quantize(Step):
         came = incoming.rows_moved
         others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
         mean = self.representative == "mean"
-        wide = self.output(space).diameter  # of rows on the grid
+        wide = self.output(space).diameter * (1 + 1e-9)  # of rows on the grid
         eta = min(self.eta, wide) * (1 + 1e-9) if m > 1 or came > 0 else 0.0
         row = (4 if mean and came > 0 else 2) * eta
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
