@@ -1,6 +1,6 @@
 """The table of accuracies: the automatic recipe on MNIST and Fashion-MNIST, mean and deviation over runs.
 
-    python benchmarks/accuracy.py --data FOLDER [--runs 10] [--only mnist] [--epsilon 1 --epsilon 2]
+    python benchmarks/accuracy.py --data FOLDER [--runs 10] [--only mnist] [--epsilon 1 --epsilon 2] [--steps linear]
 
 FOLDER holds mnist.npz and fashion_mnist.npz with x_train, y_train, x_test, y_test.
 """
@@ -24,13 +24,15 @@ ROWS = [
 NAMES = ("mnist", "fashion_mnist")
 
 
-def accuracies(path: Path, adjacency: str, epsilon: float, runs: int, threads: int | None) -> list[float]:
+def accuracies(
+    path: Path, adjacency: str, epsilon: float, runs: int, steps: str, threads: int | None
+) -> list[float]:
     """Test accuracy of each run, everything automatic."""
     with np.load(path) as data:
         x, x_test = (data[k].reshape(len(data[k]), -1) for k in ("x_train", "x_test"))
         y, y_test = data["y_train"], data["y_test"]
     domain = prepriv.Domain.box(0, 255, x.shape[1], range(10), n=len(x), adjacency=adjacency)
-    classifier = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, threads=threads)
+    classifier = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, threads=threads)
     return [classifier.fit(x, y).score(x_test, y_test) for _ in range(runs)]
 
 
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--only", choices=NAMES)
     parser.add_argument("--epsilon", type=float, action="append", help="only these budgets")
     parser.add_argument("--adjacency", choices=("add-or-remove-one", "replace-one"))
+    parser.add_argument("--steps", choices=("auto", "linear"), default="auto")
     parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
     print("| data | adjacency | ε | runs | accuracy (%) | deviation |\n|---|---|---|---|---|---|")
@@ -53,7 +56,14 @@ def main() -> None:
             if options.adjacency and adjacency != options.adjacency:
                 continue
             got = 100 * np.array(
-                accuracies(options.data / f"{name}.npz", adjacency, epsilon, options.runs, options.threads)
+                accuracies(
+                    options.data / f"{name}.npz",
+                    adjacency,
+                    epsilon,
+                    options.runs,
+                    options.steps,
+                    options.threads,
+                )
             )
             spread = got.std(ddof=1) if len(got) > 1 else float("nan")
             print(

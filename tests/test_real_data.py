@@ -43,7 +43,7 @@ def test_mnist_at_epsilon_one_with_default_settings():
     domain = prepriv.Domain.box(0, 255, 784, range(10), n=60_000, adjacency="add-or-remove-one")
     classifier = prepriv.PrivateClassifier(domain, epsilon=1.0, delta=1e-5).fit(x, data["y_train"])
     assert classifier.guarantee_.epsilon(1e-5) <= 1.0
-    assert classifier.score(x_test, data["y_test"]) >= 0.915
+    assert classifier.score(x_test, data["y_test"]) >= 0.935
 
 
 MEASURE = """

@@ -36,8 +36,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The privacy budget, positive; math.inf trains without privacy (no noise, no clip, no claim).
     delta : float
         In (0, 1), well below 1 / n.
-    steps : "auto" or list of steps
-        Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe.
+    steps : "auto", "linear" or list of steps
+        Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe, "linear" the
+        recipe without random features: less accurate, one weight a column.
     learner : "auto" or a learner
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None
