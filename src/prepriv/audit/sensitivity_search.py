@@ -60,17 +60,17 @@ class SearchResult:
 def search(
     case: Case, *, seed: int = 0, pairs: int | None = None, seconds: float | None = None
 ) -> SearchResult:
-    """Attack one case with a budget of pairs (reproducible) or of seconds; at least one must be given."""
+    """Attack one case with a budget of pairs (reproducible) or of processor seconds; at least one must be given."""
     if pairs is None and seconds is None:
         raise ValueError("search needs a budget: pairs, or seconds")
     attack = _Attack(case, Draws(seed))
-    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    deadline = math.inf if seconds is None else time.process_time() + seconds
     limit = math.inf if pairs is None else pairs
     goals = [q for q in QUANTITIES if getattr(attack.bound, q) > 0] or ["total_shift"]
     turn = 0
-    while attack.tried < limit and time.monotonic() < deadline:
+    while attack.tried < limit and time.process_time() < deadline:
         for survey in range(SURVEY):
-            if attack.tried < limit and time.monotonic() < deadline:
+            if attack.tried < limit and time.process_time() < deadline:
                 attack.score(attack.start(turn * SURVEY + survey), "total_shift")
         for goal in ("total_shift", goals[turn % len(goals)]):
             if goal in attack.best:
@@ -232,7 +232,7 @@ class _Attack:
     def climb(self, pair: Pair, goal: str, limit: float, deadline: float) -> None:
         """Change a little, keep what does not lower the goal, stop after CLIMB moves in vain."""
         score, vain = self.score(pair, goal), 0
-        while vain < CLIMB and self.tried < limit and time.monotonic() < deadline:
+        while vain < CLIMB and self.tried < limit and time.process_time() < deadline:
             new = self._changed(pair)
             value = self.score(new, goal)
             vain = 0 if value > score * (1 + 1e-9) else vain + 1
