@@ -147,13 +147,39 @@ def test_shapes_and_types_that_do_not_fit():
     for bad, says in [
         (np.zeros((2, 4)), "4 features"),
         (np.zeros(3), "2-dimensional"),
-        (np.zeros((2, 3), complex), "Complex"),
-        ([[1, 2], [1, 2]], "2 features"),
+        (np.zeros((2, 0)), "0 feature"),
         ("text", "expected a matrix"),
         (pd.DataFrame({"a": [1]}), "no column"),
     ]:
         with pytest.raises(BadData, match=says):
             encode(bad, domain)
+
+
+def test_a_complex_number_without_imaginary_part_is_a_number_and_one_with_is_unreadable():
+    """One such cell makes a matrix or a frame complex: no ground to refuse it, or to read the others otherwise."""
+    x = np.array([[1.0, 2.0, 0.5], [1j, 0.0, -1.0]])
+    domain = Domain.box(0, 1, 3, [0, 1])
+    want = [[1.0, 1.0, 0.5], [0.5, 0.0, 0.0]]
+    for table in (x, pd.DataFrame(x), pd.DataFrame(x).astype(object), x.tolist(), x.astype(np.complex64)):
+        assert encode(table, domain).block(0, 2).tolist() == want
+
+
+def test_masked_cells_are_missing():
+    x = np.ma.masked_array([[0.25, 0.5], [0.75, 1.0]], [[True, False], [False, False]])
+    for dtype in (float, complex, object):
+        assert encode(x.astype(dtype), Domain.box(0, 1, 2, [0, 1])).block(0, 2).tolist() == [
+            [0.5, 0.5],
+            [0.75, 1.0],
+        ]
+    days = np.ma.masked_array(np.array(["2020-01-01", "2020-01-02"], "M8[ns]"), [True, False])
+    assert encode_labels(days, ["2020-01-01", "2020-01-02"]).tolist() == [-1, 1]
+
+
+def test_names_that_are_one_value_in_two_spellings_cannot_be_declared():
+    with pytest.raises(BadData, match="two spellings"):
+        encode(np.zeros((1, 1)), Domain({"a": Categorical(("1", "1.0"))}, (0, 1)))
+    with pytest.raises(BadData, match="two spellings"):
+        encode_labels([0], ["true", 1])
 
 
 def test_curator_counts(tmp_path):

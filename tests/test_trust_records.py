@@ -91,6 +91,7 @@ def test_a_row_of_another_length_is_a_row_of_missing_cells():
             [0.5, 0.5],
             [0.3, 0.4],
         ]
+    assert encode([[1], 2, [3]], domain).block(0, 3).tolist() == [[0.5, 0.5]] * 3  # whatever the others are
 
 
 def test_decimals_and_dates_are_not_brought_to_a_common_type():

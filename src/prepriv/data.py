@@ -8,7 +8,6 @@ unknown category is "other", an unknown label marks the record as contributing n
 from __future__ import annotations
 
 import gzip
-import math
 import warnings
 import zlib
 from collections.abc import Hashable, Iterator, Sequence
@@ -20,43 +19,30 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._cell import Cell, number_of, text, text_of
+from prepriv._column import cells as _cells
+from prepriv._column import numbers as _numbers
 from prepriv.domain import Categorical, Column, Domain, Numeric
 
+__all__ = [
+    "BLOCK",
+    "MISSING_TEXT",
+    "BadData",
+    "Table",
+    "_cells",
+    "counts_of_bad_cells",
+    "encode",
+    "encode_labels",
+    "number_of",
+    "read_table",
+    "text_of",
+]
 BLOCK = 256
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
-UNREADABLE = "\0unreadable"
 
 
 class BadData(ValueError):
     """The table does not fit the declared schema. The message holds no value of a record."""
-
-
-def text_of(value: Any) -> str:
-    """One spelling for a category or label: "1" for 1, 1.0 and " 1"; bytes are read as UTF-8."""
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, float | np.floating) and math.isfinite(value) and float(value).is_integer():
-        value = int(value)
-    if type(value) is int and abs(value) > 2**53:
-        value = (
-            int(float(value)) if abs(value) < 2**1000 else UNREADABLE
-        )  # one missing cell can turn a column to floats
-    try:
-        return str(value).strip()
-    except Exception:  # an integer of 5000 digits, say: whatever it is, it names no category
-        return UNREADABLE
-
-
-def number_of(value: Any) -> float:
-    """The number in a cell, NaN where there is none. Infinities stay, to be clamped."""
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except Exception:
-        return math.nan
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -111,57 +97,6 @@ def _check_columns(wanted: Sequence[str] | None, have: Sequence[str], path: Path
 # ----------------------------------------------------------------------------------------------- encoding
 
 
-def _cells(series: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """A column (series or array of objects) as (index into distinct values, distinct values); -1 is an empty cell."""
-    if isinstance(series, np.ndarray):
-        return _python_cells(series.tolist())
-    import pyarrow as pa
-
-    native = getattr(series.to_native(), "dtype", None)
-    if series.dtype == nw.Object or native == object:  # noqa: E721 - a type found in the cells is set by them
-        return _python_cells(series.to_list())
-    try:
-        array = series.to_arrow()
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks()
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
-        coded = array.dictionary_encode()
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return codes, [_python_value(v) for v in coded.dictionary]
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
-        return _python_cells(series.to_list())
-
-
-def _python_value(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except Exception:  # a date beyond the calendar
-        return UNREADABLE
-
-
-_PLAIN = (str, bytes, int, float, bool)
-
-
-def _python_cells(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """The same for a column of mixed types: every cell is a case of its own, none can raise."""
-    seen: dict[Any, int] = {}
-    distinct: list[Any] = []
-    codes = np.empty(len(values), dtype=np.int64)
-    for i, value in enumerate(values):
-        if value is None:
-            codes[i] = -1
-            continue
-        # Cells are one case only if they are read alike: equal objects can spell differently (Decimal("1.0")).
-        key: Any = (type(value), value) if type(value) in _PLAIN else (text_of(value), repr(number_of(value)))
-        at = seen.get(key)
-        if at is None:
-            at = seen[key] = len(distinct)
-            distinct.append(value)
-        codes[i] = at
-    return codes, distinct
-
-
 def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArray[Any]:
     return np.asarray(np.append(table, np.asarray(empty, dtype=table.dtype))[codes])
 
@@ -174,56 +109,46 @@ def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.flo
     return unit if column.missing == "impute" else np.where(np.isnan(unit), 0.5, unit)
 
 
-def _numeric_cells(series: Any) -> NDArray[np.float64]:
-    if isinstance(series, np.ndarray) or series.dtype.is_numeric():
-        with np.errstate(all="ignore"):
-            values = np.asarray(series if isinstance(series, np.ndarray) else series.to_numpy())
-            if values.dtype.kind in "iuf":
-                return values.astype(np.float64)
-    codes, distinct = _cells(series)
-    return _lookup(codes, np.array([number_of(v) for v in distinct], dtype=np.float64), math.nan)
+def _positions(names: Sequence[Hashable], what: str) -> dict[str, int]:
+    """Where each declared name stands. Two that are one value in two spellings could not be told apart."""
+    position = {text_of(name): i for i, name in enumerate(names)}
+    if len(position) < len(names):
+        raise BadData(f"two of the {what} are the same value in two spellings (such as 1, 1.0 and true)")
+    return position
 
 
 def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
     """Position in (categories..., other, missing) of each cell."""
-    position = {text_of(c): i for i, c in enumerate(column.categories)}
+    position = _positions(column.categories, "declared categories of one column")
     other, missing = len(column.categories), len(column.categories) + 1
 
-    def place(value: Any) -> int:
-        text = text_of(value)
-        at = position.get(text)
-        if at is None:
-            at = missing if text.lower() in MISSING_TEXT else other
-        return at
+    def place(cell: Cell) -> int:
+        name = text(cell)
+        return position.get(name, missing if name.lower() in MISSING_TEXT else other)
 
     codes, distinct = _cells(series)
-    return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), missing)
+    return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), place(None))
 
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
+    position = _positions(classes, "declared classes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _encode_labels(labels, classes)
+        codes, distinct = _cells(_label_column(labels))
+    at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)
+    return _lookup(codes, at, position.get(text(None), -1))
 
 
-def _encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
-    position = {text_of(c): i for i, c in enumerate(classes)}
-    values: list[Any]
+def _label_column(labels: Any) -> Any:
     if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
-        codes, values = _python_cells(labels)
-    elif isinstance(labels, np.ndarray):
-        if labels.dtype.kind in "iufbU":
-            distinct, codes = np.unique(labels, return_inverse=True)
-            values, codes = distinct.tolist(), codes.reshape(-1)
-        else:
-            codes, values = _python_cells(labels.reshape(-1).tolist())
-    else:
-        series = nw.from_native(labels, series_only=True, pass_through=True)
-        if not isinstance(series, nw.Series):
-            return _encode_labels(np.asarray(labels), classes)
-        codes, values = _cells(series)
-    return _lookup(codes, np.array([position.get(text_of(v), -1) for v in values], dtype=np.int32), -1)
+        return labels
+    if isinstance(labels, np.ndarray):
+        return labels.reshape(-1)
+    found = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
+        return found[:, 0]
+    return found if isinstance(found, nw.Series) else np.asarray(labels).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +184,7 @@ class Table:
 
     def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            x = np.array(rows, dtype=np.float64)
+            x = np.array(rows, dtype=np.float64) + 0.0  # no minus zero
         if self.domain.ball_radius is not None:
             bad = ~np.isfinite(x).all(axis=1)
             x[bad] = 0.0
@@ -333,9 +258,7 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Tabl
         raise BadData(
             f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input"
         )
-    if array.dtype.kind == "c":
-        raise BadData("Complex data not supported")
-    if array.dtype.kind in "iufb" and numeric_only:
+    if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
         return Table(domain, len(array), array)
     return _from_series([array[:, j] for j in range(array.shape[1])], domain)
 
@@ -343,23 +266,23 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Tabl
 def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:
     """Nested lists as a matrix; of objects unless all are numbers: one odd cell would set the type of all.
 
-    A row of another length than the domain's is a row of missing cells, if there are rows of various lengths.
+    A row of another length than the domain's is a row of missing cells, whatever the others are.
     """
-    try:
-        array = np.asarray(rows)
-    except Exception:
-        array = np.empty((0, 0, 0))  # various lengths, or cells that fit no type
-    if array.ndim < 2 or (array.ndim == 2 and array.shape[1] != domain.n_inputs):
-        return array
-    if array.ndim == 2 and array.dtype.kind in "iufb" and numeric_only:
-        return array
     width = domain.n_inputs
-    cells = np.full((len(rows), width), None, dtype=object)
+    if numeric_only:
+        try:
+            array = np.asarray(rows)
+        except Exception:
+            array = np.empty(0)  # various lengths, or cells that fit no type
+        if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width:
+            return array
+    matrix = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):
-        if isinstance(row, list | tuple | np.ndarray) and len(row) == width:
-            for j, cell in enumerate(row):
-                cells[i, j] = cell
-    return cells
+        sized = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim > 0)
+        if sized and len(row) == width:
+            for j in range(width):
+                matrix[i, j] = row[j]
+    return matrix
 
 
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:
@@ -367,7 +290,7 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
     if domain.is_ball:
         if len(series) != domain.ball_features:
             raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(series)}")
-        return Table(domain, n, np.column_stack([_numeric_cells(s) for s in series]))
+        return Table(domain, n, np.column_stack([_numbers(s) for s in series]))
     return Table(
         domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series))
     )
@@ -375,7 +298,7 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
 
 def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
-        return _encode_numeric(_numeric_cells(cells), kind)
+        return _encode_numeric(_numbers(cells), kind)
     return _categorical_cells(cells, kind)
 
 
@@ -385,7 +308,7 @@ def counts_of_bad_cells(data: Any, domain: Domain) -> dict[str, dict[str, int]]:
     out: dict[str, dict[str, int]] = {}
     for name, column in domain.columns.items():
         if isinstance(column, Numeric):
-            raw = _numeric_cells(frame[name])
+            raw = _numbers(frame[name])
             outside = (raw < column.low) | (raw > column.high)
             out[name] = {"missing": int(np.isnan(raw).sum()), "out of bounds": int(outside.sum())}
         else:
