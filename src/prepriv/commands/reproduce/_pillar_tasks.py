@@ -257,7 +257,14 @@ def grouped(name: str, x: Floats, y: Labels, splits: int, runs: int, *, standard
     return Group(name, [Task.of(raw) for raw in raws], runs)
 
 
-def shortened(task: Task, rows: int) -> Task:
-    """The same task with fewer private rows."""
-    raw = dataclasses.replace(task.raw, rows=task.raw.rows[:rows], labels=task.raw.labels[:rows])
-    return dataclasses.replace(task, raw=raw, rows=task.rows[:rows])
+def tenths(task: Task) -> Group:
+    """Ten tasks with a tenth of the private rows each, disjoint; the same public and test rows."""
+    n = max(1, len(task.rows) // 10)
+    return Group(task.name, [shortened(task, n, n * i) for i in range(10)])
+
+
+def shortened(task: Task, rows: int, start: int = 0) -> Task:
+    """The same task with fewer private rows, from `start` on."""
+    some = slice(start, start + rows)
+    raw = dataclasses.replace(task.raw, rows=task.raw.rows[some], labels=task.raw.labels[some])
+    return dataclasses.replace(task, raw=raw, rows=task.rows[some])
