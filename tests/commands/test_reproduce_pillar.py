@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 TINY = pillar.Size(
-    pixels=800,
-    few=600,
+    pixels=400,
+    few=300,
     test=200,
     ks=(10,),
     splits=1,
