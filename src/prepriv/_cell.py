@@ -29,6 +29,9 @@ _GAPS = frozenset(
 _TRUTH = {"true": 1.0, "false": 0.0}
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _COMPLEX = re.compile(r"\((\S+)[+-]0j\)")
+_INTERVAL = re.compile(
+    r"[(\[]([^,]+), ([^,]+)[)\]]"
+)  # one gap makes the ends of all pandas' intervals floats
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?)?( ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?)?"
@@ -157,8 +160,11 @@ def _text(value: str) -> Cell:
         if lower in _GAPS:
             return None
         return _TRUTH.get(lower, text)
-    elif first == "(" and len(text) < 60 and (found := _COMPLEX.fullmatch(text)):
-        return cell_of(found[1])
+    elif first in "([" and len(text) < 120:
+        if found := _COMPLEX.fullmatch(text):
+            return cell_of(found[1])
+        if found := _INTERVAL.fullmatch(text):
+            return f"{first}{text_of(found[1])}, {text_of(found[2])}{text[-1]}"
     return text
 
 

@@ -62,7 +62,16 @@ def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[An
 
 def _distinct(values: Iterable[Any]) -> Cells:
     seen: dict[Cell, int] = {None: -1}
-    codes = [seen.setdefault(cell, len(seen) - 1) for cell in map(cell_of, values)]
+    met: dict[type, dict[Any, int]] = {kind: {} for kind in (str, bytes, int, float, bool)}  # safe to compare
+    codes = []
+    for value in values:
+        known = met.get(type(value))
+        code = None if known is None else known.get(value)
+        if code is None:
+            code = seen.setdefault(cell_of(value), len(seen) - 1)
+            if known is not None and code >= 0:
+                known[value] = code
+        codes.append(code)
     del seen[None]
     return np.array(codes, dtype=np.int64), list(seen)  # type: ignore[arg-type]
 
