@@ -202,6 +202,10 @@ def changes_values(way, base, odd, table, reference):
         if any(isinstance(v, Fraction | complex) for v in cells):
             return now == pl.String  # "1/2"
         return now == pl.Binary and any(not isinstance(v, bytes | str) for v in cells)  # gaps
+    if any(w in way for w in ("arrow", "parquet", "polars of pandas")) and any(
+        hasattr(v, "asm8") for v in cells
+    ):
+        return True  # Arrow makes microseconds of pandas' nanoseconds among other objects
     if way in ("numpy array of a list", "pandas of numpy"):
         kind, was = (
             np.array([[v] for v in values]).dtype.kind for values in ([*base, odd], [*base, base[0]])
