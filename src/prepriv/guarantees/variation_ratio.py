@@ -141,7 +141,8 @@ def _mean_excess(
     """
     low = Binomial(law.trials - int(z[-1]), law.p, law.q).window(log_tail, log_tail)[0]
     largest = law.trials - int(z[0])
-    high = min(Binomial(largest, law.p, law.q).window(log_tail, log_tail)[1] + 1, largest)  # P[M >= high] small
+    high = Binomial(largest, law.p, law.q).window(log_tail, log_tail)[1]
+    high = min(high + 1, largest)  # so that P[M >= high] is below the tail
     rows = max(1, _CHUNK // (high - low + 1))
     parts = [
         _excess_rows(law, low, high, z[i : i + rows].astype(np.float64), offset, shift)
