@@ -200,7 +200,9 @@ def chain(
             if step.payment.test > 0:
                 test = _test(step, step.payment.test, incoming, planned, mu, delta)
                 if outgoing.conditions and type(step).distance is Step.distance:
-                    raise ValueError(f"{step.name} cannot be tested: it has no distance to data that break its caps")
+                    raise ValueError(
+                        f"{step.name} cannot be tested: it has no distance to data that break its caps"
+                    )
                 outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
         else:
             outgoing = step.carry(before, incoming)
