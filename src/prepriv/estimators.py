@@ -104,7 +104,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=2,
             )
-            y = np.asarray(y)[:, 0]
         targets = encode_labels(y, domain.classes)
         if len(targets) != table.n:
             raise BadData("X and y have different numbers of rows")
