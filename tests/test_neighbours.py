@@ -16,7 +16,8 @@ from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.mechanisms.session import ExactSession
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.run import _Mapped, execute
+from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
 LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=2.0)
@@ -266,3 +267,67 @@ def test_a_table_that_does_not_fit_after_the_charge_says_so(tmp_path, monkeypatc
     assert run(["train", "t.csv", "--schema", "s.yaml", "--rows", "1", "--ledger", "l.db"]) == 70
     err = capsys.readouterr().err
     assert "after the charge" in err and len(err.splitlines()) == 1
+
+
+def test_cells_behind_moved_rows_and_behind_cells_are_refused():
+    domain = Domain.ball(1, [0, 1], radius=1.0, n=4)
+    cells = pre.DeduplicateCells(2.0, 1.0, payment=Sensitivity())
+    for first in (
+        pre.SoftPCA(1.0, payment=Sensitivity()),
+        pre.Quantize(0.1, payment=Sensitivity({"crowd": 2})),
+    ):
+        with pytest.raises(ValueError, match="DeduplicateCells cannot follow"):
+            make_plan(domain, [first, cells], LEARNER, epsilon=1.0, delta=1e-5)
+    for second in (
+        cells,
+        pre.Deduplicate(0.1, payment=Sensitivity({"crowd": 2})),
+        pre.Quantize(0.1, payment=Sensitivity({"crowd": 2})),
+    ):
+        for between in ((), (pre.Rescale(2.0),)):
+            with pytest.raises(ValueError, match="cannot follow a step that drops rows"):
+                make_plan(domain, [cells, *between, second], LEARNER, epsilon=1.0, delta=1e-5)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        (pre.Normalize(1.0),),
+        (pre.ClipNorm(0.5),),
+        (pre.RandomFeatures(5),),
+        (pre.StandardScaler(payment=Public(np.random.default_rng(0).random((9, 20)))),),
+    ],
+)
+@pytest.mark.parametrize("ball", [False, True])
+def test_a_row_in_memory_order_of_columns_has_the_same_bits_alone_in_its_block(steps, ball, rng):
+    kind = {"radius": 1.5, "n": 257} if ball else {}
+    domain = Domain.ball(20, [0, 1], **kind) if ball else Domain.box(0, 1, 20, [0, 1], n=257)
+    for order in "FC":
+        x = np.array(rng.random((257, 20)), order=order)  # the last row is a block of its own
+        alone, whole = [], []
+        for rows, out in ((x, alone), (np.array(x[1:], order=order), whole)):
+            space, maps = domain.space, []
+            for step in steps:
+                fitted = (
+                    step.free(space)
+                    if step.payment is None
+                    else step.fit_public([step.payment.data], space, 9)
+                )
+                maps.append(fitted)
+                space = step.output(space)
+            out.append(np.vstack(list(_Mapped(encode(rows, domain), maps)))[-1])
+        assert (alone[0] == whole[0]).all()
+
+
+def test_rows_of_one_cell_are_within_the_slack_of_its_side(rng):
+    side = 0.8774076169873765
+    space = Space(np.zeros(1), np.array([side * 2.0**30 * 0.999]), side * 2.0**30, np.zeros(1, bool))
+    cells = Cells.of(side, 0.0, space)
+    at = np.floor(rng.random(20_000) * 2.0**30 * 0.99) + 0.5
+    close = (at * side)[:, None] + np.linspace(-1e-7, 1e-7, 41) * side
+    index = cells.index(close.reshape(-1, 1)).reshape(close.shape)
+    for shift in (-1, 1):
+        far = close + shift * side * (1 - 2e-7)
+        same = cells.index(far.reshape(-1, 1)).reshape(far.shape)[:, None, :] == index[:, :, None]
+        apart = np.abs(far[:, None, :] - close[:, :, None])[same]
+        assert apart.size == 0 or apart.max() <= side * CELL_SLACK

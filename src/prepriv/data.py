@@ -184,7 +184,9 @@ class Table:
 
     def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            x = np.array(rows, dtype=np.float64) + 0.0  # no minus zero
+            x = (
+                np.array(rows, dtype=np.float64, order="C") + 0.0
+            )  # no minus zero; a row's bits as in any block
         if self.domain.ball_radius is not None:
             bad = ~np.isfinite(x).all(axis=1)
             x[bad] = 0.0

@@ -206,10 +206,10 @@ def _by_sensitivity():
         Pipeline(table(), (mean, pre.OneHot({"age": 4}), pre.PCA(3, payment=Budget(0.2)))),
     )
     yield (
-        "chain: impute, quantize, deduplicate cells",
+        "chain: impute, quantize, rescale",
         Pipeline(
             table(),
-            (mean, pre.Quantize(0.02, payment=crowd), pre.DeduplicateCells(0.1, payment=Sensitivity())),
+            (mean, pre.Quantize(0.02, payment=crowd), pre.Rescale(2.0)),
         ),
     )
     equal = pre.DeduplicateCells(payment=Sensitivity())

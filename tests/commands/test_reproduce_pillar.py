@@ -168,7 +168,7 @@ def test_plan_recommends_k_and_shows_that_the_public_way_costs_nothing(tmp_path:
     lines = [line for line in result.output.splitlines() if line.startswith("PCA ")]
     assert any("public data" in line and "x 1.0000" in line for line in lines)
     assert any("privacy budget" in line and "x 1.0102" in line for line in lines)
-    assert any("sensitivity" in line and "closed" in line for line in lines)
+    assert any("sensitivity" in line and "never released" in line for line in lines)
 
 
 def test_the_schema_can_name_the_recipe_and_train_with_it(tmp_path: Path) -> None:

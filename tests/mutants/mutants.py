@@ -325,8 +325,8 @@ MUTANTS = (
         "one odd label sets the type of all",
         "domain inference: diffprivlib, dpmm",
         "data.py",
-        "        codes, values = _python_cells(labels)\n",
-        "        return _encode_labels(np.asarray(labels), classes)\n",
+        "        return labels\n    if isinstance(labels, np.ndarray):",
+        "        labels = np.asarray(labels)\n    if isinstance(labels, np.ndarray):",
         ("tests/test_trust_records.py", "-k", "label"),
     ),
     Mutant(
@@ -357,8 +357,8 @@ MUTANTS = (
         "an unknown label counts as the first class",
         "undeclared class: the declared rule is to drop",
         "data.py",
-        "np.array([position.get(text_of(v), -1) for v in values], dtype=np.int32), -1)",
-        "np.array([position.get(text_of(v), 0) for v in values], dtype=np.int32), -1)",
+        "    at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)\n",
+        "    at = np.array([position.get(text(v), 0) for v in distinct], dtype=np.int32)\n",
         ("tests/test_data.py", "-k", "labels"),
     ),
     # ------------------------------------------------------------------------------------------ surfaces

@@ -44,7 +44,7 @@ def test_a_plain_matrix_gets_random_features_and_linear_does_without():
 
 def test_random_features_fit_the_memory():
     assert features(PLAIN, 100) == [FEATURES]
-    for n in (10**5, 4 * 10**5):
+    for n in (10**5, 2 * 10**5):
         [m] = features(PLAIN, n)
         assert FEWEST_FEATURES <= m <= MOST_CELLS / n
     assert features(PLAIN, MOST_CELLS // FEWEST_FEATURES + 1) == []

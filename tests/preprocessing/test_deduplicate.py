@@ -347,17 +347,6 @@ def test_cells_without_their_centre_move_one_row_by_a_diagonal():
     assert most == 1 and changed == 4  # two cells keep other rows; one of the changes is the record
 
 
-def test_rows_that_come_in_moved_touch_two_cells_each():
-    rng = np.random.default_rng(12)
-    for _ in range(600):
-        s1, one, s2, two, space = labelled_pair(rng, moved=True)
-        n, far = len(s1) + 100, np.linalg.norm(s1 - s2, axis=1)[1:]
-        incoming = base.Sensitivity(float((far > 0).sum()), far.max(initial=0.0), far.sum())
-        claim = cells(0.3).sensitivity(space, n, incoming)
-        gone, new = differences(*(remaining(cells(0.3), s, y, space) for s, y in ((s1, one), (s2, two))))
-        assert len(gone) + len(new) <= claim.rows_dropped + 2
-
-
 def test_equal_rows_are_equal_whatever_the_sign_of_zero():
     x = np.array([[0.0, 0.5], [-0.0, 0.5], [0.1, 0.5]])
     stay = kept(cells(0.0), x, Space.ball(2, 1.0), Labelled(x, np.zeros(3, dtype=int)))

@@ -88,7 +88,7 @@ def test_a_private_linear_model_learns_what_no_hyperplane_can(rng):
     for name, steps in {"plain": [], "random": [RandomFeatures(256)]}.items():
         clf = PrivateClassifier(domain, steps=[*steps, pre.Rescale(5.0)], epsilon=4.0)
         scores[name] = clf.fit(x[:3000], y[:3000]).score(x[3000:], y[3000:])
-    assert scores["plain"] < 0.6 < 0.8 < scores["random"]
+    assert scores["plain"] < 0.65 < 0.75 < scores["random"]
 
 
 def test_it_is_free_saved_with_the_model_and_refuses_moved_rows(tmp_path, rng):

@@ -139,7 +139,6 @@ def _clusters() -> list[Case]:
         Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, eta, condition=six),
         Case("DeduplicateCells", (DeduplicateCells(1.0, payment=paid()),), plane, 16, hints=eta),
         Case("DeduplicateCells/one row stays", (DeduplicateCells(1.0, centre=False, payment=paid()),), plane, 16, hints=eta),
-        Case("DeduplicateCells/after a shift", (DeduplicateCells(1.0, payment=paid()),), plane, 16, NUDGED, eta),
         Case("QuantizeCells/after a shift", (QuantizeCells(1.0),), plane, 16, NUDGED, eta),
     ]  # fmt: skip
 

@@ -194,7 +194,8 @@ class GradientSum:
         def part(start: int) -> NDArray[np.float64]:
             stop = min(start + blocks.rows, n)
             at: Any = slice(start, stop) if index is None else index[start:stop]
-            return self._block(at, blocks, across, bits)
+            with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
+                return self._block(at, blocks, across, bits)
 
         return np.ascontiguousarray(self._add(self._pool.map(part, starts), across.shape).T)
 

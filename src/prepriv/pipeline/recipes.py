@@ -26,7 +26,7 @@ from prepriv.preprocessing.square_root import SquareRoot
 SCALE = 5.0  # norm of a row when the gradient is clipped to 1
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a plain matrix, and the norm of that part
-MOST_CELLS, FEWEST_FEATURES = 30_000_000, 64  # two bytes a cell of rows times features
+MOST_CELLS, FEWEST_FEATURES = 18_000_000, 64  # two bytes a cell of rows times features
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)

@@ -51,10 +51,10 @@ class _Mapped:
     def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
         """(rows, which of them stay, first row number) of each block."""
         for start in range(0, self.table.n, BLOCK):
-            x, kept = self.table.block(start, min(start + BLOCK, self.table.n)), None
+            x, kept = np.ascontiguousarray(self.table.block(start, min(start + BLOCK, self.table.n))), None
             for fitted in self.maps:
                 keep = fitted.keep(x, start)
-                x = fitted.transform(x)
+                x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
                 if keep is not None:
                     kept = keep if kept is None else kept & keep
             if kept is not None:

@@ -13,6 +13,8 @@ from prepriv.domain import Space
 from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing.base import Floats, ReleasedMap
 
+CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them leave 22 bits of a coordinate
+
 
 def check_cells(side: float, offset: float) -> None:
     """ValueError unless side >= 0 and offset are finite numbers."""

@@ -94,7 +94,9 @@ def count_within(points: Points, weight: Ints, squares: Sequence[int]) -> list[I
         if close is None:
             found[bound][leaf] += weight[near].sum()
         else:
-            found[bound][leaf] += np.add.reduce(close, axis=1, dtype=np.int32) if single else close @ weight[near]
+            found[bound][leaf] += (
+                np.add.reduce(close, axis=1, dtype=np.int32) if single else close @ weight[near]
+            )
 
     _for_blocks(points, np.arange(len(points)), squares, work)
     return found

@@ -194,6 +194,11 @@ class Step(abc.ABC):
         """Whether the fitted map may drop rows (`FittedMap.keep`)."""
         return False
 
+    @property
+    def after_drops(self) -> bool:
+        """Whether the step may follow one that drops rows, which are rows of zeros from then on."""
+        return True
+
     def __post_init__(self) -> None:
         way = self.way
         if way == "free" and self.ways:
@@ -287,6 +292,8 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
     """
     dropping = False
     for step in steps:
+        if dropping and not step.after_drops:
+            raise ValueError(f"{step.name} cannot follow a step that drops rows")
         dropping = dropping or step.drops
         after = step.output(space)
         after = after.with_origin() if dropping else after

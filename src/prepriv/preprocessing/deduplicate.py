@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
-from prepriv.preprocessing._cells import Cells, check_cells
+from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
     changed_rows,
     check_eta,
@@ -100,6 +100,10 @@ class Deduplicate(Step):
     def drops(self) -> bool:
         return True
 
+    @property
+    def after_drops(self) -> bool:
+        return False  # the zero rows of dropped ones would be neighbours of each other
+
     def output(self, space: Space) -> Space:
         return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
@@ -171,21 +175,28 @@ class DeduplicateCells(Step):
     def drops(self) -> bool:
         return True
 
+    @property
+    def after_drops(self) -> bool:
+        return False  # the zero rows of dropped ones would be neighbours of each other
+
     def output(self, space: Space) -> Space:
         return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """Nothing, or one row by a diagonal; a row that comes in moved touches two more cells."""
+        """Nothing, or one row by a diagonal. A row that comes in moved could vacate one cell and fill another."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         if incoming.rows_dropped > 0:
             raise ValueError(f"{self.name} cannot follow a step that drops rows: deduplicate once")
-        dropped = min(2 * incoming.rows_moved, n - 1.0)
+        if incoming.rows_moved > 0:
+            raise ValueError(
+                f"{self.name} cannot follow a step paid for by sensitivity that moves rows: put it first, "
+                "or use Deduplicate"
+            )
         if self.centre or self.side == 0:
-            return Sensitivity(rows_dropped=dropped, conditions=incoming.conditions, any_order=True)
-        moved = min(1 + 2 * incoming.rows_moved, n - 1.0)
-        diagonal = min(self.side * math.sqrt(space.d), space.diameter) * (1 + 1e-12)
-        return Sensitivity(moved, diagonal, moved * diagonal, dropped, incoming.conditions, any_order=True)
+            return Sensitivity(conditions=incoming.conditions, any_order=True)
+        diagonal = min(self.side * math.sqrt(space.d) * CELL_SLACK, space.diameter) * (1 + 1e-12)
+        return Sensitivity(1.0, diagonal, diagonal, 0.0, incoming.conditions, any_order=True)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
-from prepriv.preprocessing._cells import Cells, check_cells
+from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
     changed_rows,
     check_eta,
@@ -88,6 +88,10 @@ class Quantize(Step):
         check_eta(self.eta)
         if self.representative not in ("centre", "mean"):
             raise ValueError(f"representative must be 'centre' or 'mean'; got {self.representative!r}")
+
+    @property
+    def after_drops(self) -> bool:
+        return False  # the zero rows of dropped ones would be neighbours of each other
 
     def output(self, space: Space) -> Space:
         step = cluster_grid(space.radius).step  # rows are cut towards zero: out of the box by a step at most
@@ -189,7 +193,7 @@ class QuantizeCells(Step):
         """Two versions of a row are at most a diagonal further apart."""
         if incoming.rows_moved == 0:
             return incoming
-        diagonal = self.side * math.sqrt(space.d) * (1 + 1e-9)
+        diagonal = self.side * math.sqrt(space.d) * CELL_SLACK
         row = min(incoming.row_shift + diagonal, space.diameter)
         total = min(incoming.total_shift + incoming.rows_moved * diagonal, incoming.rows_moved * row)
         return replace(incoming, row_shift=row, total_shift=total)
