@@ -286,15 +286,12 @@ def remaining(step, x, labels, space):
     return sorted((tuple(row), int(c)) for row, c, k in zip(y, labels, stay) if k)
 
 
-def labelled_pair(rng, moved=False):
+def labelled_pair(rng):
     d = int(rng.integers(1, 3))
     n = int(rng.integers(1, 12))
     s1 = np.round(rng.uniform(-0.6, 0.6, (n, d)), 2)
     s2 = s1.copy()
     s2[0] = np.round(rng.uniform(-0.6, 0.6, d), 2)
-    if moved:
-        some = rng.random(n) < 0.2
-        s2[some] = np.clip(s2[some] + rng.uniform(-0.2, 0.2, (int(some.sum()), d)), -0.6, 0.6)
     one = rng.integers(0, 2, n)
     two = one.copy()
     two[0] = rng.integers(0, 2)
