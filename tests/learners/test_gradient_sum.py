@@ -153,3 +153,14 @@ def test_absurd_declarations_do_not_overflow(rng):
     with GradientSum(rows, Softmax()) as gradient:
         total = gradient(np.full((4, 2), 1e150))
     assert np.abs(total).max() <= 8 * rows.grid.clip
+
+
+@pytest.mark.parametrize("weight", [math.inf, -math.inf, math.nan, 1e300, 1e155])
+def test_absurd_weights_end_in_a_sum_and_not_in_an_error(weight, rng):
+    rows = QuantizedRows(Grid.of(1.5, 1.0, 50, fine=False), 50, 3, 1.0)
+    rows.fill(0, rng.standard_normal((50, 3)) / 4, rng.integers(0, 2, 50))
+    weights = np.zeros((4, 2))
+    weights[1, 0] = weight
+    with GradientSum(rows, Softmax()) as gradient:
+        total = gradient(weights)
+    assert np.abs(total).max() <= 50 * rows.grid.clip

@@ -122,6 +122,9 @@ def _weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[
 
     By Cauchy-Schwarz each partial sum is at most norm(row) * norm(column). Truncation shrinks norms.
     """
+    weights = np.clip(
+        np.nan_to_num(weights), -1e150, 1e150
+    )  # a run that was charged does not die of its noise
     norm = max(float(np.linalg.norm(weights)), 1e-30)
     bits = math.floor(_EXACT - math.log2(grid.norm + 2) - math.log2(norm)) - 1
     return np.trunc(np.ldexp(weights, bits)), bits
