@@ -25,8 +25,10 @@ from prepriv.learners.losses import Loss
 
 BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
 FINE_BLOCK = 256  # the same on fine grids, which need the bits
-_CACHE = 3 << 19  # bytes: float64 rows that stay in a core's cache between the two products
-_THIN = 650_000  # multiplications of one product: below a million BLAS libraries multiply without packing
+_CACHE = (
+    3 << 21
+)  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
+_THIN = 10_000_000  # multiplications of one product
 _EXACT = 52  # bits a float64 product sum may use
 _MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
