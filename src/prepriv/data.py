@@ -109,17 +109,14 @@ def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.flo
     return unit if column.missing == "impute" else np.where(np.isnan(unit), 0.5, unit)
 
 
-def _positions(names: Sequence[Hashable], what: str) -> dict[str, int]:
-    """Where each declared name stands. Two that are one value in two spellings could not be told apart."""
-    position = {text_of(name): i for i, name in enumerate(names)}
-    if len(position) < len(names):
-        raise BadData(f"two of the {what} are the same value in two spellings (such as 1, 1.0 and true)")
-    return position
+def _positions(names: Sequence[Hashable]) -> dict[str, int]:
+    """Where each declared name stands; the domain has seen to it that no two are one value."""
+    return {text_of(name): i for i, name in enumerate(names)}
 
 
 def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
     """Position in (categories..., other, missing) of each cell."""
-    position = _positions(column.categories, "declared categories of one column")
+    position = _positions(column.categories)
     other, missing = len(column.categories), len(column.categories) + 1
 
     def place(cell: Cell) -> int:
@@ -132,7 +129,7 @@ def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
-    position = _positions(classes, "declared classes")
+    position = _positions(classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         codes, distinct = _cells(_label_column(labels))

@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._cell import text_of
+
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
 OTHER = "other"
@@ -26,6 +28,14 @@ def check_adjacency(adjacency: str) -> Adjacency:
         if adjacency == known:
             return known
     raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {adjacency!r}")
+
+
+def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
+    """ValueError if two names are one value in two spellings: a cell could not tell them apart."""
+    if len({text_of(name) for name in names}) < len(names):
+        raise ValueError(
+            f"{what} must be distinct values; 1, 1.0, ' 1' and True are one value in four spellings"
+        )
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,7 @@ class Categorical:
     def __post_init__(self) -> None:
         if not self.categories:
             raise ValueError("categories must name at least one category")
-        if len(set(self.categories)) != len(self.categories):
-            raise ValueError("categories must be distinct")
+        _check_distinct("categories", self.categories)
         if OTHER in self.categories or MISSING in self.categories:
             raise ValueError(
                 f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them"
@@ -161,8 +170,9 @@ class Domain:
         check_adjacency(self.adjacency)
         if self.n is not None and (isinstance(self.n, bool) or int(self.n) != self.n or self.n < 1):
             raise ValueError(f"n must be a whole number >= 1; got {self.n}")
-        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+        if len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
+        _check_distinct("classes", self.classes)
         if self.ball_radius is None and not self.columns:
             raise ValueError("a domain needs columns, or a ball (Domain.ball)")
         if self.ball_radius is not None and (self.columns or self.ball_features < 1):

@@ -28,7 +28,6 @@ FINE_BLOCK = 256  # the same on fine grids, which need the bits
 _CACHE = (
     3 << 21
 )  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
-_THIN = 10_000_000  # multiplications of one product
 _EXACT = 52  # bits a float64 product sum may use
 _MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
@@ -154,19 +153,9 @@ def _clip(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid)
         residual[~fits] = 0.0
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """How many rows are worked on at a time: `rows` of them stay in cache, `thin` are multiplied at once."""
-
-    rows: int
-    thin: int
-
-    @staticmethod
-    def of(features: int, outputs: int, largest: int) -> _Blocks:
-        rows = min(largest, max(64, _CACHE // (8 * features) // 16 * 16))
-        parts = math.ceil(rows * features * outputs / _THIN)
-        thin = math.ceil(rows / parts)
-        return _Blocks(rows, thin if thin >= 32 else rows)
+def _block_rows(features: int, largest: int) -> int:
+    """How many rows of so many float64 features are worked on at a time, at most `largest`."""
+    return min(largest, max(64, _CACHE // (8 * features) // 16 * 16))
 
 
 class GradientSum:
@@ -193,14 +182,14 @@ class GradientSum:
         grid_weights, bits = _weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
         n = self._rows.shape[0] if index is None else len(index)
-        blocks = _Blocks.of(weights.shape[0], weights.shape[1], self._rows.grid.block)
-        starts = range(0, n, blocks.rows)
+        size = _block_rows(weights.shape[0], self._rows.grid.block)
+        starts = range(0, n, size)
 
         def part(start: int) -> NDArray[np.float64]:
-            stop = min(start + blocks.rows, n)
+            stop = min(start + size, n)
             at: Any = slice(start, stop) if index is None else index[start:stop]
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
-                return self._block(at, blocks, across, bits)
+                return self._block(at, size, across, bits)
 
         return np.ascontiguousarray(self._add(self._pool.map(part, starts), across.shape).T)
 
@@ -211,29 +200,20 @@ class GradientSum:
             total += part.astype(np.int64)
         return total
 
-    def _block(
-        self, at: Any, blocks: _Blocks, weights: NDArray[np.float64], bits: int
-    ) -> NDArray[np.float64]:
-        """The sum (K, d + 1) over the rows `at`. weights: (K, d + 1)."""
+    def _block(self, at: Any, size: int, weights: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+        """The sum (K, d + 1) over the rows `at`, at most `size` of them. weights: (K, d + 1)."""
         rows, held = self._rows, self._rows.x[at]
-        x = self._buffer(blocks.rows)[: len(held)]
+        x = self._buffer(size)[: len(held)]
         np.copyto(x, held)
         targets = rows.targets[at]
         # Outputs by rows, so that every operation on a residual runs along the rows.
-        across = np.empty((len(weights), len(x)))
-        parts = [slice(i, i + blocks.thin) for i in range(0, len(x), blocks.thin)]
-        for p in parts:
-            np.matmul(weights, x[p].T, out=across[:, p])
+        across = weights @ x.T
         across *= 2.0 ** min(900, -(rows.grid.x_bits + bits))  # no overflow, whatever was declared
         residual = self._loss.residual(across.T, targets, out=across.T)
         if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
             residual[targets < 0] = 0.0
         _clip(residual, rows.norms[at], rows.grid)
-        across = residual.T
-        total = across[:, parts[0]] @ x[parts[0]]
-        for p in parts[1:]:
-            total += across[:, p] @ x[p]
-        return total
+        return np.asarray(residual.T @ x)
 
     def _buffer(self, rows: int) -> NDArray[np.float64]:
         """Room (rows, d + 1) for float64 rows, one for each thread."""

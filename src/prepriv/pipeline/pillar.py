@@ -22,8 +22,7 @@ from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.plan import Learner, Plan, check_budget
-from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner
-from prepriv.pipeline.recipes import _zero_is_least as zero_is_least
+from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner, zero_is_least
 from prepriv.pipeline.run import _Mapped
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk
 from prepriv.preprocessing.center import Center

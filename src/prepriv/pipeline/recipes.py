@@ -85,7 +85,7 @@ def auto_steps(
         return [MeanImputer(payment=way), center, Rescale(SCALE * center.output(space).radius / space.radius)]
     if not (domain.is_ball or space.d == len(domain.columns)):  # categories: rows have their own scale
         return [center, Rescale(SCALE * center.output(space).radius / space.radius)]
-    roots = [SquareRoot()] if _zero_is_least(domain) else []
+    roots = [SquareRoot()] if zero_is_least(domain) else []
     if domain.is_ball and n is not None:
         center = _ball_center(space.d, n, epsilon, delta)
     more = [] if linear else _random_features(n)
@@ -114,7 +114,7 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     return InstanceOptimalCenter(payment=pay.Budget(share))
 
 
-def _zero_is_least(domain: Domain) -> bool:
+def zero_is_least(domain: Domain) -> bool:
     """Whether every column is declared numeric from 0 on: intensities, counts, amounts."""
     columns = domain.columns.values()
     return not domain.is_ball and all(isinstance(c, Numeric) and c.low == 0 for c in columns)

@@ -1,4 +1,7 @@
-"""A declared grid of cells: which cell a row stands in, and its centre. Nothing here depends on data."""
+"""A declared grid of cells: which cell a row stands in, and its centre. Nothing here depends on data.
+
+Proof: docs/proofs/quantize.md (cells).
+"""
 
 from __future__ import annotations
 

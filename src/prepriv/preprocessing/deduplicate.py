@@ -66,7 +66,26 @@ def labels_of(step: Step, rows: Rows, n: int) -> NDArray[Any] | None:
 
 
 @dataclass(frozen=True)
-class Deduplicate(Step):
+class _Dropping(Step):
+    """What both steps share: they drop rows, and the model does not need them on new rows."""
+
+    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
+    at_prediction: ClassVar[bool] = False
+
+    @property
+    def drops(self) -> bool:
+        return True
+
+    @property
+    def after_drops(self) -> bool:
+        return False  # the zero rows of dropped ones would be neighbours of each other
+
+    def output(self, space: Space) -> Space:
+        return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
+
+
+@dataclass(frozen=True)
+class Deduplicate(_Dropping):
     """Of each good cluster keep one row: a centre. Rows in no good cluster all stay.
 
     A row c is a good centre if every row within 3 eta of it is within eta (closed balls); its cluster is what
@@ -81,12 +100,10 @@ class Deduplicate(Step):
     eta: float
     by_label: bool = False
 
-    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
     why_not: ClassVar[dict[str, str]] = {
         "public": "which rows are duplicates cannot be learnt from other rows",
         "budget": "which rows are duplicates cannot be released; DeduplicateCells costs nothing",
     }
-    at_prediction: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,17 +112,6 @@ class Deduplicate(Step):
     @property
     def reads_labels(self) -> bool:
         return self.by_label
-
-    @property
-    def drops(self) -> bool:
-        return True
-
-    @property
-    def after_drops(self) -> bool:
-        return False  # the zero rows of dropped ones would be neighbours of each other
-
-    def output(self, space: Space) -> Space:
-        return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def _crowd(self) -> int:
         return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
@@ -141,7 +147,7 @@ class Deduplicate(Step):
 
 
 @dataclass(frozen=True)
-class DeduplicateCells(Step):
+class DeduplicateCells(_Dropping):
     """Of all rows of one label in one cell of a declared grid keep one: the first in an order of content.
 
     side: of the cubic cells, in the units of the rows; 0: only equal rows are duplicates. offset: where the
@@ -156,12 +162,10 @@ class DeduplicateCells(Step):
     offset: float = 0.0
     centre: bool = True
 
-    ways: ClassVar[tuple[str, ...]] = ("sensitivity",)
     why_not: ClassVar[dict[str, str]] = {
         "public": "which rows are duplicates cannot be learnt from other rows",
         "budget": "by sensitivity it costs nothing",
     }
-    at_prediction: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -170,17 +174,6 @@ class DeduplicateCells(Step):
     @property
     def reads_labels(self) -> bool:
         return True
-
-    @property
-    def drops(self) -> bool:
-        return True
-
-    @property
-    def after_drops(self) -> bool:
-        return False  # the zero rows of dropped ones would be neighbours of each other
-
-    def output(self, space: Space) -> Space:
-        return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """Nothing, or one row by a diagonal. A row that comes in moved could vacate one cell and fill another."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from prepriv.domain import Space
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
-from prepriv.preprocessing.scale_map import chosen_columns, rest_radius
+from prepriv.preprocessing.scale_map import chosen_columns, unit_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +91,7 @@ class QuantileTransform(Step):
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def output(self, space: Space) -> Space:
-        columns = chosen_columns(self.name, space, self.columns)
-        low, high = space.low.copy(), space.high.copy()
-        low[columns], high[columns] = 0.0, 1.0
-        radius = math.hypot(math.sqrt(len(columns)), rest_radius(space, columns))
-        return Space(low, high, radius, space.may_miss, space.names)
+        return unit_columns(space, chosen_columns(self.name, space, self.columns))
 
     def stretch(self, space: Space) -> float:
         return math.inf

@@ -1,7 +1,8 @@
-"""The map that every scaler makes, and the columns it works on."""
+"""The map that every scaler makes, and the columns it works on. Proof: docs/proofs/scale.md."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +84,14 @@ def chosen_columns(step: str, space: Space, columns: Sequence[str] | None) -> ND
     if (space.widths[chosen] <= 0).any():
         raise ValueError(f"{step}: a column has declared bounds without width; leave it out of columns")
     return chosen
+
+
+def unit_columns(space: Space, columns: NDArray[np.intp]) -> Space:
+    """The space after these columns went to [0, 1]."""
+    low, high = space.low.copy(), space.high.copy()
+    low[columns], high[columns] = 0.0, 1.0
+    radius = math.hypot(math.sqrt(len(columns)), rest_radius(space, columns))
+    return Space(low, high, radius, space.may_miss, space.names)
 
 
 def rest_radius(space: Space, columns: NDArray[np.intp]) -> float:

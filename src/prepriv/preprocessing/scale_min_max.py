@@ -5,7 +5,6 @@ Proof that no useful bound exists, and of the private quantiles: docs/proofs/sca
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 from prepriv.domain import Adjacency, Space
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
-from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, rest_radius
+from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, unit_columns
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,7 @@ class MinMaxScaler(Step):
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def output(self, space: Space) -> Space:
-        columns = chosen_columns(self.name, space, self.columns)
-        low, high = space.low.copy(), space.high.copy()
-        low[columns], high[columns] = 0.0, 1.0
-        radius = math.hypot(math.sqrt(len(columns)), rest_radius(space, columns))
-        return Space(low, high, radius, space.may_miss, space.names)
+        return unit_columns(space, chosen_columns(self.name, space, self.columns))
 
     def stretch(self, space: Space) -> float:
         columns = chosen_columns(self.name, space, self.columns)
