@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import IO, cast
 
@@ -26,6 +27,7 @@ import numpy as np
 from training_peers import CANDIDATES
 
 PEERS = ("opacus", "jax-privacy", "diffprivlib")
+PAUSE = 0.5  # seconds before a pass: idle threads of the last candidate keep a core busy for a moment
 
 
 class Candidate:
@@ -79,6 +81,7 @@ def measure(
             runs.append(made)
     for _ in range(repeat):
         for run in runs:
+            time.sleep(PAUSE)
             run.times.append(run.once())
     out = {}
     for run in runs:

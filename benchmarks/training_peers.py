@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import resource
 import sys
 import time
@@ -36,7 +37,8 @@ def ours(x: Any, y: Any, k: int, *, fine: bool, poisson: bool = False) -> Pass:
         rows.fill(start, x[start : start + 1000].astype(np.float64), y[start : start + 1000])
     weights = np.random.default_rng(1).standard_normal((d + 1, k)) * 0.1
     source, threshold = NoiseSource(), poisson_threshold(min(1.0, BATCH / n))
-    gradient = GradientSum(rows, Softmax()).__enter__()
+    threads = int(os.environ.get("OMP_NUM_THREADS", 0)) or None  # as many as the peers get
+    gradient = GradientSum(rows, Softmax(), threads=threads).__enter__()
 
     def epoch() -> None:
         for _ in range(math.ceil(n / BATCH)):

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from prepriv import payment as pay
 from prepriv.domain import Space
@@ -185,6 +184,8 @@ def _apart_in_any_order(a: Floats, b: Floats, bound: Sensitivity) -> Sensitivity
 
 
 def _matched(a: Floats, b: Floats, furthest: float) -> Sensitivity:
+    from scipy.optimize import linear_sum_assignment  # a heavy import for one call
+
     cost = np.linalg.norm(a[:, None, 1:] - b[None, :, 1:], axis=2)
     apart = (a[:, None, 0] != b[None, :, 0]) | (cost > furthest)
     left, right = linear_sum_assignment(np.where(apart, 1e9, cost))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, hypergeom
 
 from prepriv.domain import Adjacency
 from prepriv.guarantees.loss_distribution import Part, compose
@@ -68,6 +67,8 @@ class MovedRows:
 
 def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatArray]:
     """(shifts, weights) that dominate the shift of a Poisson batch of the common rows."""
+    from scipy.stats import binom  # half the time of `import prepriv`, for these laws only
+
     rows = moved.count + moved.dropped
     return _law(
         moved,
@@ -79,6 +80,8 @@ def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatA
 
 def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, FloatArray]:
     """(shifts, weights) that dominate the shift of `batch` of the n − 1 common rows, without replacement."""
+    from scipy.stats import hypergeom
+
     rows, others = min(moved.count + moved.dropped, n - 1), max(n - 1, 1)
     drawn = min(batch, others)
     most = min(moved.total, moved.count * moved.each) + moved.dropped

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_classification
 
+import prepriv
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.commands.common import console, print_table
 from prepriv.domain import Domain
-from prepriv.estimators import PrivateClassifier
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -68,6 +67,8 @@ class Task:
 
 def make_task(size: Size) -> Task:
     """make_classification with one cluster a class, divided by the declared radius, pulled back to the ball."""
+    from sklearn.datasets import make_classification
+
     x, y = make_classification(
         size.n,
         size.d,
@@ -135,7 +136,7 @@ def train(
     # The same noise as a run that pays for no shift, at a budget smaller by the price.
     epsilon = gdp_epsilon(mu / price, DELTA)
     domain = Domain.ball(d, [0, 1], radius=radius, n=n)
-    model = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=[], learner=_learner(reach))
+    model = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=[], learner=_learner(reach))
     scores = model.fit(rows, task.labels).decision_function(rows)
     return mean_loss(scores, task.labels), model.plan_.learner_noise
 

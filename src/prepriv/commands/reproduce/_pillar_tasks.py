@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import prepriv
 from prepriv.commands.reproduce._patch_features import PatchFeatures
 from prepriv.domain import Domain
-from prepriv.estimators import PrivateClassifier
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.pipeline.pillar import ZETA, before_pca, projected_learner, recommend_k
 from prepriv.pipeline.recipes import SCALE
@@ -98,7 +98,7 @@ class Task:
         loss = loss_of(self.raw.classes)
         learner = projected_learner("gd", loss, domain, k, n, epsilon, DELTA)
         steps = [Rescale(SCALE / math.sqrt(min(float(kept), 1.0)))]
-        clf = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
+        clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
         clf.fit(self.rows[:n, :k], self.raw.labels[:n])
         return self._score(clf.predict(self.test[:, :k]))
 
@@ -106,7 +106,7 @@ class Task:
         """The same for the library's default, which has no public rows: all dimensions, a private mean."""
         raw = self.raw
         domain = Domain.ball(raw.rows.shape[1], range(raw.classes), radius=1.0, n=n)
-        clf = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA)
+        clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA)
         return self._score(clf.fit(raw.rows[:n], raw.labels[:n]).predict(raw.test))
 
     def paper(self, epsilon: float, n: int) -> float:
@@ -117,7 +117,7 @@ class Task:
         steps = [*before_pca(domain, raw.public), Rescale(SCALE)]
         hinge = Hinge(raw.classes, ZETA * SCALE)
         learner = projected_learner("noisy-sgd", hinge, domain, d, n, epsilon, DELTA)
-        clf = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
+        clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
         return self._score(clf.fit(raw.rows[:n], raw.labels[:n]).predict(raw.test))
 
     def _score(self, guess: Any) -> float:

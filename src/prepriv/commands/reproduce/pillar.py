@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+import prepriv
 from prepriv.commands.common import Stop, console, progress_bar
 from prepriv.commands.reproduce._pillar_tasks import (
     DELTA,
@@ -32,7 +33,6 @@ from prepriv.commands.reproduce._pillar_tasks import (
 from prepriv.commands.reproduce.preprocessing_figures import new_figure
 from prepriv.commands.reproduce.preprocessing_tables import show, write_csv
 from prepriv.domain import Domain
-from prepriv.estimators import PrivateClassifier
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.pipeline.pillar import projected_learner
@@ -321,7 +321,7 @@ def _needed(d: int, k: int, draws: int) -> int:
             domain = Domain.ball(k, range(2), radius=radius, n=n)
             learner = projected_learner("gd", Logistic(), domain, k, n, 0.5, DELTA)
             steps = [Rescale(SCALE * radius / norm)]
-            clf = PrivateClassifier(domain, epsilon=0.5, delta=DELTA, steps=steps, learner=learner)
+            clf = prepriv.PrivateClassifier(domain, epsilon=0.5, delta=DELTA, steps=steps, learner=learner)
             total += float(clf.fit(x @ frame, y).score(test @ frame, answers))
         if total / draws >= 0.9:
             return n

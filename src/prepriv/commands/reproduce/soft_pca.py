@@ -14,12 +14,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+import prepriv
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.commands.common import Stop, console
 from prepriv.commands.reproduce.preprocessing_tables import show, write_csv
 from prepriv.domain import Domain
-from prepriv.estimators import PrivateClassifier
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.pipeline.plan import Plan, make_plan
@@ -59,7 +59,7 @@ def soft_pca(
             if plan.guarantee is None or not plan.guarantee.conditions
             else "conditional",
         }
-        model = PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
+        model = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner)
         try:
             score = float((model.fit(x, y).predict(x_test) == y_test).mean())
         except Refused:
