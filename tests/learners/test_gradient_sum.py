@@ -45,7 +45,7 @@ def test_sum_agrees_with_a_plain_float_reference(rng, fine, clip):
     ("n", "d", "k"), [(2 * BLOCK + 37, 30, 3), (241, 784, 10), (333, 700, 11), (65, 9999, 40)]
 )
 def test_sum_is_bitwise_equal_under_permutations_blocks_and_threads(rng, n, d, k):
-    """The shapes leave a single row in the last block, or several blocks."""
+    """The shapes leave a single row in the last block, or several products to a block."""
     x, y, w = ball(rng, n, d, 5.0), rng.integers(0, k, n), rng.standard_normal((d + 1, k))
     with GradientSum(filled(x, y, 5.0, 1.0), Softmax(), threads=1) as gradient:
         reference = gradient(w)

@@ -28,6 +28,7 @@ FINE_BLOCK = 256  # the same on fine grids, which need the bits
 _CACHE = (
     3 << 21
 )  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
+_PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
 _EXACT = 52  # bits a float64 product sum may use
 _MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
@@ -158,6 +159,13 @@ def _block_rows(features: int, largest: int) -> int:
     return min(largest, max(64, _CACHE // (8 * features) // 16 * 16))
 
 
+def _parts(rows: int, outputs: int, features: int) -> list[slice]:
+    """Rows in parts whose products are small, where that is faster: for few outputs."""
+    thin = _PRODUCT // (outputs * features) // 16 * 16
+    size = thin if thin and outputs <= 16 else rows
+    return [slice(i, i + size) for i in range(0, rows, size)]
+
+
 class GradientSum:
     """Clipped gradient sums of a fixed set of rows. Use as a context manager: it holds a thread pool."""
 
@@ -204,16 +212,22 @@ class GradientSum:
         """The sum (K, d + 1) over the rows `at`, at most `size` of them. weights: (K, d + 1)."""
         rows, held = self._rows, self._rows.x[at]
         x = self._buffer(size)[: len(held)]
-        np.copyto(x, held)
         targets = rows.targets[at]
         # Outputs by rows, so that every operation on a residual runs along the rows.
-        across = weights @ x.T
+        across = np.empty((len(weights), len(x)))
+        parts = _parts(len(x), *weights.shape)
+        for p in parts:
+            np.copyto(x[p], held[p])
+            np.matmul(weights, x[p].T, out=across[:, p])
         across *= 2.0 ** min(900, -(rows.grid.x_bits + bits))  # no overflow, whatever was declared
         residual = self._loss.residual(across.T, targets, out=across.T)
         if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
             residual[targets < 0] = 0.0
         _clip(residual, rows.norms[at], rows.grid)
-        return np.asarray(residual.T @ x)
+        across, total = residual.T, np.zeros(weights.shape)
+        for p in parts:
+            total += across[:, p] @ x[p]
+        return total
 
     def _buffer(self, rows: int) -> NDArray[np.float64]:
         """Room (rows, d + 1) for float64 rows, one for each thread."""
