@@ -491,4 +491,28 @@ MUTANTS = (
         "        return True\n",
         ("tests/ledger/test_ledger_charging.py",),
     ),
+    Mutant(
+        "the rounding of a transform is nothing",
+        "dp-accounting: FFT noise below the delta that is asked for",
+        "guarantees/convolution.py",
+        "    noise = 1.02 * 2.0 * float(per_frequency.sum()) / size + 1e-300\n",
+        "    noise = 1e-300\n",
+        ("tests/guarantees/test_loss_distribution.py", "-k", "fft_noise"),
+    ),
+    Mutant(
+        "the rounding of a transform is not added",
+        "dp-accounting: FFT noise below the delta that is asked for",
+        "guarantees/convolution.py",
+        "(tail + noise)[start - low :]",
+        "tail[start - low :]",
+        ("tests/guarantees/test_loss_distribution.py",),
+    ),
+    Mutant(
+        "losses rounded to the grid below",
+        "an optimistic grid",
+        "guarantees/convolution.py",
+        "    share = np.expm1(-part) / np.expm1(-interval)\n    rest = np.exp(-part) * np.expm1(part - interval) / np.expm1(-interval)\n",
+        "    share, rest = 0.0 * part, 1.0 + 0.0 * part\n",
+        ("tests/guarantees/test_loss_distribution.py", "-k", "atom"),
+    ),
 )

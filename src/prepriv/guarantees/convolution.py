@@ -4,7 +4,8 @@ The loss of a composition is the sum of the losses of its parts. Each part is mo
 split that keeps both its P- and its Q-mass ("connect the dots", Doroshenko et al. 2022), which can
 only raise every hockey-stick divergence; grids are convolved by one FFT of the *tilted* masses
 m_i e^{theta L_i}, so that rounding noise is small against the tail that decides delta (untilted
-noise is not: at k = 1000 it is 1e-13 whatever delta is). Proof and noise: docs/proofs/composition.md.
+noise is not: at k = 1000 it is 1e-13 whatever delta is). The noise is bounded in each run and added.
+Proof: docs/proofs/composition.md.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from scipy.special import logsumexp
 from prepriv.guarantees.arguments import FloatArray
 from prepriv.guarantees.lines import ULP, LossAtoms
 
-NOISE = 12.0  # FFT noise of a tail sum, in units of (parts + 4) * ulp: 20 times the measured worst
+TRANSFORM = 8.0  # rounding of a transform: ulp of the sum of its entries, for each factor 2 of its length
 LOW_TAIL, HIGH_TAIL = 1e-16, 1e-36  # mass outside the window: raised to its floor, moved to infinity
-EXPONENT = 11.0  # the tilt puts the centre where the tail is about e^-11 times a Gaussian factor
+EXPONENTS = (0.5, 11.0)  # Chernoff exponents of the tilts: one for the middle, one for the tail
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +78,11 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
     low, high = math.floor(lowest / interval), max(math.ceil(highest / interval), 1)
     start = min(max(low, 0), high)  # delta is needed from epsilon = 0 on
     best = np.full(high - start + 1, np.inf)
-    for theta in dict.fromkeys((0.0, scale.tilt())):
-        tilted, log_scale = _tilted_sum(grids, counts, theta, low, high)
-        losses = np.arange(low, high + 1) * interval
-        masses = tilted * np.exp(np.clip(log_scale - theta * losses, -745.0, 700.0))
-        tail = _tail_excess(masses, interval)
-        noise = NOISE * (total + 4.0) * ULP * np.exp(np.clip(log_scale - theta * losses, -745.0, 700.0))
+    for theta in dict.fromkeys((0.0, *map(scale.tilt, EXPONENTS))):
+        tilted = _tilted_sum(grids, counts, theta, low, high)
+        back = tilted.untilt(np.arange(low, high + 1, dtype=np.float64) * interval)
+        tail = _tail_excess(tilted.masses * back, interval)
+        noise = tilted.noise * tilted.weight_beyond(interval) * back
         best = np.minimum(best, (tail + noise)[start - low :])
     best = np.maximum(best, 0.0) * (1.0 + 32.0 * ULP * (total + 4.0)) + infinite + HIGH_TAIL
     best += LOW_TAIL if low > 0 else 0.0  # mass lost below the window counts where it lay above epsilon
@@ -125,37 +125,85 @@ class _Cumulants:
         highest = math.fsum(k * losses[-1] for k, losses, _ in self.parts)
         return max(low, lowest), min(high, highest)
 
-    def tilt(self) -> float:
-        """theta > 0 at which the Chernoff exponent theta K'(theta) - K(theta) is EXPONENT."""
+    def tilt(self, exponent: float) -> float:
+        """theta > 0 at which the Chernoff exponent theta K'(theta) - K(theta) is this."""
         low, high = 0.0, 64.0 / self.deviation
         for _ in range(14):
             theta = 0.5 * (low + high)
-            if theta * self.slope(theta) - self.log_moment(theta) < EXPONENT:
+            if theta * self.slope(theta) - self.log_moment(theta) < exponent:
                 low = theta
             else:
                 high = theta
         return low
 
 
+@dataclass(frozen=True, eq=False)
+class _Tilted:
+    """Masses of the tilted sum, times e^{-log_scale}; each is within `noise` of an upper bound of the true one.
+
+    log_terms: sum of the absolute values that log_scale is the sum of, for its rounding.
+    """
+
+    masses: FloatArray
+    noise: float
+    theta: float
+    log_scale: float
+    log_terms: float
+
+    def untilt(self, losses: FloatArray) -> FloatArray:
+        """Upper bound of e^{log_scale - theta * loss}: what turns a mass into one of the sum itself."""
+        shift = self.theta * losses
+        up = 1.0 + ULP * (8.0 + 3.0 * (self.log_terms + np.abs(shift)))
+        return np.asarray(np.exp(np.clip(self.log_scale - shift, -745.0, 700.0)) * up, dtype=np.float64)
+
+    def weight_beyond(self, interval: float) -> float:
+        """At most the sum of e^{-theta d h} (1 - e^{-d h}) over the points d = 1, 2, ... beyond one."""
+        if self.theta == 0.0:
+            return float(len(self.masses))
+        fall, both = -math.expm1(-self.theta * interval), -math.expm1(-(self.theta + 1.0) * interval)
+        return min(
+            float(len(self.masses)),
+            -math.expm1(-interval) * math.exp(-self.theta * interval) / (fall * both) * (1.0 + 16.0 * ULP),
+        )
+
+
 def _tilted_sum(
     grids: Sequence[LossGrid], counts: Sequence[int], theta: float, low: int, high: int
-) -> tuple[FloatArray, float]:
-    # masses of the tilted sum at low..high, and the log of what they were divided by
+) -> _Tilted:
+    """The tilted sum at low..high by one FFT, and a bound on its rounding (docs/proofs/composition.md, 4)."""
     size = int(next_fast_len(high - low + 1, real=True))
+    rounding = TRANSFORM * ULP * math.log2(max(size, 2))
     product = np.ones(size // 2 + 1, dtype=np.complex128)
-    log_scale, origin = 0.0, 0
+    log_most, moved = (
+        np.zeros(len(product)),
+        np.zeros(len(product)),
+    )  # log of the largest |product|; its shift
+    log_scale, log_terms, origin = 0.0, 0.0, 0
     for grid, count in zip(grids, counts):
         with np.errstate(divide="ignore"):
-            logs = np.log(grid.masses) + theta * grid.losses()
-        norm = float(logsumexp(logs))
-        weights = np.exp(logs - norm)
+            logs, shift = np.log(grid.masses), theta * grid.losses()
+        norm = float(logsumexp(logs + shift))
+        weights = np.exp(logs + shift - norm)
+        with np.errstate(invalid="ignore"):  # no mass: 0 * infinity
+            error = (
+                5.0 * np.abs(logs) + 2.0 * np.abs(shift) + 2.0 * abs(norm) + 8.0 + 2.0 * len(weights) / size
+            )
+            weights = np.where(weights > 0.0, weights * (1.0 + ULP * error), 0.0)
         centre = round(float(weights @ np.arange(len(weights))))
         index = (np.arange(len(weights)) - centre) % size
-        product *= _power(rfft(np.bincount(index, weights, size)), count)
+        spectrum = rfft(np.bincount(index, weights, size))
+        wrong = rounding * float(weights.sum())
+        most = np.abs(spectrum) + wrong
+        log_most += count * np.log(most)
+        moved += count * wrong / most
+        product *= _power(spectrum, count)
         log_scale += count * norm
+        log_terms += count * abs(norm)
         origin += count * (grid.first + centre)
-    sums = irfft(product, size)
-    return sums[(np.arange(low, high + 1) - origin) % size], log_scale
+    per_frequency = np.exp(log_most) * (moved + 4.0 * ULP * sum(counts) + rounding)
+    noise = 1.02 * 2.0 * float(per_frequency.sum()) / size + 1e-300
+    sums = irfft(product, size)[(np.arange(low, high + 1) - origin) % size]
+    return _Tilted(sums, noise, theta, log_scale, log_terms)
 
 
 def _power(base: np.ndarray, exponent: int) -> np.ndarray:
