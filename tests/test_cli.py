@@ -215,6 +215,24 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
     assert not list(folder.glob("run/*"))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("{name: income, classes: [low, high]}", "income", "label: must be keys and values"),
+        ("type: numeric, ", "", "columns.age: needs a 'type'"),
+        ("type: numeric", "type: number", "columns.age: 'type' must be one of 'numeric', 'categorical'"),
+        ("high: 100", "hgh: 100", "columns.age.numeric.high: needs to be given"),
+        ("missing: impute", "missing: impute, mean: 3", "columns.age.numeric.mean: no such key"),
+        ("[low, high]", "[low, high, ' low']", "classes must be distinct values"),
+    ],
+)
+def test_a_mistake_in_a_schema_is_a_sentence(folder, capsys, old, new, says):
+    assert SCHEMA.count(old) == 1
+    (folder / "s.yaml").write_text(SCHEMA.replace(old, new))
+    assert run(["plan", "s.yaml", "--rows", "600", "--epsilon", "1", "--delta", "1e-4"]) == 2
+    assert says in capsys.readouterr().err
+
+
 def test_no_message_holds_a_value_of_a_record(folder, capsys, monkeypatch):
     """Whatever breaks after the data is open, only one fixed sentence leaves."""
     from prepriv.commands import train as module

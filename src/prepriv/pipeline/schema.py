@@ -176,11 +176,22 @@ def load_schema(path: str | Path) -> Schema:
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f"{part}." for part in first["loc"]).rstrip(".")
-        told = first["msg"].removeprefix("Value error, ")
+        if plain := _PLAIN.get(first["type"]):
+            told = plain.format(**first.get("ctx", {}))
+        else:
+            told = first["msg"].removeprefix("Value error, ")
         raise BadSchema(f"{path}: {where}: {told.lower()}" if where else f"{path}: {told}") from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
 
+
+_PLAIN = {  # pydantic's types of errors that name its own inner workings
+    "extra_forbidden": "no such key",
+    "missing": "needs to be given",
+    "model_type": "must be keys and values",
+    "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "needs a {discriminator}",
+}
 
 WARNING = (
     "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
