@@ -45,7 +45,7 @@ def test_uncentred_moments_move_by_one_sqrt2_and_two_over_n():
 
 
 def centred_extremes(n=200):
-    """Pairs that reach each norm of the centred bound (sensitivities.md, section 6)."""
+    """Pairs that reach each norm of the centred bound (docs/proofs/pca.md)."""
     e1, e2 = np.eye(2)
     same = np.tile(-e1, (n, 1))  # all others at -e1, the record goes from there to the far pole
     op = same.copy(), same.copy()
@@ -122,7 +122,7 @@ def projector(m, k):
 
 
 def test_davis_kahan_with_both_spectra_is_tight():
-    """sensitivities.md, section 6: n = 50, both gaps 0.1, the projectors are 1/(n beta) = 0.2 apart."""
+    """n = 50, both gaps 0.1, the projectors are 1/(n beta) = 0.2 apart."""
     n, beta = 50, 0.1
     x, y = np.array([1, -1]) / math.sqrt(2), np.array([1, 1]) / math.sqrt(2)
     # The others: diagonal, so chosen that both gaps are beta: eigenvalues differ by sqrt(beta^2 - 1/n^2).

@@ -37,7 +37,7 @@ def aligned_pair(n, strength):
 
 @pytest.mark.parametrize("strength, design, ours", [(0.1, 2.2, 1.7), (0.03, 4.1, 3.1), (0.01, 7.1, 5.7)])
 def test_price_on_the_papers_experiment(strength, design, ours):
-    """mathematics.md, section 4: 1000 rows in the unit ball; R^2 / sqrt(2 lambda) is 2.2, 4.1, 7.1."""
+    """1000 rows in the unit ball; R^2 / sqrt(2 lambda) is 2.2, 4.1, 7.1."""
     assert round(1 / math.sqrt(2 * strength), 1) == design
     assert soft(strength).sensitivity(Space.ball(6000, 1.0), n=1000).total_shift <= ours
 

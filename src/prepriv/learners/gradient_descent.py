@@ -2,7 +2,7 @@
 
 Each of T steps releases the clipped gradient sum with Gaussian noise; momentum, projection and averaging are
 post-processing. If the sum moves by at most s between neighbours and the noise is sigma, the whole run is
-exactly (s sqrt(T) / sigma)-GDP (sensitivities.md, section 9a; Dong, Roth and Su: Gaussian mechanisms compose
+exactly (s sqrt(T) / sigma)-GDP (docs/proofs/gradient_descent.md; Dong, Roth and Su: Gaussian mechanisms compose
 adaptively without loss).
 """
 

@@ -1,7 +1,7 @@
 """What an existing pipeline really costs: non-private steps, then a private learner with given noise.
 
 Several routes lead from the shift of the common rows to a guarantee; each is valid by itself and the smallest
-is reported (mathematics.md, section 2; docs/proofs/account.md):
+is reported (docs/proofs/account.md):
 
 - direct: the learner's own noise against the replaced record *and* the shift of the others;
 - smooth RDP: Theorem 2 of paper 000, corrected, with its order and constant optimised;

@@ -335,7 +335,7 @@ def claim(
     if at is None:
         curve = compose([(f, 1) for f in (*before, training)]).symmetrized()
         return Guarantee(curve, adjacency, conditions, breakdown)
-    # What runs only if the test passes; what ran before it does so in any case (sensitivities.md, section 10).
+    # What runs only if the test passes; what ran before it does so in any case (docs/proofs/propose_test_release.md).
     test = planned[at].test
     assert test is not None
     after = compose([(f, 1) for f in (*(_curve(p) for p in planned[at + 1 :] if p.events), training)])

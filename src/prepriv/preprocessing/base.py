@@ -253,7 +253,7 @@ class Step(abc.ABC):
     def distance(self, rows: Rows, space: Space, n: int) -> float:
         """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
 
-        1-Lipschitz under replace-one, for propose-test-release (sensitivities.md, section 10); it looks at
+        1-Lipschitz under replace-one, for propose-test-release (docs/proofs/propose_test_release.md); it looks at
         private rows and may leave through that test only. inf for an unconditional step. Valid on rows that
         no earlier step has moved.
         """

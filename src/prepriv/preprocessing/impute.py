@@ -119,7 +119,7 @@ class MeanImputer(Step):
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """sensitivities.md, section 5: total shift <= sum_j p_j w_j / N_j, N_j = n - p_j, plus what comes in.
+        """docs/proofs/impute.md: total shift <= sum_j p_j w_j / N_j, N_j = n - p_j, plus what comes in.
 
         Rows that already moved by tau_j in column j move its mean by another tau_j / N_j.
         """

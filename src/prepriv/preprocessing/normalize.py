@@ -62,7 +62,7 @@ class Normalize(Step):
     """Scale every row to norm `radius`; rows shorter than `floor` are scaled by radius / floor instead.
 
     floor = 0 is plain row normalisation. It is no Lipschitz map, so it cannot follow a step paid for by
-    sensitivity; with floor > 0 the constant is radius / floor (sensitivities.md, section 7).
+    sensitivity; with floor > 0 the constant is radius / floor (docs/proofs/normalize.md).
     """
 
     radius: float = 1.0

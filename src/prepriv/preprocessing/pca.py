@@ -169,7 +169,7 @@ class PCA(_Leading):
         )
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """sensitivities.md, section 6: up to the best rotation of one frame onto the other.
+        """Up to the best rotation of one frame onto the other.
 
         For learners whose law no rotation of the rows changes. Where projections move sin t, rows then move
         2 sin(t / 2).
@@ -240,7 +240,7 @@ class RankReduction(_Leading):
         return Space(-side, side, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """The incoming shift plus the smallest proved shift of the projector (mathematics.md, section 4)."""
+        """The incoming shift plus the smallest proved shift of the projector (docs/proofs/pca.md)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         self.output(space)

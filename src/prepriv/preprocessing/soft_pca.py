@@ -1,6 +1,6 @@
 """Soft PCA: shrink each principal direction by eigenvalue / (eigenvalue + strength). Unconditional.
 
-Proof: docs/proofs/soft_pca.md. Source: mathematics.md, section 4; sensitivities.md, section 6.
+Proof: docs/proofs/soft_pca.md.
 """
 
 from __future__ import annotations
