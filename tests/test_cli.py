@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prepriv.cli import run
+from prepriv.pipeline.schema import load_schema
 from prepriv.release.model import Model
 
 SCHEMA = """
@@ -223,7 +224,16 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
         ("type: numeric", "type: number", "columns.age: 'type' must be one of 'numeric', 'categorical'"),
         ("high: 100", "hgh: 100", "columns.age.numeric.high: needs to be given"),
         ("missing: impute", "missing: impute, mean: 3", "columns.age.numeric.mean: no such key"),
-        ("[low, high]", "[low, high, ' low']", "classes must be distinct values"),
+        ("[low, high]", "[low, high, ' low']", "'low' and ' low' are the same one"),
+        ("[low, high]", "[low]", "label.classes: needs at least 2 entries"),
+        ("high: 100", "high: -100", "columns.age: bounds must be finite with low < high"),
+        ("{name: income", "{name: age", "the label 'age' must not be one of the columns"),
+        (
+            "  job:",
+            "  age: {type: numeric, low: 0, high: 1}\n  job:",
+            "line 5: no valid YAML, 'age' stands twice",
+        ),
+        ("label: {name: income", "label: {name: income]", "s.yaml, line 2: no valid YAML"),
     ],
 )
 def test_a_mistake_in_a_schema_is_a_sentence(folder, capsys, old, new, says):
@@ -231,6 +241,37 @@ def test_a_mistake_in_a_schema_is_a_sentence(folder, capsys, old, new, says):
     (folder / "s.yaml").write_text(SCHEMA.replace(old, new))
     assert run(["plan", "s.yaml", "--rows", "600", "--epsilon", "1", "--delta", "1e-4"]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_words_and_codes_in_a_schema_are_what_they_look_like(tmp_path):
+    """Version 1.1 of YAML reads yes as true, 010 as eight and 2020-01-31 as a date: no cell would be one."""
+    (tmp_path / "s.yaml").write_text(
+        "label: {name: l, classes: [yes, no]}\ncolumns:\n"
+        "  a: {type: categorical, categories: [yes, Off, 010, 007, 7, 2020-01-31, 1_000, 12:30, true]}\n"
+        "  b: {type: numeric, low: -1e-3, high: +.5E1}\n"
+    )
+    domain = load_schema(tmp_path / "s.yaml").domain()
+    assert domain.classes == ("yes", "no")
+    assert domain.columns["a"].categories == (
+        *("yes", "Off", "010", "007", "7", "2020-01-31", "1_000", "12:30", "True"),
+    )
+    assert (domain.columns["b"].low, domain.columns["b"].high) == (-0.001, 5.0)
+    (tmp_path / "s.yaml").write_text(SCHEMA.replace("steps:", "steps: liner\nx:"))
+    assert run(["plan", str(tmp_path / "s.yaml"), "--rows", "10"]) == 2
+
+
+def test_a_weak_delta_is_called_weak(folder, capsys):
+    for delta, weak in (("0.01", True), ("1e-4", False)):
+        assert run(["plan", "s.yaml", "--rows", "600", "--delta", delta]) == 0
+        assert ("weak: δ should be well below 1/n" in capsys.readouterr().out) == weak
+
+
+def test_the_model_is_found_in_the_folder_of_its_run(folder, capsys):
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--out", "here"]) == 0
+    for place in ("here", "here/model", "here/model/model.json"):
+        assert run(["predict", place, "t.csv", "--out", "p.csv"]) == 0
+    assert "wrote p.csv" in capsys.readouterr().out
+    assert run(["--version"]) == 0 and run([]) == 2
 
 
 def test_no_message_holds_a_value_of_a_record(folder, capsys, monkeypatch):

@@ -403,11 +403,25 @@ def test_processes_that_run_at_once_meet_the_cap_exactly(folder):
     assert Ledger.open("l.db").remaining().epsilon < 1e-6
 
 
+def test_a_model_that_was_charged_is_not_overwritten_and_nothing_is_charged_for_trying(folder, capsys):
+    assert run(TRAIN) == 0
+    kept, booked = Path("run/model/model.json").read_bytes(), len(Ledger.open("l.db").entries())
+    assert run(TRAIN) == 2
+    assert "choose another --out" in capsys.readouterr().err
+    assert Path("run/model/model.json").read_bytes() == kept and len(Ledger.open("l.db").entries()) == booked
+
+
+def test_a_run_that_is_refused_leaves_no_folder(folder):
+    assert run([*TRAIN, "--adjacency", "add-or-remove-one", "--out", "a/b"]) == 2
+    assert not Path("a").exists()
+
+
 def test_a_conditional_claim_is_booked_with_its_conditions(folder, capsys):
     steps = "steps:\n  - {step: Deduplicate, eta: 0.01, pay: sensitivity, crowd: 5%s}\n"
     for test in ("", ", test: 0.2"):
         (folder / "s.yaml").write_text(SCHEMA.split("steps:")[0] + steps % test)
-        assert run(TRAIN) in (0, 7)  # 7: the test refused, charged like any other outcome
+        out = f"run-{len(test)}"
+        assert run([*TRAIN, "--out", out]) in (0, 7)  # 7: the test refused, charged like any other outcome
     charged = [e for e in Ledger.open("l.db").entries() if e.kind == "charged"]
     assert [e.conditional for e in charged] == [True, False]
     assert charged[0].note.startswith("holds if ") and len(charged[0].note) <= 200

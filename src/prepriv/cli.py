@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+import prepriv
 from prepriv.commands import account, audit, demo, reproduce, shuffle, train
 from prepriv.commands import ledger as ledger_commands
 from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, usage_errors
@@ -18,6 +20,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(prepriv.__version__)
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(train.plan)
@@ -45,6 +64,9 @@ def run(arguments: list[str] | None = None) -> int:
     except (usage_error, click_error) as error:
         text = error.format_message() if hasattr(error, "format_message") else str(error)
         if not text:  # "no arguments": the help was printed
+            return BAD_INPUT
+        if type(error).__name__ == "NoArgsIsHelpError":  # newer versions leave that to us
+            typer.echo(text)
             return BAD_INPUT
         return _say(text, BAD_INPUT)
     except typer.Exit as exit_:

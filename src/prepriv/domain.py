@@ -32,10 +32,11 @@ def check_adjacency(adjacency: str) -> Adjacency:
 
 def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
     """ValueError if two names are one value in two spellings: a cell could not tell them apart."""
-    if len({text_of(name) for name in names}) < len(names):
-        raise ValueError(
-            f"{what} must be distinct values; 1, 1.0, ' 1' and True are one value in four spellings"
-        )
+    seen: dict[str, Hashable] = {}
+    for name in names:
+        if (value := text_of(name)) in seen:
+            raise ValueError(f"{what} must be distinct values; {seen[value]!r} and {name!r} are the same one")
+        seen[value] = name
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,8 @@ class Domain:
         if len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
         _check_distinct("classes", self.classes)
+        if self.label is not None and self.label in self.columns:
+            raise ValueError(f"the label {self.label!r} must not be one of the columns that predict it")
         if self.ball_radius is None and not self.columns:
             raise ValueError("a domain needs columns, or a ball (Domain.ball)")
         if self.ball_radius is not None and (self.columns or self.ball_features < 1):
@@ -251,20 +254,21 @@ class Domain:
     def shape_of_rows(self) -> dict[str, Any]:
         """What decides how a raw row is encoded: columns or ball, as plain data."""
         data = self.to_json()
-        return {"columns": list(data["columns"].items()), "ball": data.get("ball")}
+        return {"columns": data["columns"], "ball": data.get("ball")}
 
     def with_n(self, n: int) -> Domain:
         """The same domain with n declared."""
         return replace(self, n=n)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for plans and artifacts."""
-        columns: dict[str, Any] = {}
+        """Plain data, for plans and artifacts. Columns are a list: their order is that of the weights."""
+        columns: list[dict[str, Any]] = []
         for name, c in self.columns.items():
             if isinstance(c, Numeric):
-                columns[name] = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing}
+                kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing}
             else:
-                columns[name] = {"type": "categorical", "categories": list(c.categories)}
+                kind = {"type": "categorical", "categories": list(c.categories)}
+            columns.append({"name": name} | kind)
         out: dict[str, Any] = {
             "columns": columns,
             "classes": list(self.classes),
@@ -280,11 +284,13 @@ class Domain:
     def from_json(data: Mapping[str, Any]) -> Domain:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
         columns: dict[str, Column] = {}
-        for name, c in data.get("columns", {}).items():
+        for c in data["columns"]:
+            if not isinstance(c["name"], str) or c["name"] in columns:
+                raise ValueError("names of columns must be distinct texts")
             if c["type"] == "numeric":
-                columns[name] = Numeric(float(c["low"]), float(c["high"]), c["missing"])
+                columns[c["name"]] = Numeric(float(c["low"]), float(c["high"]), c["missing"])
             elif c["type"] == "categorical":
-                columns[name] = Categorical(tuple(c["categories"]))
+                columns[c["name"]] = Categorical(tuple(c["categories"]))
             else:
                 raise ValueError(f"column type must be 'numeric' or 'categorical'; got {c['type']!r}")
         ball = data.get("ball")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prepriv.commands.common import Stop, console, print_table
@@ -24,7 +23,8 @@ from prepriv.learners.losses import (
 )
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.pipeline.account import AccountedLearner, ReleasedStatistic, account
-from prepriv.pipeline.schema import BadSchema, build_step, load_schema
+from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
+from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.release.report import TITLES
 
 LOSSES: dict[str, type[Loss]] = {
@@ -117,13 +117,9 @@ def load_pipeline(path: Path) -> Pipeline:
     if not path.is_file():
         raise BadSchema(f"no such pipeline file: {path}")
     try:
-        return Pipeline.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise BadSchema(f"{path} is no valid YAML") from None
+        return Pipeline.model_validate(read_yaml(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadSchema(f"{path}: {where}: {first['msg'].lower()}") from None
+        raise sentence(path, error) from None
 
 
 def account_command(

@@ -101,6 +101,10 @@ def print_guarantee(plan: Plan, private: bool) -> None:
     g = plan.guarantee
     same = f" ({g.mu:.5f}-GDP)" if g.mu is not None else ""
     console.print(f"ε = {g.epsilon(plan.delta):.6g} at δ = {plan.delta:g}, {g.adjacency}, n = {plan.n}{same}")
+    if plan.delta * plan.n >= 1:
+        console.print(
+            f"  weak: δ should be well below 1/n = {1 / plan.n:.1g}; publishing a record whole with probability δ would satisfy it"
+        )
     for note in g.notes:
         console.print(f"  {note}")
     for condition in g.conditions:
@@ -122,12 +126,15 @@ def load(path: Path, label: str | None = None) -> Schema:
 
 
 def fresh_folder(path: Path) -> Path:
-    """A folder that can be written to; checked before anything is charged or read."""
+    """A folder that can be written to; checked before anything is charged or read. Nothing stays of the check."""
+    new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".writable"
         probe.touch()
         probe.unlink()
+        for folder in new:
+            folder.rmdir()
     except OSError:
         raise Stop(f"cannot write to {path}") from None
     return path

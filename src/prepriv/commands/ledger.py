@@ -123,10 +123,10 @@ def _exit_codes() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"prepriv: {error}", err=True)
         raise typer.Exit(2) from None
     except LedgerError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"prepriv: {error}", err=True)
         raise typer.Exit(error.exit_code) from None
 
 

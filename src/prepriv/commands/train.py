@@ -36,7 +36,7 @@ from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import WARNING, Schema, draft
 from prepriv.preprocessing import PCA, Step
-from prepriv.release.model import FILE, Model
+from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.report import Evaluation, Report, _paid
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
@@ -148,6 +148,7 @@ def train(
     if not data.is_file():
         raise BadData(f"no such file: {data}")
     folder = fresh_folder(out)
+    _keep_what_was_charged(folder / "model")
     receipt = _charge(ledger, frozen) if ledger is not None else None
     try:
         trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
@@ -190,6 +191,18 @@ def _declared_rows(
     if count == 0:
         raise BadData(f"{data} has no rows")
     return int(count)
+
+
+def _keep_what_was_charged(folder: Path) -> None:
+    """A model that a ledger paid for is not overwritten."""
+    try:
+        receipt = Model.load(folder).receipt
+    except BadArtifact:
+        return
+    if receipt is not None:
+        raise Stop(
+            f"{folder} holds a model that a ledger was charged for: choose another --out, or remove it"
+        )
 
 
 def _charge(path: Path, plan: Plan) -> dict[str, Any]:
@@ -254,9 +267,10 @@ def predict(
     if out is None:
         _write_csv(sys.stdout, header, lines)
         return
-    fresh_folder(out.parent)
+    fresh_folder(out.parent).mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         _write_csv(file, header, lines)
+    console.print(f"wrote {out}")
 
 
 def _write_csv(file: Any, header: list[str], lines: Any) -> None:
@@ -312,7 +326,7 @@ def schema_init(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        fresh_folder(out.parent)
+        fresh_folder(out.parent).mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
     typer.echo(f"WARNING: {WARNING}", err=True)
 

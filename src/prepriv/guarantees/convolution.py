@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp
 
@@ -75,15 +76,17 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
         infinite = -math.expm1(kept) * (1.0 + 8.0 * ULP)
     scale = _Cumulants(grids, counts)
     lowest, highest = scale.window()
-    low, high = math.floor(lowest / interval), max(math.ceil(highest / interval), 1)
+    high = max(math.ceil(highest / interval), 1)
+    low = min(math.floor(lowest / interval), high)  # hardly any mass may be finite
     start = min(max(low, 0), high)  # delta is needed from epsilon = 0 on
     best = np.full(high - start + 1, np.inf)
     for theta in dict.fromkeys((0.0, *map(scale.tilt, EXPONENTS))):
         tilted = _tilted_sum(grids, counts, theta, low, high)
-        back = tilted.untilt(np.arange(low, high + 1, dtype=np.float64) * interval)
+        back, known = tilted.untilt(np.arange(low, high + 1, dtype=np.float64) * interval)
         tail = _tail_excess(tilted.masses * back, interval)
-        noise = tilted.noise * tilted.weight_beyond(interval) * back
-        best = np.minimum(best, (tail + noise)[start - low :])
+        bound = tail + tilted.noise * tilted.weight_beyond(interval) * back
+        # A bound below zero cannot be one: whatever made it so, this tilt says nothing there.
+        best = np.minimum(best, np.where(known & (bound >= 0.0), bound, np.inf)[start - low :])
     best = np.maximum(best, 0.0) * (1.0 + 32.0 * ULP * (total + 4.0)) + infinite + HIGH_TAIL
     best += LOW_TAIL if low > 0 else 0.0  # mass lost below the window counts where it lay above epsilon
     epsilons = np.asarray(np.arange(start, high + 1) * interval, dtype=np.float64)
@@ -118,7 +121,7 @@ class _Cumulants:
 
     def window(self) -> tuple[float, float]:
         """Chernoff: the loss is below the first with Q-mass LOW_TAIL, above the second with HIGH_TAIL."""
-        thetas = np.geomspace(0.3, 60.0, 16) / self.deviation
+        thetas = np.geomspace(1e-3, 60.0, 32) / self.deviation
         low = max((math.log(LOW_TAIL) - self.log_moment(-t)) / t for t in thetas)
         high = min((self.log_moment(t) - math.log(HIGH_TAIL)) / t for t in thetas)
         lowest = math.fsum(k * losses[0] for k, losses, _ in self.parts)
@@ -141,7 +144,7 @@ class _Cumulants:
 class _Tilted:
     """Masses of the tilted sum, times e^{-log_scale}; each is within `noise` of an upper bound of the true one.
 
-    log_terms: sum of the absolute values that log_scale is the sum of, for its rounding.
+    log_terms: sum of the absolute values that log_scale is the sum of, times their number, for its rounding.
     """
 
     masses: FloatArray
@@ -150,11 +153,13 @@ class _Tilted:
     log_scale: float
     log_terms: float
 
-    def untilt(self, losses: FloatArray) -> FloatArray:
-        """Upper bound of e^{log_scale - theta * loss}: what turns a mass into one of the sum itself."""
+    def untilt(self, losses: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Upper bounds of e^{log_scale - theta * loss}, which turn masses into those of the sum itself; and where
+        they are known: from some loss on, below it they overflow."""
         shift = self.theta * losses
         up = 1.0 + ULP * (8.0 + 3.0 * (self.log_terms + np.abs(shift)))
-        return np.asarray(np.exp(np.clip(self.log_scale - shift, -745.0, 700.0)) * up, dtype=np.float64)
+        power = self.log_scale - shift
+        return np.exp(np.clip(power, -745.0, 700.0)) * up, power <= 699.0
 
     def weight_beyond(self, interval: float) -> float:
         """At most the sum of e^{-theta d h} (1 - e^{-d h}) over the points d = 1, 2, ... beyond one."""
@@ -198,7 +203,7 @@ def _tilted_sum(
         moved += count * wrong / most
         product *= _power(spectrum, count)
         log_scale += count * norm
-        log_terms += count * abs(norm)
+        log_terms += (len(grids) + 1) * count * abs(norm)
         origin += count * (grid.first + centre)
     per_frequency = np.exp(log_most) * (moved + 4.0 * ULP * sum(counts) + rounding)
     noise = 1.02 * 2.0 * float(per_frequency.sum()) / size + 1e-300

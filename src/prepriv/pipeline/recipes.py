@@ -33,7 +33,6 @@ REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
 LONGEST, SHORTEST = 2000.0, 10.0
 LITTLE = 600.0  # n mu below which half of the iterates are averaged, above it the last 0.15
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
-MISSING_CAP = 0.05
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
 
@@ -74,22 +73,18 @@ def auto_steps(
 ) -> list[Step]:
     """Impute what is declared so; roots, row norms, a private mean and random features for plain matrices.
 
-    Rows that a step paid for by sensitivity has moved are only centred: neither roots nor norms are Lipschitz.
+    Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
     """
     space = domain.space
     center = Center(payment=pay.Budget(CENTER_SHARE))
-    if space.may_miss.any():
-        way: pay.Payment = pay.Budget(CENTER_SHARE)
-        if domain.adjacency == "replace-one":
-            way = pay.Sensitivity({"missing": MISSING_CAP})
-        return [MeanImputer(payment=way), center, Rescale(SCALE * center.output(space).radius / space.radius)]
+    impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
     if not (domain.is_ball or space.d == len(domain.columns)):  # categories: rows have their own scale
-        return [center, Rescale(SCALE * center.output(space).radius / space.radius)]
+        return [*impute, center, Rescale(SCALE * center.output(space).radius / space.radius)]
     roots = [SquareRoot()] if zero_is_least(domain) else []
     if domain.is_ball and n is not None:
         center = _ball_center(space.d, n, epsilon, delta)
     more = [] if linear else _random_features(n)
-    return [*roots, Normalize(1.0), center, Normalize(1.0), *more, Rescale(SCALE)]
+    return [*impute, *roots, Normalize(1.0), center, Normalize(1.0), *more, Rescale(SCALE)]
 
 
 def _random_features(n: int | None) -> list[Step]:

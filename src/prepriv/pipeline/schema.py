@@ -22,16 +22,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
+from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.preprocessing.base import Step
-
-
-class BadSchema(ValueError):
-    """The schema file cannot be used; the message says where and why."""
 
 
 class _Strict(BaseModel):
@@ -85,6 +82,13 @@ class Schema(_Strict):
     steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
     pillar: PillarOptions | None = None
 
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _steps_or_a_recipe(cls, steps: Any) -> Any:
+        if isinstance(steps, str) and steps not in ("auto", "linear"):
+            raise ValueError(f"must be auto, linear or a list of steps; got {steps!r}")
+        return steps
+
     @model_validator(mode="after")
     def _one_recipe(self) -> Schema:
         if self.steps is not None and self.pillar is not None:
@@ -95,10 +99,13 @@ class Schema(_Strict):
         """The domain this schema declares; rows and adjacency given on the command line win."""
         columns: dict[str, Column] = {}
         for name, c in self.columns.items():
-            if isinstance(c, NumericColumn):
-                columns[name] = Numeric(c.low, c.high, c.missing)
-            else:
-                columns[name] = Categorical(tuple(str(v) for v in c.categories))
+            try:
+                if isinstance(c, NumericColumn):
+                    columns[name] = Numeric(c.low, c.high, c.missing)
+                else:
+                    columns[name] = Categorical(tuple(str(v) for v in c.categories))
+            except ValueError as error:
+                raise BadSchema(f"columns.{name}: {error}") from None
         chosen = self.adjacency if adjacency is None else adjacency
         if chosen not in ADJACENCIES:
             raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
@@ -163,10 +170,7 @@ def load_schema(path: str | Path) -> Schema:
     path = Path(path)
     if not path.is_file():
         raise BadSchema(f"no such schema file: {path}")
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise BadSchema(f"{path} is no valid YAML") from None
+    data = read_yaml(path)
     if not isinstance(data, dict):
         raise BadSchema(f"{path} must hold a mapping with columns: and label:")
     try:
@@ -174,24 +178,10 @@ def load_schema(path: str | Path) -> Schema:
         schema.domain()
         return schema
     except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{part}." for part in first["loc"]).rstrip(".")
-        if plain := _PLAIN.get(first["type"]):
-            told = plain.format(**first.get("ctx", {}))
-        else:
-            told = first["msg"].removeprefix("Value error, ")
-        raise BadSchema(f"{path}: {where}: {told.lower()}" if where else f"{path}: {told}") from None
+        raise sentence(path, error) from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
 
-
-_PLAIN = {  # pydantic's types of errors that name its own inner workings
-    "extra_forbidden": "no such key",
-    "missing": "needs to be given",
-    "model_type": "must be keys and values",
-    "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
-    "union_tag_not_found": "needs a {discriminator}",
-}
 
 WARNING = (
     "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"

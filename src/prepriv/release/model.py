@@ -154,6 +154,10 @@ class Model:
         scores = self.scores(data)
         return np.asarray(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
+    def predict(self, data: Any) -> NDArray[Any]:
+        """The predicted label of each row, one of the declared classes, (n,)."""
+        return np.asarray(self.domain.classes)[self.predict_index(data)]
+
     def flattened(self) -> Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
 
@@ -197,9 +201,11 @@ class Model:
 
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read a model from its folder or file. Raises BadArtifact on anything that is not one."""
+        """Read a model from its file, its folder or the folder of its run. Raises BadArtifact on anything else."""
         path = Path(path)
-        path = path / FILE if path.is_dir() else path
+        if path.is_dir():
+            inside = path / "model" / FILE
+            path = inside if inside.is_file() and not (path / FILE).exists() else path / FILE
         if not path.is_file():
             raise BadArtifact(f"no model at {path}")
         if path.stat().st_size > LARGEST_FILE:

@@ -1,0 +1,81 @@
+"""Files in which something is declared: YAML read as it is written, and its mistakes as sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+
+class BadSchema(ValueError):
+    """The file cannot be used; the message says where and why."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without the surprises of its version 1.1: yes, no, on, off, 010 and 2020-01-31 are texts, as in a table.
+
+    A key that stands twice is an error.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:str":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"{key.value!r} stands twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", "-+0123456789."),
+    ("float", r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+."),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("merge", r"<<", "<"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
+
+
+def read_yaml(path: Path) -> Any:
+    """What a YAML file says. Raises BadSchema with the line of a mistake."""
+    try:
+        loader = _Loader(path.read_text(encoding="utf-8"))
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise BadSchema(f"{path}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise BadSchema(f"{path} is no valid YAML") from None
+
+
+_PLAIN = {  # pydantic's types of errors that name its own inner workings
+    "extra_forbidden": "no such key",
+    "missing": "needs to be given",
+    "model_type": "must be keys and values",
+    "too_short": "needs at least {min_length} entries",
+    "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "needs a {discriminator}",
+}
+
+
+def sentence(path: Path, error: ValidationError) -> BadSchema:
+    """The first mistake that pydantic found, as one line."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    plain = _PLAIN.get(first["type"])
+    told = plain.format(**first.get("ctx", {})) if plain else first["msg"].removeprefix("Value error, ")
+    return BadSchema(
+        f"{path}: {where}: {told.lower() if not plain else told}" if where else f"{path}: {told}"
+    )
