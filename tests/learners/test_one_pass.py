@@ -170,6 +170,21 @@ def test_a_replaced_record_moves_its_own_step_alone_and_by_the_declared_sensitiv
     assert coarsen(first.totals[0], first.asked[0][1])[2] == 0
 
 
+def test_the_grid_of_the_iterate_is_the_one_the_account_knows(rng):
+    """At a power of two the same product rounded in two orders gave the account a grid twice as fine (an audit)."""
+    x, y = data(rng, 24, 2)
+    for rate in (0.24999999999999997, 0.25, math.nextafter(0.25, 1)):
+        learner = OnePassSGD(
+            Logistic(), batch_size=12, steps=2, clip_norm=0.75, weight_bound=3.0, learning_rate=rate
+        )
+        session = Chain()
+        rows = rows_of(learner, x, y)
+        learner.fit(rows, 1, n=24, noise_multiplier=1.0, session=session, source=NoiseSource.for_tests(1))
+        unit = 2.0 ** session.asked[0][3] / learner._reach(rows.grid)
+        assert 1.0 / learner._scale(learner._reach(rows.grid)) == pytest.approx(unit, rel=1e-12)
+        assert 2.0 * math.sqrt(D + 1) * unit <= learner._drift(setting(n=24))
+
+
 def test_the_stop_is_uniform_and_does_not_depend_on_the_data(rng):
     learner = OnePassSGD(Logistic(), batch_size=1, steps=4, weight_bound=1.0, learning_rate=0.1)
     x, y = data(rng, 8)

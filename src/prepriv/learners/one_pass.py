@@ -95,13 +95,16 @@ class OnePassSGD(StochasticLearner):
         weights = math.sqrt(coordinates) * self.weight_bound * (grid.norm + 2) * 2.0**-50
         gradient = (cut + beta * weights) / clip * self.batch_size
         # The iterate: rounded once before the noise and once after, and float arithmetic.
-        unit = 1.0 / self._scale(grid, clip)
+        unit = 1.0 / self._scale(self._reach(grid))
         floats = 2.0**-48 * self.batch_size * (1.0 + self.weight_bound / (self.learning_rate * clip))
         return 2.0 * (gradient + math.sqrt(coordinates) * unit + floats) * (1 + 1e-6)
 
-    def _scale(self, grid: Grid, clip: float) -> float:
-        """Iterate grid steps to what one record's clip norm moves the iterate by, a number in [2^20, 2^21)."""
-        reach = self.learning_rate * clip / self.batch_size
+    def _reach(self, grid: Grid) -> float:
+        """What one record moves the iterate by: in the account and in the run this very number."""
+        return self.learning_rate / self.batch_size * grid.clip * 2.0**grid.exponent
+
+    def _scale(self, reach: float) -> float:
+        """The reach in grid steps of the iterate, a number in [2^18, 2^19)."""
         return math.ldexp(reach, -self._exponent(reach))
 
     def _exponent(self, reach: float) -> int:
@@ -125,10 +128,10 @@ class OnePassSGD(StochasticLearner):
         source = batch_source(session, source)
         stop = int(source.uniform_below(self.steps, 1)[0]) + 1
         grid, coordinates = rows.grid, rows.shape[1] * outputs
-        reach = self.learning_rate / self.batch_size * grid.clip * 2.0**grid.exponent
+        reach = self._reach(grid)
         exponent = self._exponent(reach)
         # What one record moves the iterate by; the rounding of the iterate is inside it.
-        sensitivity = math.ceil(math.ldexp(reach, -exponent)) + math.isqrt(coordinates) + 1
+        sensitivity = math.ceil(self._scale(reach)) + math.isqrt(coordinates) + 1
         iterate = np.zeros((rows.shape[1], outputs))
         with GradientSum(rows, self.loss, threads=threads) as gradient_sum:
             for step in range(stop):
