@@ -53,6 +53,10 @@ class Symmetrized(TradeoffFunction):
         one, two = self.base._delta(epsilon), self.base.inverse()._delta(epsilon)
         return np.minimum(one, two) if self.both_orders else np.maximum(one, two)
 
+    def _epsilon(self, delta: float) -> float:
+        both = self.base._epsilon(delta), self.base.inverse()._epsilon(delta)
+        return min(both) if self.both_orders else max(both)
+
     def inverse(self) -> Symmetrized:
         """The curve is symmetric."""
         return self
