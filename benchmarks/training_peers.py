@@ -1,7 +1,7 @@
 """One candidate of training_pass.py in a process of its own: `python training_peers.py NAME FOLDER`.
 
-Reads x.npy (n, d) float32, y.npy and shape.json from FOLDER; says "ready"; runs one pass for each line on stdin and
-prints its seconds, on the clock and of the processor; at the end prints the growth of the peak memory in MB since the data was loaded and the
+Reads x.npy (n, d) float32, y.npy and shape.json from FOLDER; says "ready"; for each line on stdin runs two passes, one after the other as in training, and
+prints the seconds of the second, on the clock and of the processor; at the end prints the growth of the peak memory in MB since the data was loaded and the
 libraries imported. Runs under any interpreter that has the candidate's library.
 """
 
@@ -193,6 +193,7 @@ def main() -> None:
     once()  # compiles, allocates
     print("ready", flush=True)
     for _ in sys.stdin:
+        once()  # idle cores wake up, caches fill
         start, cpu = time.perf_counter(), time.process_time()
         once()
         print(time.perf_counter() - start, time.process_time() - cpu, flush=True)

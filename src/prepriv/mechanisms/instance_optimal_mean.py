@@ -99,7 +99,7 @@ def noisy_search(
     (1 / noise_multiplier)-GDP. Below `low` or above `high` the search ends at the nearer end.
     """
     integer("rounds", rounds, at_least=1)
-    sensitivity = (math.isqrt(dim - 1) + 1) << COUNT_BITS
+    sensitivity = math.isqrt((dim << 2 * COUNT_BITS) - 1) + 1  # sqrt(dim) counts, rounded up
     lower, upper = np.full(dim, float(low)), np.full(dim, float(high))
     for _ in range(rounds):
         middle = 0.5 * (lower + upper)
@@ -194,7 +194,7 @@ def instance_optimal_mean(
     )
     rounds = binary_search_rounds(radius, fine)
     if outliers is None:  # the clipped mean's noise, and what the search cannot tell from zero
-        surely = math.sqrt(2.0 * math.log(100.0 * rounds))  # no round of the search goes wrong: 99 %
+        surely = math.sqrt(2.0 * math.log(1e4 * rounds))  # no round of the search goes wrong: 99.99 %
         outliers = min(n / 2, math.sqrt(d) * parts[2] + surely * math.sqrt(rounds) * parts[1])
     longest = radius + float(np.linalg.norm(center))
     distance = noisy_search(
