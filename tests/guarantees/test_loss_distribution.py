@@ -229,6 +229,12 @@ def test_a_composition_is_no_more_private_than_each_of_its_parts(parts, interval
                 assert one.delta(epsilon) >= single.delta(epsilon) * (1 - 1e-12)
 
 
+def test_a_grid_that_no_memory_holds_is_refused(monkeypatch):
+    monkeypatch.setattr(convolution, "MOST_POINTS", 1000)
+    with pytest.raises(ValueError, match="interval must be larger"):
+        g.laplace(0.1).compose(10, interval=1e-4).delta(1.0)
+
+
 @pytest.mark.parametrize("epsilon0, k", [(3.0, 4), (6.0, 5), (10.0, 3), (20.0, 3)])
 @pytest.mark.parametrize("interval", [None, 0.1])
 def test_strong_randomized_response_composes_to_a_binomial(epsilon0, k, interval):

@@ -24,6 +24,7 @@ from prepriv.guarantees.lines import ULP, LossAtoms
 
 TRANSFORM = 8.0  # rounding of a transform: ulp of the sum of its entries, for each factor 2 of its length
 LOW_TAIL, HIGH_TAIL = 1e-16, 1e-36  # mass outside the window: raised to its floor, moved to infinity
+MOST_POINTS = 1 << 25  # of the grid of a sum: some gigabytes
 EXPONENTS = (0.5, 11.0)  # Chernoff exponents of the tilts: one for the middle, one for the tail
 
 
@@ -78,6 +79,10 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
     lowest, highest = scale.window()
     high = max(math.ceil(highest / interval), 1)
     low = min(math.floor(lowest / interval), high)  # hardly any mass may be finite
+    if high - low > MOST_POINTS:
+        raise ValueError(
+            f"interval must be larger: {interval:g} asks for a grid of {high - low} points, at most {MOST_POINTS} are used"
+        )
     start = min(max(low, 0), high)  # delta is needed from epsilon = 0 on
     best = np.full(high - start + 1, np.inf)
     for theta in dict.fromkeys((0.0, *map(scale.tilt, EXPONENTS))):
