@@ -234,6 +234,13 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
             "line 5: no valid YAML, 'age' stands twice",
         ),
         ("label: {name: income", "label: {name: income]", "s.yaml, line 2: no valid YAML"),
+        (
+            "classes: [low, high]",
+            "classes: [low, high], 1: a, 1: b",
+            "line 2: no valid YAML, '1' stands twice",
+        ),
+        ("classes: [low, high]", "classes: [low, !!bool maybe]", "s.yaml is no valid YAML"),
+        ("classes: [low, high]", "classes: !!python/tuple [low, high]", "line 2: no valid YAML"),
     ],
 )
 def test_a_mistake_in_a_schema_is_a_sentence(folder, capsys, old, new, says):

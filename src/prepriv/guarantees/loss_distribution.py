@@ -30,11 +30,11 @@ Part = tuple[TradeoffFunction, int]
 def compose(parts: Sequence[Part], *, interval: float | None = None) -> TradeoffFunction:
     """The adaptive composition of all parts, (trade-off function, number of uses) each.
 
-    interval: width of the loss grid; by default 1/400 of the typical spread of a part's loss (wider
+    interval: width of the loss grid, 1e-12 to 100; by default 1/400 of the typical spread of a part's loss (wider
     where the grid would pass 4 million points). A finer grid gives a smaller epsilon and takes longer.
     """
     if interval is not None:
-        interval = number("interval", interval, above=0.0)
+        interval = number("interval", interval, at_least=1e-12, at_most=100.0)
     flat: list[Part] = []
     square = 0.0
     for function, count in parts:

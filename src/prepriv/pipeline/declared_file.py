@@ -24,12 +24,12 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:str":
-                if key.value in seen:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
                     raise yaml.constructor.ConstructorError(
                         problem=f"{key.value!r} stands twice", problem_mark=key.start_mark
                     )
-                seen.add(key.value)
+                seen.add((key.tag, key.value))
         return super().construct_mapping(node, deep=deep)
 
 
@@ -56,7 +56,7 @@ def read_yaml(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise BadSchema(f"{path}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise BadSchema(f"{path} is no valid YAML") from None
 
 
