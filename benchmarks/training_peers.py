@@ -1,8 +1,9 @@
 """One candidate of training_pass.py in a process of its own: `python training_peers.py NAME FOLDER`.
 
-Reads x.npy (n, d) float32, y.npy and shape.json from FOLDER; says "ready"; for each line on stdin runs two passes, one after the other as in training, and
-prints the seconds of the second, on the clock and of the processor; at the end prints the growth of the peak memory in MB since the data was loaded and the
-libraries imported. Runs under any interpreter that has the candidate's library.
+Reads x.npy (n, d) float32, y.npy and shape.json from FOLDER; says "ready". For each line on stdin it runs two passes, one
+after the other as in training, and prints the seconds of the second, on the clock and of the processor. At the end it
+prints the growth of the peak memory in MB since the data was loaded and the libraries imported. Runs under any
+interpreter that has the candidate's library.
 """
 
 from __future__ import annotations

@@ -151,8 +151,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predicted labels, (n,)."""
-        index = self._fitted().predict_index(X)
-        return np.asarray(self.classes_[index])
+        return self._fitted().predict(X)
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

@@ -125,7 +125,7 @@ def load(path: Path, label: str | None = None) -> Schema:
     return schema
 
 
-def fresh_folder(path: Path) -> Path:
+def writable_folder(path: Path) -> Path:
     """A folder that can be written to; checked before anything is charged or read. Nothing stays of the check."""
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:

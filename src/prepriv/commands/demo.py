@@ -12,11 +12,11 @@ import typer
 from prepriv.commands.common import (
     Stop,
     console,
-    fresh_folder,
     print_guarantee,
     print_prices,
     print_table,
     progress_bar,
+    writable_folder,
 )
 from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
@@ -44,7 +44,7 @@ def demo(
     chosen = RECIPES.get(recipe_name, recipe)
     from sklearn.datasets import load_digits
 
-    folder = fresh_folder(out)
+    folder = writable_folder(out)
     digits = load_digits()
     test = np.arange(len(digits.target)) % 5 == 4  # every fifth image, a fixed rule
     x, y = digits.data, digits.target

@@ -16,7 +16,6 @@ from prepriv.commands.common import (
     AFTER_TOUCH,
     Stop,
     console,
-    fresh_folder,
     load,
     print_guarantee,
     print_prices,
@@ -24,6 +23,7 @@ from prepriv.commands.common import (
     private_data_open,
     progress_bar,
     read_columns,
+    writable_folder,
 )
 from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
@@ -147,7 +147,7 @@ def train(
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     if not data.is_file():
         raise BadData(f"no such file: {data}")
-    folder = fresh_folder(out)
+    folder = writable_folder(out)
     _keep_what_was_charged(folder / "model")
     receipt = _charge(ledger, frozen) if ledger is not None else None
     try:
@@ -267,7 +267,7 @@ def predict(
     if out is None:
         _write_csv(sys.stdout, header, lines)
         return
-    fresh_folder(out.parent).mkdir(parents=True, exist_ok=True)
+    writable_folder(out.parent).mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         _write_csv(file, header, lines)
     console.print(f"wrote {out}")
@@ -326,7 +326,7 @@ def schema_init(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        fresh_folder(out.parent).mkdir(parents=True, exist_ok=True)
+        writable_folder(out.parent).mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
     typer.echo(f"WARNING: {WARNING}", err=True)
 

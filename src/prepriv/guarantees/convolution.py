@@ -184,10 +184,8 @@ def _tilted_sum(
     size = int(next_fast_len(high - low + 1, real=True))
     rounding = TRANSFORM * ULP * math.log2(max(size, 2))
     product = np.ones(size // 2 + 1, dtype=np.complex128)
-    log_most, moved = (
-        np.zeros(len(product)),
-        np.zeros(len(product)),
-    )  # log of the largest |product|; its shift
+    log_most = np.zeros(len(product))  # log of the largest |product| there can be at each frequency
+    moved = np.zeros(len(product))  # how far the product can be off, relative to that
     log_scale, log_terms, origin = 0.0, 0.0, 0
     for grid, count in zip(grids, counts):
         with np.errstate(divide="ignore"):
