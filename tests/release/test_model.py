@@ -67,8 +67,10 @@ def test_artifact_is_json_without_host_user_path_or_time(fitted, tmp_path):
     text = classifier.model_.save(tmp_path / "model").read_text()
     data = json.loads(text)
     assert set(data) == {"format", "private", "domain", "maps", "weights", "plan"}
+    # Without the packed numbers, in whose letters a short name is found by chance.
+    words = re.sub(r'"float64": "[A-Za-z0-9+/=]*"', "", text)
     for secret in (os.uname().nodename, str(tmp_path), os.environ.get("HOME", "/root") + "/"):
-        assert secret not in text
+        assert secret not in words
     assert not re.search(r"20\d\d-\d\d-\d\d", text)
     assert stat.S_IMODE((tmp_path / "model" / "model.json").stat().st_mode) == 0o644
     assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["model.json"]
