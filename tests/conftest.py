@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
+
 import numpy as np
 import pytest
+
+SEED = os.environ.get("PREPRIV_TEST_SEED", "20261121")
+"""Seed of the noise keys of the suite's own process; `random` leaves them to the operating system."""
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261121)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Each test, with its fixtures, draws the same noise keys in each run, so that a failure can be
+    repeated. A forked child and another process draw keys of their own; the library has no such switch."""
+    if SEED == "random":
+        return (yield)
+    suite, calls = os.getpid(), itertools.count()
+
+    def urandom(size: int) -> bytes:
+        process = "suite" if os.getpid() == suite else f"child {os.getpid()}"
+        return hashlib.shake_256(f"{SEED} {item.nodeid} {process} {next(calls)}".encode()).digest(size)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", urandom)
+        return (yield)

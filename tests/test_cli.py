@@ -58,8 +58,10 @@ def test_train_predict_report(folder, capsys, table):
     assert run(["predict", "run/model", table, "--out", "p/predictions.csv", "--proba"]) == 0
     lines = (folder / "p/predictions.csv").read_text().splitlines()
     assert lines[0] == "prediction,p(low),p(high)" and len(lines) == 601
-    truth = pd.read_csv(folder / "t.csv").income
-    assert np.mean([a.split(",")[0] == b for a, b in zip(lines[1:], truth)]) > 0.75
+    rows = pd.read_csv(folder / "t.csv")
+    predicted = np.array([line.split(",")[0] for line in lines[1:]])
+    assert (predicted == model.predict(rows)).all()
+    assert np.mean(predicted == rows.income) > 0.55  # 0.69 to 0.97 in sixty runs: few rows, much noise
     capsys.readouterr()
     assert run(["report", "run/model"]) == 0
     assert "rests on: at most 60" in capsys.readouterr().out
