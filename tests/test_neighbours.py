@@ -56,6 +56,7 @@ def test_a_byte_order_mark_in_a_record_is_read_alike_whatever_others_hold():
         pre.ClipNorm(100.0),
         pre.Normalize(1.0),
         pre.Normalize(1.0, floor=0.5),
+        pre.Homogenize(0.5),
         pre.StandardScaler(payment=Budget(0.1)),
     ],
 )
@@ -293,6 +294,7 @@ def test_cells_behind_moved_rows_and_behind_cells_are_refused():
     [
         (),
         (pre.Normalize(1.0),),
+        (pre.Homogenize(0.5),),
         (pre.ClipNorm(0.5),),
         (pre.RandomFeatures(5),),
         (pre.StandardScaler(payment=Public(np.random.default_rng(0).random((9, 20)))),),

@@ -132,6 +132,7 @@ def _fixed():
         "clip norm": pre.ClipNorm(0.5),
         "normalize": pre.Normalize(1.0),
         "normalize with floor": pre.Normalize(1.0, 0.3),
+        "homogenize": pre.Homogenize(0.7),
         "rescale": pre.Rescale(4.0),
         "square root": pre.SquareRoot(),
         "random features": pre.RandomFeatures(7),

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from prepriv.domain import Space
-from prepriv.preprocessing import ClipNorm, Normalize, Rescale
+from prepriv.preprocessing import ClipNorm, Homogenize, Normalize, Rescale
 from prepriv.preprocessing.base import Sensitivity
 
-STEPS = [ClipNorm(1.0), ClipNorm(5.0), Normalize(1.0, floor=0.3), Normalize(2.0, floor=4.0), Rescale(7.0)]
+PULLED = [
+    ClipNorm(1.0),
+    ClipNorm(5.0),
+    Normalize(1.0, floor=0.3),
+    Normalize(2.0, floor=4.0),
+    Homogenize(0.5),
+    Homogenize(2.0, 3.0),
+]
+STEPS = [*PULLED, Rescale(7.0)]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
@@ -24,7 +32,7 @@ def test_no_pair_of_rows_beats_the_lipschitz_constant(step, rng):
     assert (moved / apart).max() >= 0.95 * constant  # attained
 
 
-@pytest.mark.parametrize("step", [*STEPS[:4], Normalize(1.0)], ids=str)
+@pytest.mark.parametrize("step", [*PULLED, Normalize(1.0)], ids=str)
 def test_output_lies_in_the_declared_space(step, rng):
     x = rng.standard_normal((1000, 4)) * 10.0 ** rng.integers(-200, 200, (1000, 1))
     out = step.free(Space.ball(4, 3.0)).transform(x)
@@ -38,6 +46,15 @@ def test_plain_normalisation_is_not_lipschitz():
     tiny = np.array([[1e-9, 0.0], [-1e-9, 0.0]])
     assert np.linalg.norm(np.diff(fitted.transform(tiny), axis=0)) == pytest.approx(2.0)
     assert (fitted.transform(np.zeros((1, 2))) == 0).all()
+
+
+def test_homogeneous_rows_have_one_norm_and_forget_nothing(rng):
+    x = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-3, 3, (500, 1))
+    out = Homogenize(0.5, 2.0).free(Space.ball(3, 3.0)).transform(x)
+    np.testing.assert_allclose(np.linalg.norm(out, axis=1), 2.0)
+    np.testing.assert_allclose(0.5 * out[:, :3] / out[:, 3:], x)
+    w, b = rng.standard_normal(3), 0.3
+    assert ((x @ w + b > 0) == (out @ np.append(w, b / 0.5) > 0)).all()
 
 
 def test_rows_are_mapped_alike_in_any_block(rng):
@@ -71,6 +88,8 @@ def test_two_shifts_add_up_but_never_above_all_rows():
         lambda: ClipNorm(0),
         lambda: Normalize(-1),
         lambda: Normalize(1, -1),
+        lambda: Homogenize(0.0),
+        lambda: Homogenize(1.0, -1.0),
         lambda: Rescale(np.inf),
         lambda: Sensitivity(-1),
     ],

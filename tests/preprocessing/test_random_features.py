@@ -13,12 +13,12 @@ from prepriv import preprocessing as pre
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.preprocessing.random_features import AddRandomFeatures, RandomFeatures, signs
+from prepriv.preprocessing.random_features import AddRandomFeatures, RandomFeatures, directions, enough_signs
 from prepriv.release.model import BadArtifact, Model
 
 
 def test_the_signs_are_part_of_the_format():
-    assert signs(3, 8).T.astype(int).tolist() == [
+    assert directions(3, 8).T.astype(int).tolist() == [
         [-1, 1, -1],
         [-1, -1, -1],
         [-1, 1, 1],
@@ -28,8 +28,8 @@ def test_the_signs_are_part_of_the_format():
         [1, -1, 1],
         [-1, 1, -1],
     ]
-    assert (signs(3, 5) == signs(3, 8)[:, :5]).all()
-    table = signs(784, 1024)
+    assert (directions(3, 5) == directions(3, 8)[:, :5]).all()
+    table = directions(784, 1024)
     assert set(np.unique(table)) == {-1.0, 1.0}
     assert abs(table.mean()) < 5 / math.sqrt(table.size)
     assert np.abs(table.T @ table / 784 - np.eye(1024)).max() < 6 / math.sqrt(784)
@@ -52,15 +52,33 @@ def test_sums_of_the_cut_rows_are_exact(rng):
     bits = 24 - math.ceil(math.log2(d))
     cut = np.trunc(np.ldexp(x, bits - np.frexp(np.abs(x).max(axis=1, keepdims=True))[1]))
     assert np.abs(cut).sum(axis=1).max() <= 2**24
-    exact = cut @ signs(d, 64).astype(np.float64)
-    assert (cut.astype(np.float32) @ signs(d, 64) == exact).all()
+    exact = cut @ directions(d, 64).astype(np.float64)
+    assert (cut.astype(np.float32) @ directions(d, 64) == exact).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 15, 16, 63, 64])
+def test_few_columns_get_sums_of_signs_and_the_products_stay_exact(d):
+    signs = enough_signs(d)
+    table = directions(d, 300, signs)
+    assert d * signs >= 64 and (signs == 1 or d * signs // 4 < 64)
+    assert (table * math.sqrt(signs) % 2 == signs % 2).all() and np.abs(table).max() <= math.sqrt(signs)
+    assert (directions(d, 100, signs) == table[:, :100]).all()
+    assert abs(table.mean()) < 5 / math.sqrt(table.size)
+    assert abs((table**2).mean() - 1) < 7 / math.sqrt(table.size)
+    if d > 1:
+        assert len({tuple(column) for column in table.T}) > 150  # of three columns there are 8 sign vectors
+    x = np.ones((3, d)) * np.array([[1.0], [1 - 2.0**-30], [-3.0]])
+    bits = 24 - math.ceil(math.log2(d * signs))
+    cut = np.trunc(np.ldexp(x, bits - np.frexp(np.abs(x).max(axis=1, keepdims=True))[1]))
+    assert np.abs(cut).sum(axis=1).max() * signs <= 2**24
+    assert (cut.astype(np.float32) @ table == cut @ table.astype(np.float64)).all()
 
 
 def test_features_are_those_of_the_formula(rng):
     x = rng.standard_normal((50, 20))
     x /= 1.01 * np.linalg.norm(x, axis=1, keepdims=True)
     got = AddRandomFeatures(4000, 1.0, 10.0).transform(x) * math.sqrt(2)
-    z = np.abs(x @ signs(20, 4000)) - math.sqrt(2 / math.pi) * np.linalg.norm(x, axis=1, keepdims=True)
+    z = np.abs(x @ directions(20, 4000)) - math.sqrt(2 / math.pi) * np.linalg.norm(x, axis=1, keepdims=True)
     np.testing.assert_allclose(got[:, 20:], z / math.sqrt((1 - 2 / math.pi) * 4000), atol=1e-6)
     np.testing.assert_allclose(got[:, :20], x)
     norms = np.linalg.norm(got[:, 20:], axis=1) / np.linalg.norm(x, axis=1)
@@ -98,10 +116,13 @@ def test_it_is_free_saved_with_the_model_and_refuses_moved_rows(tmp_path, rng):
     clf.fit(x, (x[:, 0] > 0.5).astype(int))
     path = clf.model_.save(tmp_path / "model")
     assert (Model.load(path).scores(x) == clf.model_.scores(x)).all()
-    for bad in (0, 1.5, 2**40, "9"):
-        data = json.loads(path.read_text())
+    good = path.read_text()
+    for key, bad in [("features", b) for b in (0, 1.5, 2**40, "9")] + [
+        ("signs", b) for b in (0, 3, 256, None)
+    ]:
+        data = json.loads(good)
         assert data["maps"][0]["map"] == "random_features"
-        data["maps"][0]["features"] = bad
+        data["maps"][0][key] = bad
         path.write_text(json.dumps(data))
         with pytest.raises(BadArtifact):
             Model.load(path)

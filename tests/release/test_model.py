@@ -136,6 +136,7 @@ RELEASED = {
         pre.Normalize(1.0),
         pre.ClipNorm(0.5),
     ],
+    "homogeneous": [pre.MeanImputer(payment=Budget(0.1)), pre.Homogenize(0.7, 2.0)],
     "one-hot": [pre.MeanImputer(payment=Budget(0.1)), pre.OneHot({"x1": 3})],
     "cells": [pre.MeanImputer(payment=Budget(0.1)), pre.QuantizeCells(0.25)],
     "identity": [

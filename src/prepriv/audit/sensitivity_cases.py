@@ -15,6 +15,7 @@ from prepriv.preprocessing.base import Floats, Sensitivity
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
+from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
@@ -165,6 +166,7 @@ def _fixed_maps() -> list[Case]:
     return [
         Case("ClipNorm/after a shift", (ClipNorm(0.5),), ball, 12, BEFORE),
         Case("Normalize/after a shift", (Normalize(1.0, 0.25),), ball, 12, BEFORE),
+        Case("Homogenize/after a shift", (Homogenize(0.4),), ball, 12, BEFORE),
         Case("Rescale/after a shift", (Rescale(5.0),), ball, 12, BEFORE),
         Case("Center/after a shift", (Center(payment=pay.Budget()),), box, 12, BEFORE),
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),

@@ -4,6 +4,7 @@ from prepriv.preprocessing.base import FittedMap, ReleasedMap, Sensitivity, Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
+from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
@@ -26,6 +27,7 @@ __all__ = [
     "Deduplicate",
     "DeduplicateCells",
     "FittedMap",
+    "Homogenize",
     "MeanImputer",
     "MedianImputer",
     "MinMaxScaler",

@@ -1,9 +1,10 @@
 """Random features: what lets a linear model see curves. Data-independent, hence free. Proof: docs/proofs/random_features.md.
 
-To each row x are added |r_j . x| for m fixed sign vectors r_j, centred and scaled. Together with x itself these
+To each row x are added |r_j . x| for m fixed vectors r_j, centred and scaled. Together with x itself these
 span the features max(0, r_j . x) of the arc-cosine kernel (Cho and Saul 2009; random features: Rahimi and Recht
-2007), but the linear half is kept exact and only the even half is drawn. The signs come from a fixed public
-string: they are the same in every run, for everybody, and depend on no record.
+2007), but the linear half is kept exact and only the even half is drawn. The vectors consist of signs, or of sums of signs
+where there are few columns (2^d sign vectors would be too few). They come from a fixed public string: they are the
+same in every run, for everybody, and depend on no record.
 """
 
 from __future__ import annotations
@@ -22,18 +23,29 @@ from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive
 from prepriv.preprocessing.normalize import row_norms
 
 LARGEST = 1 << 16  # features drawn
+FEWEST_SIGNS = 64  # in a vector
 _EXACT_BITS = 24  # float32 sums of integers are exact up to 2^24, in any order
 _MEAN, _DEVIATION = math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi)  # of |z|, z standard normal
 
 
 @functools.lru_cache(maxsize=2)
-def signs(d: int, m: int) -> NDArray[np.float32]:
-    """The public signs (d, m), +1 or -1; the first columns are the same for every m."""
-    stream = hashlib.shake_128(b"prepriv random features, %d" % d).digest((m * d + 7) // 8)
-    bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=m * d)
-    table = (1 - 2 * bits.astype(np.float32)).reshape(m, d).T
+def directions(d: int, m: int, signs: int = 1) -> NDArray[np.float32]:
+    """The public vectors (d, m): coefficients are sums of `signs` signs over its root, a power of two.
+
+    The first columns are the same for every m.
+    """
+    text = f"prepriv random features, {d}" + (f" x {signs}" if signs > 1 else "")
+    count = m * d * signs
+    stream = hashlib.shake_128(text.encode()).digest((count + 7) // 8)
+    bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=count).reshape(m, d, signs)
+    table = ((signs - 2 * bits.sum(axis=2, dtype=np.float32)) / np.float32(math.sqrt(signs))).T
     table.flags.writeable = False
     return table
+
+
+def enough_signs(d: int) -> int:
+    """1, 4, 16 or 64: so many signs a coefficient that a vector of d has at least 64."""
+    return next(k for k in (1, 4, 16, 64) if d * k >= FEWEST_SIGNS)
 
 
 @dataclass(frozen=True)
@@ -48,13 +60,14 @@ class AddRandomFeatures(ReleasedMap):
     features: int
     weight: float
     radius: float
+    signs: int = 1
 
     def transform(self, x: Floats) -> Floats:
         d, m = x.shape[1], self.features
-        bits = _EXACT_BITS - math.ceil(math.log2(max(d, 1)))
+        bits = _EXACT_BITS - math.ceil(math.log2(max(d * self.signs, 1)))
         exponent = np.frexp(np.abs(x).max(axis=1, keepdims=True, initial=0.0))[1]
         cut = np.trunc(np.ldexp(x, bits - exponent)).astype(np.float32)
-        added = np.ldexp(np.abs(cut @ signs(d, m)).astype(np.float64), exponent - bits)
+        added = np.ldexp(np.abs(cut @ directions(d, m, self.signs)).astype(np.float64), exponent - bits)
         added -= _MEAN * row_norms(x)
         added *= self.weight / (_DEVIATION * math.sqrt(m))
         out = np.concatenate([x, added], axis=1)
@@ -68,6 +81,7 @@ class AddRandomFeatures(ReleasedMap):
             "features": self.features,
             "weight": self.weight,
             "radius": self.radius,
+            "signs": self.signs,
         }
 
 
@@ -98,4 +112,4 @@ class RandomFeatures(Step):
         return math.inf
 
     def free(self, space: Space) -> ReleasedMap:
-        return AddRandomFeatures(int(self.features), self.weight, space.radius)
+        return AddRandomFeatures(int(self.features), self.weight, space.radius, enough_signs(space.d))

@@ -26,6 +26,7 @@ from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
+from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute import FillReleased
 from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
@@ -74,7 +75,10 @@ def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
     features = _number(m, "features")
     if features != int(features) or not 1 <= features <= LARGEST:
         raise ValueError("features is out of range")
-    return AddRandomFeatures(int(features), _number(m, "weight"), _number(m, "radius"))
+    signs = _number(m, "signs")
+    if signs not in (1, 4, 16, 64):
+        raise ValueError("signs is out of range")
+    return AddRandomFeatures(int(features), _number(m, "weight"), _number(m, "radius"), int(signs))
 
 
 # How each released map is read back; arrays are packed by name on the way out.
@@ -83,6 +87,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "signed_root": lambda m: SignedRoot(),
     "augment": lambda m: Augment(_number(m, "tau")),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
+    "homogeneous_rows": lambda m: HomogeneousRows(_number(m, "level"), _number(m, "radius")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
     "random_features": _random_features,
     "subtract": lambda m: Subtract(_array(m, "offset")),

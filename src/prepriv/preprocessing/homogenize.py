@@ -1,0 +1,61 @@
+"""Homogeneous coordinates: rows of one norm that still know how long they were. Data-independent, hence free.
+
+Proof: docs/proofs/homogenize.md. Row normalisation forgets the length of a row, which in a few columns is most of
+what there is to know. With one constant feature added before it nothing is lost: the map is one-to-one, every
+hyperplane before it (with any offset) is one after it, and all rows have the same norm, which is what noise is
+paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.normalize import row_norms
+
+
+@dataclass(frozen=True)
+class HomogeneousRows(ReleasedMap):
+    """x -> radius * (x, level) / norm((x, level))."""
+
+    level: float
+    radius: float
+
+    def transform(self, x: Floats) -> Floats:
+        out = np.concatenate([x, np.full((len(x), 1), self.level)], axis=1)
+        out *= self.radius / row_norms(out)
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "homogeneous_rows", "level": self.level, "radius": self.radius}
+
+
+@dataclass(frozen=True)
+class Homogenize(Step):
+    """Adds the constant `level` to each row and scales it to norm `radius`: (b, d) -> (b, d + 1).
+
+    level: about the norm that rows have in the mean, so that neither half of the new row is small. The Lipschitz
+    constant is radius / level, so the step may follow one paid for by sensitivity.
+    """
+
+    level: float = 1.0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("level", self.level)
+        check_positive("radius", self.radius)
+
+    def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
+        return Space.ball(space.d + 1, self.radius)
+
+    def stretch(self, space: Space) -> float:
+        return self.radius / self.level
+
+    def free(self, space: Space) -> ReleasedMap:
+        return HomogeneousRows(self.level, self.radius)
