@@ -10,7 +10,15 @@ import pytest
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv import preprocessing as pre
 from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes import FEATURES, FEWEST_FEATURES, MOST_CELLS, recipe
+from prepriv.pipeline.recipes import (
+    FEATURES,
+    FEWEST_FEATURES,
+    LEAST_DEVIATION,
+    MOST_CELLS,
+    TABLE_FEATURES,
+    WIDE,
+    recipe,
+)
 
 
 def names(domain, n, steps="auto"):
@@ -23,7 +31,8 @@ def features(domain, n):
     return [s.features for s in built if isinstance(s, pre.RandomFeatures)]
 
 
-PLAIN = Domain.box(0, 1, 5, (0, 1))
+PLAIN = Domain.box(0, 1, WIDE, (0, 1))
+FEW = Domain.box(-1, 1, 5, (0, 1))
 MIXED = Domain({"a": Numeric(0, 1), "b": Categorical(("x", "y"))}, (0, 1))
 GAPS = Domain({"a": Numeric(0, 1, "impute")}, (0, 1))
 
@@ -39,9 +48,52 @@ def test_a_plain_matrix_gets_random_features_and_linear_does_without():
         "Rescale",
     ]
     assert names(PLAIN, 100, "linear") == ["SquareRoot", "Normalize", "Center", "Normalize", "Rescale"]
-    assert "SquareRoot" not in names(Domain.box(-1, 1, 5, (0, 1)), 100)
-    assert "RandomFeatures" not in names(MIXED, 100)  # rows that keep their scale
-    assert names(GAPS, 100) == ["MeanImputer", *names(PLAIN, 100)]
+    assert "SquareRoot" not in names(Domain.box(-1, 1, WIDE, (0, 1)), 100)
+
+
+def test_a_table_gets_scales_and_one_norm_without_forgetting_how_long_rows_were():
+    features = ["RandomFeatures", "Normalize"]
+    assert names(FEW, 100) == ["StandardScaler", "Homogenize", *features, "Rescale"]
+    assert names(MIXED, 100) == ["StandardScaler", "Center", "Homogenize", *features, "Rescale"]
+    assert names(GAPS, 100) == ["MeanImputer", "SquareRoot", *names(FEW, 100)]
+    assert names(Domain({"b": Categorical(("x", "y"))}, (0, 1)), 100) == names(MIXED, 100)[1:]
+    assert names(FEW, 100, "linear") == ["StandardScaler", "Homogenize", "Rescale"]
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("domain", [FEW, MIXED, GAPS])
+def test_no_column_is_divided_by_less_than_the_noise_of_its_deviation(domain, adjacency):
+    domain = dataclasses.replace(domain, adjacency=adjacency)
+    floors = []
+    for n in (10, 1000, 30_000, 10**9):
+        steps, learner = recipe(dataclasses.replace(domain, n=n), n=n, epsilon=1.0, delta=1e-5)
+        plan = make_plan(dataclasses.replace(domain, n=n), steps, learner, epsilon=1.0, delta=1e-5)
+        [planned] = [p for p in plan.steps if p.step.name == "StandardScaler"]
+        floor = planned.step.floor  # of a width: half of a half width
+        deviation = math.sqrt(planned.shift * planned.noise_multiplier / n)  # of noise, in half widths
+        assert floor == pytest.approx(min(0.5, max(LEAST_DEVIATION, deviation / 2)), rel=0.02)
+        floors.append(floor)
+    assert floors[0] == 0.5 and floors[-1] == LEAST_DEVIATION and floors == sorted(floors, reverse=True)
+    steps, _ = recipe(domain, n=10, epsilon=math.inf, delta=1e-5)
+    assert [s.floor for s in steps if s.name == "StandardScaler"] == [LEAST_DEVIATION]
+
+
+def test_a_threshold_in_one_of_three_columns_is_learned(rng):
+    """Row normalisation forgets where a row lies: a threshold off the middle was right on 80 % (linear: 80 %)."""
+    x = rng.random((4000, 3))
+    y = (x[:, 0] > 0.8).astype(int)
+    clf = PrivateClassifier(Domain.box(0, 1, 3, (0, 1)), epsilon=1.0, delta=1e-5).fit(x[:3000], y[:3000])
+    assert clf.score(x[3000:], y[3000:]) > 0.9
+
+
+def test_bounds_much_too_wide_cost_little(rng):
+    x = rng.standard_normal((4000, 5))
+    y = (x.sum(axis=1) > 0).astype(int)
+    scores = []
+    for bound in (4, 40):
+        clf = PrivateClassifier(Domain.box(-bound, bound, 5, (0, 1)), epsilon=2.0, delta=1e-5)
+        scores.append(clf.fit(x[:3000], y[:3000]).score(x[3000:], y[3000:]))
+    assert scores[0] > 0.9 and scores[1] > 0.9
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
@@ -66,7 +118,7 @@ def test_the_reach_counts_the_columns_that_are_trained_on():
     signal = {}
     for steps in ("auto", "linear", [pre.Center(payment=Budget(0.02)), pre.RandomFeatures(2000)]):
         _, learner = recipe(PLAIN, n=10**4, epsilon=1.0, delta=1e-5, steps=steps)
-        width = {"auto": 5 + FEATURES, "linear": 5}.get(steps, 2005) if isinstance(steps, str) else 2005
+        width = WIDE + ({"auto": FEATURES, "linear": 0}[steps] if isinstance(steps, str) else 2000)
         signal[width] = learner.learning_rate * learner.steps * math.sqrt(width + 1)
     assert len(signal) == 3 and max(signal.values()) == pytest.approx(min(signal.values()))
 
@@ -74,8 +126,11 @@ def test_the_reach_counts_the_columns_that_are_trained_on():
 def test_a_linear_model_has_a_weight_a_column(rng):
     x = rng.random((300, 5))
     y = (x[:, 0] > x[:, 1]).astype(int)
-    for steps, rows in (("linear", 6), ("auto", 6 + FEATURES)):
-        clf = PrivateClassifier(PLAIN, epsilon=8.0, delta=1e-5, steps=steps).fit(x, y)
+    for steps, rows in (
+        ("linear", 7),
+        ("auto", 7 + TABLE_FEATURES),
+    ):  # the constant feature and the bias, too
+        clf = PrivateClassifier(FEW, epsilon=8.0, delta=1e-5, steps=steps).fit(x, y)
         assert clf.model_.weights.shape == (rows, 1)
 
 

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric
+from prepriv.domain import Domain, Numeric, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.pipeline.plan import Learner
-from prepriv.preprocessing.base import Step, walk
+from prepriv.preprocessing.base import UNTOUCHED, Step, walk
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
+from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.square_root import SquareRoot
 
 SCALE = 5.0  # norm of a row when the gradient is clipped to 1
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
-FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a plain matrix, and the norm of that part
+FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a wide matrix, and the norm of that part
+WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
+SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
+TABLE_LEVEL, TABLE_FEATURES, TABLE_WEIGHT = 1.25, 512, 1.0  # constant feature, random features, their norm
 MOST_CELLS, FEWEST_FEATURES = 18_000_000, 64  # two bytes a cell of rows times features
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
@@ -63,36 +69,60 @@ def recipe(
     return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=d)
 
 
-def auto_steps(
-    domain: Domain,
-    *,
-    n: int | None = None,
-    epsilon: float = 1.0,
-    delta: float = 1e-5,
-    linear: bool = False,
-) -> list[Step]:
-    """Impute what is declared so; roots, row norms, a private mean and random features for plain matrices.
+def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: bool) -> list[Step]:
+    """Impute what is declared so; centre, rows of one norm, random features.
 
     Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
     """
     space = domain.space
-    center = Center(payment=pay.Budget(CENTER_SHARE))
     impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
-    if not (domain.is_ball or space.d == len(domain.columns)):  # categories: rows have their own scale
-        return [*impute, center, Rescale(SCALE * center.output(space).radius / space.radius)]
     roots = [SquareRoot()] if zero_is_least(domain) else []
-    if domain.is_ball and n is not None:
-        center = _ball_center(space.d, n, epsilon, delta)
-    more = [] if linear else _random_features(n)
-    return [*impute, *roots, Normalize(1.0), center, Normalize(1.0), *more, Rescale(SCALE)]
+    if is_table(domain):
+        *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
+        even = _even_columns(domain, before, n=n, epsilon=epsilon, delta=delta)
+        features, weight = TABLE_FEATURES, TABLE_WEIGHT
+    else:
+        center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
+        even = [Normalize(1.0), center, Normalize(1.0)]
+        features, weight = FEATURES, FEATURE_WEIGHT
+    more = [] if linear else _random_features(n, features, weight)
+    return [*impute, *roots, *even, *more, Rescale(SCALE)]
 
 
-def _random_features(n: int | None) -> list[Step]:
-    """As many as fit the memory, and rows of norm one again; none where that leaves a few."""
-    features = FEATURES if n is None else min(FEATURES, MOST_CELLS // max(n, 1))
+def is_table(domain: Domain) -> bool:
+    """Whether columns have units of their own, and the norm of a row a meaning: categories, or few columns."""
+    return not domain.is_ball and (domain.space.d > len(domain.columns) or domain.space.d < WIDE)
+
+
+def _even_columns(domain: Domain, space: Space, *, n: int, epsilon: float, delta: float) -> list[Step]:
+    """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
+
+    No column is divided by less than the noise of its deviation: little data, little scaling.
+    """
+    numeric = tuple(name for name, column in domain.columns.items() if isinstance(column, Numeric))
+    steps: list[Step] = []
+    if numeric:
+        scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
+        mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
+        shift = scaler.record_shift(space, domain.adjacency, UNTOUCHED)
+        noise = shift / (n * mu * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
+        floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
+        steps.append(replace(scaler, floor=floor))
+    if len(numeric) < len(domain.columns):
+        steps.append(_center())
+    return [*steps, Homogenize(TABLE_LEVEL)]
+
+
+def _center() -> Center:
+    return Center(payment=pay.Budget(CENTER_SHARE))
+
+
+def _random_features(n: int, features: int, weight: float) -> list[Step]:
+    """So many, or as many as fit the memory, and rows of norm one again; none where that leaves a few."""
+    features = min(features, MOST_CELLS // n)
     if features < FEWEST_FEATURES:
         return []
-    return [RandomFeatures(features, weight=FEATURE_WEIGHT), Normalize(1.0)]
+    return [RandomFeatures(features, weight=weight), Normalize(1.0)]
 
 
 def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
