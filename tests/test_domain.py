@@ -53,3 +53,22 @@ def test_json_round_trip():
 def test_mistakes_are_sentences(make, says):
     with pytest.raises(ValueError, match=says):
         make()
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: Domain.box([0, 0], 1, 3, (0, 1)), "low must be a number or a list of 3"),
+        (lambda: Domain.box(0, "a", 3, (0, 1)), "high must be a number or a list of 3"),
+        (lambda: Domain.box(0, 1, "3", (0, 1)), "features must be a whole number"),
+        (lambda: Domain.box(0, 1, 3, 10), "classes must be a list of values; got 10"),
+        (lambda: Domain.box(0, 1, 3, "ab"), "classes must be a list of values; got 'ab'"),
+        (lambda: Domain.box(0, 1, 3, (0, float("nan"))), "classes must not hold NaN"),
+        (lambda: Domain({"a": (0, 1)}, (0, 1)), "column 'a' must be Numeric"),
+        (lambda: Categorical("abc"), "categories must be a list of values"),
+        (lambda: Domain.ball(3, (0, 1), radius=-1.0), "radius must be finite and positive"),
+    ],
+)
+def test_a_mistake_of_type_is_a_sentence(build, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build()

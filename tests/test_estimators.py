@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -18,6 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from prepriv import Budget, Domain, PrivateClassifier
 from prepriv import preprocessing as pre
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Hinge, LeastSquares, Softmax
 
 
 class DeclaredForTheCheck(PrivateClassifier):
@@ -133,9 +136,9 @@ def test_plan_without_data():
     "options, says",
     [
         ({"domain": None}, "domain must be declared"),
-        ({"epsilon": 0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must lie"),
+        ({"epsilon": 0}, "epsilon must be a positive"),
+        ({"epsilon": math.nan}, "epsilon must be a positive"),
+        ({"delta": 1.0}, "delta must be a number in"),
         ({"steps": "best"}, "steps must be"),
         ({"learner": "sgd"}, "learner must be"),
         ({"domain": Domain.box(0, 1, 2, [0, 1])}, "2 features"),
@@ -150,3 +153,80 @@ def test_mistakes_are_sentences(data, options, says):
 def test_not_fitted(data):
     with pytest.raises(NotFittedError):
         PrivateClassifier(DOMAIN).predict(data[0])
+
+
+@pytest.mark.parametrize("classes", [("good", "bad"), (1, 0), ("watch", "performing", "default")])
+def test_classes_are_sorted_for_metrics_whatever_order_they_were_declared_in(classes):
+    """With the declared order roc_auc was 0.11 for a model that ranks well."""
+    rng = np.random.default_rng(3)
+    x = rng.random((900, 2))
+    y = np.asarray(classes)[(x[:, 0] * len(classes)).astype(int)]
+    domain = Domain.box(0, 1, 2, classes)
+    clf = PrivateClassifier(domain, epsilon=20.0, delta=1e-4).fit(x, y)
+    assert clf.classes_.tolist() == sorted(classes)
+    proba, scores = clf.predict_proba(x), clf.decision_function(x)
+    assert (clf.classes_[proba.argmax(axis=1)] == clf.predict(x)).all()
+    if len(classes) == 2:
+        assert scores.shape == (900,) and (clf.classes_[(scores > 0).astype(int)] == clf.predict(x)).all()
+        assert roc_auc_score(y == clf.classes_[1], scores) > 0.8
+    else:
+        assert roc_auc_score(y.astype(str), proba, multi_class="ovr") > 0.7
+    assert clf.model_.domain.classes == classes  # what leaves keeps the declared order
+    for loss in (Softmax(), LeastSquares(1.0)) if len(classes) == 2 else ():
+        learner = GradientDescent(loss, steps=60, learning_rate=0.5)
+        two = PrivateClassifier(domain, epsilon=20.0, delta=1e-4, learner=learner).fit(x, y)
+        assert two.decision_function(x).shape == (900,) and two.score(x, y) > 0.75
+        assert roc_auc_score(y == clf.classes_[1], two.decision_function(x)) > 0.8
+
+
+def test_classes_that_cannot_be_compared_stay_as_declared():
+    clf = PrivateClassifier(Domain.box(0, 1, 2, ("a", 1)), epsilon=1.0, delta=1e-4)
+    x = np.random.default_rng(0).random((50, 2))
+    assert clf.fit(x, ["a", 1] * 25).predict_proba(x).shape == (50, 2)
+
+
+def test_least_squares_tells_two_classes_apart_and_refuses_three():
+    learner = GradientDescent(LeastSquares(1.0), steps=5, learning_rate=0.5)
+    with pytest.raises(ValueError, match="least squares has 2 classes"):
+        PrivateClassifier(Domain.box(0, 1, 2, (0, 1, 2), n=100), learner=learner).plan()
+
+
+@pytest.mark.parametrize("number", [np.float32(2.0), np.int64(2), 2])
+def test_numbers_of_numpy_are_numbers(number):
+    domain = Domain.box(0, 1, 2, (0, 1), n=100)
+    plan = PrivateClassifier(domain, epsilon=number, delta=np.float64(1e-5)).plan()
+    assert plan.epsilon == 2.0 and type(plan.epsilon) is float
+
+
+MISTAKES = {
+    "epsilon must be a positive number; got '1'": {"epsilon": "1"},
+    "epsilon must be a positive number; got True": {"epsilon": True},
+    "delta must be a number in .0, 1.; got '1e-5'": {"delta": "1e-5"},
+    "domain must be a prepriv.Domain.*got str": {"domain": "adult"},
+    "domain must be a prepriv.Domain.*got dict": {"domain": {"a": (0, 1)}},
+    r"steps\[0\] must be a step.*got int": {"steps": [1]},
+    r"steps\[0\] must be a step.*got the class Center: call it": {"steps": [pre.Center]},
+    "steps must be a list of steps; got Normalize": {"steps": pre.Normalize()},
+    "steps must be a list of steps; got NoneType": {"steps": None},
+    "got the loss Hinge: give GradientDescent": {"learner": Hinge()},
+    "learner must be one of.*got the class GradientDescent: call it": {"learner": GradientDescent},
+    "threads must be None or a whole number above 0; got -1": {"threads": -1},
+    "threads must be None or a whole number above 0; got 'a'": {"threads": "a"},
+}
+
+
+@pytest.mark.parametrize("sentence", MISTAKES)
+def test_a_mistake_of_type_is_a_sentence(sentence):
+    settings = {"domain": Domain.box(0, 1, 2, (0, 1)), "epsilon": 1.0} | MISTAKES[sentence]
+    with pytest.raises(ValueError, match=sentence):
+        PrivateClassifier(**settings).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+
+
+def test_what_is_shown_of_a_model_and_a_report_is_one_short_line():
+    clf = PrivateClassifier(Domain.box(0, 1, 2, (0, 1)), epsilon=1.0, delta=1e-4)
+    clf.fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    for shown in (repr(clf.model_), repr(clf.report_)):
+        assert len(shown) < 300 and "\n" not in shown
+    import prepriv
+
+    assert "PrivateClassifier" in dir(prepriv) and "Any" not in dir(prepriv)

@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     # scikit-learn is by far the heaviest import; the command line does without it.
     if name == "PrivateClassifier":

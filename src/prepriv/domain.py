@@ -7,7 +7,7 @@ category or a class that was read off private data is itself a leak.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -30,6 +30,16 @@ def check_adjacency(adjacency: str) -> Adjacency:
     raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {adjacency!r}")
 
 
+def _listed(what: str, names: Any) -> tuple[Any, ...]:
+    """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
+    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
+        raise ValueError(f"{what} must be a list of values; got {names!r}")
+    listed = tuple(names)
+    if any(isinstance(value, float) and math.isnan(value) for value in listed):
+        raise ValueError(f"{what} must not hold NaN: a missing cell is never one of them")
+    return listed
+
+
 def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
     """ValueError if two names are one value in two spellings: a cell could not tell them apart."""
     seen: dict[str, Hashable] = {}
@@ -37,6 +47,13 @@ def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
         if (value := text_of(name)) in seen:
             raise ValueError(f"{what} must be distinct values; {seen[value]!r} and {name!r} are the same one")
         seen[value] = name
+
+
+def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArray[np.float64]:
+    try:
+        return np.broadcast_to(np.asarray(values, dtype=float), (features,))
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be a number or a list of {features}, one a feature") from None
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,7 @@ class Categorical:
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", _listed("categories", self.categories))
         if not self.categories:
             raise ValueError("categories must name at least one category")
         _check_distinct("categories", self.categories)
@@ -169,6 +187,12 @@ class Domain:
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
+        object.__setattr__(self, "classes", _listed("classes", self.classes))
+        for name, column in self.columns.items():
+            if not isinstance(column, Numeric | Categorical):
+                raise ValueError(
+                    f"column {name!r} must be Numeric(low, high) or Categorical(categories); got {column!r}"
+                )
         if self.n is not None and (isinstance(self.n, bool) or int(self.n) != self.n or self.n < 1):
             raise ValueError(f"n must be a whole number >= 1; got {self.n}")
         if len({text_of(value) for value in self.classes}) < 2:
@@ -180,6 +204,8 @@ class Domain:
             raise ValueError("a domain needs columns, or a ball (Domain.ball)")
         if self.ball_radius is not None and (self.columns or self.ball_features < 1):
             raise ValueError("a ball domain has a positive number of features and no columns")
+        if self.ball_radius is not None and not (math.isfinite(self.ball_radius) and self.ball_radius > 0):
+            raise ValueError(f"radius must be finite and positive; got {self.ball_radius}")
 
     @staticmethod
     def box(
@@ -193,12 +219,13 @@ class Domain:
         missing: Literal["impute", "midpoint"] = "midpoint",
     ) -> Domain:
         """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
-        lows = np.broadcast_to(np.asarray(low, dtype=float), (features,))
-        highs = np.broadcast_to(np.asarray(high, dtype=float), (features,))
+        if isinstance(features, bool) or not isinstance(features, int | np.integer) or features < 1:
+            raise ValueError(f"features must be a whole number above 0; got {features!r}")
+        lows, highs = _bounds("low", low, features), _bounds("high", high, features)
         columns = {
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
         }
-        return Domain(columns, tuple(classes), n, adjacency)
+        return Domain(columns, _listed("classes", classes), n, adjacency)
 
     @staticmethod
     def ball(
@@ -210,7 +237,7 @@ class Domain:
         adjacency: Adjacency = "replace-one",
     ) -> Domain:
         """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it."""
-        return Domain({}, tuple(classes), n, adjacency, None, float(radius), features)
+        return Domain({}, _listed("classes", classes), n, adjacency, None, float(radius), features)
 
     @property
     def is_ball(self) -> bool:

@@ -16,7 +16,7 @@ from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.pillar import check_public
-from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
+from prepriv.pipeline.plan import Learner, Plan, check_budget, check_domain, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step
@@ -46,7 +46,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain.
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain; classes_ in sorted order,
+        which metrics and ensembles rely on (`model_` keeps the declared one).
     plan_ : Plan. guarantee_ : Guarantee or None. model_ : Model, what may leave. report_ : Report.
 
     Examples
@@ -79,15 +80,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def plan(self, n: int | None = None) -> Plan:
         """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
-        check_budget(self.epsilon, self.delta)
+        epsilon, delta = check_budget(self.epsilon, self.delta)
         domain = self._domain()
         n = domain.n if n is None else n
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
         steps, learner = recipe(
-            domain, n=n, epsilon=self.epsilon, delta=self.delta, steps=self.steps, learner=self.learner
+            domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
         )
-        return make_plan(domain, steps, learner, epsilon=self.epsilon, delta=self.delta, n=n)
+        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta, n=n)
 
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
         """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
@@ -95,6 +96,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A label outside the declared classes makes its record count as nothing; no record can abort the run.
         """
         domain = self._domain()
+        if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
+            raise ValueError(f"threads must be None or a whole number above 0; got {self.threads!r}")
         table = encode(X, domain)
         if y is None:
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
@@ -116,7 +119,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = plan.guarantee if trained.private else None
         self.model_ = Model.of(trained)
         self.report_ = Report.of(plan, private=trained.private)
-        self.classes_ = np.asarray(domain.classes)
+        self.classes_ = np.asarray(domain.classes)[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
         names = getattr(X, "columns", None)
         if names is not None and all(isinstance(c, str) for c in names):
@@ -138,20 +141,28 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "domain must be declared: bounds and classes are never inferred from private data"
             )
+        check_domain(self.domain)
         return self.domain
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: (n,) for two classes with one output, else (n, classes)."""
-        scores = self._fitted().scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes)."""
+        scores, order = self._fitted().scores(X), self._order()
+        if len(order) > 2:
+            return scores[:, order]
+        margin = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+        return margin if order == [0, 1] else -margin
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, (n, classes), in the order of classes_."""
-        return self._fitted().predict_proba(X)
+        return self._fitted().predict_proba(X)[:, self._order()]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predicted labels, (n,)."""
         return self._fitted().predict(X)
+
+    def _order(self) -> list[int]:
+        """Where the classes_ stand among the declared ones."""
+        return _sorted(self.model_.domain.classes)
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
@@ -169,3 +180,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _sorted(classes: Sequence[Any]) -> list[int]:
+    """Positions of the classes in ascending order; as declared where they cannot be compared."""
+    try:
+        return sorted(range(len(classes)), key=classes.__getitem__)
+    except TypeError:
+        return list(range(len(classes)))

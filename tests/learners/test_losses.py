@@ -450,3 +450,11 @@ def test_infinite_weights():
         assert loss.gradient_norm(0.0, math.inf) == 0.0
     assert SquaredHinge().gradient_norm(1.0, math.inf) == math.inf
     assert Logistic().gradient_norm(3.0, math.inf) == pytest.approx(3.0)
+
+
+def test_least_squares_reads_whole_targets_as_classes_and_others_as_numbers():
+    loss, scores = LeastSquares(0.5), np.array([[0.2], [0.2], [0.2]])
+    assert loss.residual(scores, np.array([1, 0, -1])).ravel() == pytest.approx([-0.3, 0.7, 0.0])
+    assert loss.residual(scores, np.array([1.0, 0.0, -0.1])).ravel() == pytest.approx([-0.3, 0.2, 0.3])
+    with pytest.raises(ValueError, match="2 classes, got 3; use Softmax"):
+        loss.outputs(3)

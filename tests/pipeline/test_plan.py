@@ -72,11 +72,11 @@ def test_sum_shift_counts_the_record_the_moved_and_the_dropped():
 @pytest.mark.parametrize(
     "make, says",
     [
-        (lambda: plan([IMPUTE], epsilon=0), "epsilon must be positive"),
-        (lambda: plan([IMPUTE], epsilon=-1), "epsilon must be positive"),
-        (lambda: plan([IMPUTE], epsilon=math.nan), "epsilon must be positive"),
-        (lambda: plan([IMPUTE], delta=1.0), "delta must lie"),
-        (lambda: plan([IMPUTE], delta=0.0), "delta must lie"),
+        (lambda: plan([IMPUTE], epsilon=0), "epsilon must be a positive"),
+        (lambda: plan([IMPUTE], epsilon=-1), "epsilon must be a positive"),
+        (lambda: plan([IMPUTE], epsilon=math.nan), "epsilon must be a positive"),
+        (lambda: plan([IMPUTE], delta=1.0), "delta must be a number in"),
+        (lambda: plan([IMPUTE], delta=0.0), "delta must be a number in"),
         (lambda: plan([CENTER]), "declared missing: impute"),
         (lambda: plan([IMPUTE, pre.Normalize(1.0)]), "no Lipschitz map"),
         (

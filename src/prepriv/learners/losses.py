@@ -301,7 +301,11 @@ class HuberisedHinge(MarginLoss):
 
 @dataclass(frozen=True)
 class LeastSquares(Loss):
-    """½(score − y)², one output; targets are real numbers, pulled back to |y| ≤ target_bound (NaN to 0)."""
+    """½(score − y)², one output, y pulled back to |y| ≤ target_bound (NaN to 0).
+
+    Targets of a float type are the numbers y; those of an integer type are class indices, as for every other
+    loss, and y = ±1 for class 1 and 0.
+    """
 
     target_bound: float
 
@@ -312,7 +316,9 @@ class LeastSquares(Loss):
             raise ValueError(f"target_bound: must be finite and not negative, got {self.target_bound}")
 
     def outputs(self, n_classes: int) -> int:
-        """One, whatever ``n_classes``: the target is a number."""
+        """One: two classes, or (n_classes 1) a number. Raises ValueError for more."""
+        if n_classes > 2:
+            raise ValueError(f"n_classes: least squares has 2 classes, got {n_classes}; use Softmax")
         return 1
 
     def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
@@ -322,11 +328,16 @@ class LeastSquares(Loss):
     def residual(
         self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
     ) -> FloatArray:
-        targets = np.asarray(targets, dtype=np.float64)
+        targets = np.asarray(targets)
         if targets.ndim != 1:
             raise ValueError(f"targets: must have shape (b,), got {targets.shape}")
-        bounded = np.clip(np.nan_to_num(targets, nan=0.0), -self.target_bound, self.target_bound)
-        return np.asarray(np.subtract(as_matrix(scores, 1), bounded[:, None], out=out))
+        signs = class_signs(targets, 1) if targets.dtype.kind in "iub" else None
+        y = np.nan_to_num(np.asarray(targets, dtype=np.float64), nan=0.0)[:, None] if signs is None else signs
+        bounded = np.clip(y, -self.target_bound, self.target_bound)
+        result = np.asarray(np.subtract(as_matrix(scores, 1), bounded, out=out))
+        if signs is not None:
+            result[signs == 0] = 0.0
+        return result
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
         reach = _reach(radius, weight_norm)

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Loss
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.propose_test_release import GaussianTest
@@ -159,12 +161,50 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
     return out
 
 
-def check_budget(epsilon: float, delta: float) -> None:
-    """ValueError unless epsilon > 0 (inf allowed: no privacy) and 0 < delta < 1."""
-    if not (isinstance(epsilon, int | float) and not isinstance(epsilon, bool) and epsilon > 0):
-        raise ValueError(f"epsilon must be positive; got {epsilon}")
-    if not (isinstance(delta, int | float) and 0 < delta < 1):
-        raise ValueError(f"delta must lie in (0, 1); got {delta}")
+def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
+    """(epsilon, delta) as floats; ValueError unless epsilon > 0 (inf allowed: no privacy) and 0 < delta < 1."""
+    if not (isinstance(epsilon, Real) and not isinstance(epsilon, bool) and epsilon > 0):
+        raise ValueError(f"epsilon must be a positive number; got {epsilon!r}")
+    if not (isinstance(delta, Real) and 0 < delta < 1):
+        raise ValueError(f"delta must be a number in (0, 1); got {delta!r}")
+    return float(epsilon), float(delta)
+
+
+def check_domain(domain: Any) -> None:
+    """ValueError unless it is a Domain."""
+    if not isinstance(domain, Domain):
+        raise ValueError(
+            "domain must be a prepriv.Domain, or one read from a schema (prepriv.pipeline.schema.load_schema); "
+            f"got {_kind(domain)}"
+        )
+
+
+def check_steps(steps: Any) -> None:
+    """ValueError unless it is a sequence of steps."""
+    if isinstance(steps, str | bytes | Mapping | Step) or not isinstance(steps, Sequence):
+        raise ValueError(f"steps must be a list of steps; got {_kind(steps)}")
+    for i, step in enumerate(steps):
+        if not isinstance(step, Step):
+            raise ValueError(
+                f"steps[{i}] must be a step such as prepriv.preprocessing.Center(payment=...); got {_kind(step)}"
+            )
+
+
+def check_learner(learner: Any) -> None:
+    """ValueError unless it is a learner."""
+    if isinstance(learner, Loss):
+        raise ValueError(
+            f"learner must be a learner; got the loss {type(learner).__name__}: "
+            f"give GradientDescent(loss={type(learner).__name__}(...))"
+        )
+    if not isinstance(learner, GradientDescent | StochasticLearner):
+        raise ValueError(
+            f"learner must be one of prepriv.learners, such as GradientDescent; got {_kind(learner)}"
+        )
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}: call it" if isinstance(value, type) else type(value).__name__
 
 
 def spent_shares(steps: Sequence[Step]) -> float:
@@ -248,7 +288,10 @@ def make_plan(
     n: int | None = None,
 ) -> Plan:
     """Freeze and price a pipeline. Reads no data. Raises ValueError with a sentence that says what to change."""
-    check_budget(epsilon, delta)
+    epsilon, delta = check_budget(epsilon, delta)
+    check_domain(domain)
+    check_steps(steps)
+    check_learner(learner)
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
@@ -271,7 +314,7 @@ def make_plan(
             )
         _check_room(planned, learner, setting, shift, multiplier)
     return Plan(
-        domain, n, float(epsilon), float(delta), tuple(planned), learner, space, incoming, shift, multiplier, guarantee
+        domain, n, epsilon, delta, tuple(planned), learner, space, incoming, shift, multiplier, guarantee
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
-from prepriv.pipeline.plan import Learner
+from prepriv.pipeline.plan import Learner, check_learner, check_steps
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
@@ -60,7 +60,9 @@ def recipe(
         if steps not in ("auto", "linear"):
             raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")
         steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
+    check_steps(steps)
     if not isinstance(learner, str):
+        check_learner(learner)
         return tuple(steps), learner
     if learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")

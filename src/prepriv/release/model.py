@@ -142,12 +142,17 @@ class Model:
         plan = trained.plan
         return Model(plan.domain, trained.maps, trained.weights, trained.private, plan.to_json(), receipt)
 
+    def __repr__(self) -> str:
+        maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
+        protected = "private" if self.private else "not private"
+        return f"Model({len(self.domain.classes)} classes, maps: {maps}, weights {self.weights.shape}, {protected})"
+
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
         return predict_scores(self.maps, self.weights, encode(data, self.domain))
 
     def predict_proba(self, data: Any) -> Floats:
-        """Class probabilities (n, classes)."""
+        """Class probabilities (n, classes), in the declared order of the classes."""
         scores = self.scores(data)
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
