@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prepriv.commands.common import Stop, console, print_table
 from prepriv.domain import Adjacency, Domain
+from prepriv.guarantees.printed import exact, up
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import (
     Hinge,
@@ -154,7 +155,7 @@ def account_command(
     assert result.training_alone is not None
     alone = float(result.training_alone.epsilon(at))
     console.print(
-        f"training alone claims ε = {_show(alone)} at δ = {at:g}, {result.adjacency}, n = {spec.rows}"
+        f"training alone claims ε = {_show(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows}"
     )
     console.print(f"the pipeline really has ε = {_show(result.epsilon(at))}", style="bold")
     for condition in result.conditions:
@@ -171,9 +172,9 @@ def account_command(
             (
                 f"+ {name}",
                 _show(epsilon),
-                f"{shift.total_shift:.4g}",
-                f"{shift.rows_moved:g}",
-                f"{shift.rows_dropped:g}",
+                up(shift.total_shift, 4),
+                up(shift.rows_moved),
+                up(shift.rows_dropped),
             )
         )
     print_table(
@@ -196,4 +197,4 @@ def account_command(
 
 def _show(epsilon: float) -> str:
     """An epsilon for a table; what promises nothing says so."""
-    return f"{epsilon:.4g}" if epsilon < 1000 else f"{epsilon:.3g} (no privacy)"
+    return up(epsilon, 4) if epsilon < 1000 else f"{up(epsilon, 3)} (no privacy)"

@@ -9,6 +9,7 @@ import typer
 from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
 from prepriv.commands.common import Stop, print_table
+from prepriv.guarantees.printed import down, exact, up
 
 REFUTED = 1  # a claim is false: a bug of ours
 
@@ -30,7 +31,7 @@ def empirical(
     verdicts = [audit(make(), runs, doubt=doubt) for make in chosen]
     columns = ("audited", "false alarms ≤", "misses ≤", "leaks µ ≥", "claimed µ ≤")
     print_table(
-        f"{runs} runs on each side, confidence 1 - {doubt:g}",
+        f"{runs} runs on each side, confidence 1 - {exact(doubt)}",
         columns,
         [_row(v) for v in verdicts],
         (1, 2, 3, 4),
@@ -41,4 +42,4 @@ def empirical(
 
 
 def _row(v: Verdict) -> tuple[str, ...]:
-    return (v.name, f"{v.false_alarms:.4f}", f"{v.misses:.4f}", f"{v.mu:.4f}", f"{v.claimed:.4f}")
+    return (v.name, up(v.false_alarms, 4), up(v.misses, 4), down(v.mu, 4), up(v.claimed, 4))

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from prepriv.data import BadData, read_table
+from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
@@ -87,7 +88,7 @@ def print_prices(table: Sequence[Price]) -> None:
     rows = []
     for p in table:
         factor = f"x {p.factor:.4f}" if p.open else "closed"
-        real = f"{p.epsilon:.4g}" if p.open and p.epsilon is not None else "-"
+        real = up(p.epsilon, 4) if p.open and p.epsilon is not None else "-"
         rows.append((p.step, TITLES[p.way], factor, real, "paid" if p.chosen else "", p.note))
     columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")
     print_table("What each step costs, in each of the three ways", columns, rows, right=(2, 3))
@@ -99,8 +100,9 @@ def print_guarantee(plan: Plan, private: bool) -> None:
         console.print("private: no (no noise, or reproducible noise): nothing is claimed")
         return
     g = plan.guarantee
-    same = f" ({g.mu:.5f}-GDP)" if g.mu is not None else ""
-    console.print(f"ε = {g.epsilon(plan.delta):.6g} at δ = {plan.delta:g}, {g.adjacency}, n = {plan.n}{same}")
+    same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
+    epsilon = up(g.epsilon(plan.delta))
+    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n}{same}")
     if plan.delta * plan.n >= 1:
         console.print(
             f"  weak: δ should be well below 1/n = {1 / plan.n:.1g}; publishing a record whole with probability δ would satisfy it"

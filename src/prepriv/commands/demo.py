@@ -20,6 +20,7 @@ from prepriv.commands.common import (
 )
 from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
+from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.plan import check_budget, make_plan
@@ -85,7 +86,7 @@ def demo(
         "Test accuracy",
         ("pipeline", "accuracy"),
         [
-            (f"private, ε = {epsilon:g}", f"{100 * accuracies[1]:.1f} %"),
+            (f"private, ε = {exact(epsilon)}", f"{100 * accuracies[1]:.1f} %"),
             ("without privacy", f"{100 * accuracies[0]:.1f} %"),
         ],
         right=(1,),

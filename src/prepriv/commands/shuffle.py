@@ -11,6 +11,7 @@ import typer
 from prepriv import guarantees as g
 from prepriv.commands.common import console, print_table
 from prepriv.guarantees.arguments import number
+from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling import Shuffled
 from prepriv.guarantees.variation_ratio import LocalRandomizer
 
@@ -43,10 +44,10 @@ def shuffle(
     if randomizer is not None:
         known = _randomizer(randomizer)
         curves = {f"{randomizer} (its blanket)": g.shuffle(epsilon0, n, randomizer=known), **curves}
-    rows = [(title, f"{curve.epsilon(delta):.10g}", _note(curve, delta)) for title, curve in curves.items()]
-    rows.append(("no shuffling", f"{epsilon0:.10g}", "each report on its own"))
+    rows = [(title, up(curve.epsilon(delta), 10), _note(curve, delta)) for title, curve in curves.items()]
+    rows.append(("no shuffling", exact(epsilon0), "each report on its own"))
     print_table(
-        f"ε of {n} shuffled {epsilon0:g}-DP reports at δ = {delta:g} (replace-one)",
+        f"ε of {n} shuffled {exact(epsilon0)}-DP reports at δ = {exact(delta)} (replace-one)",
         ("method", "ε", "note"),
         rows,
         right=(1,),
@@ -64,7 +65,7 @@ def _note(curve: Shuffled, delta: float) -> str:
     if found.truncated_mass == 0.0:
         return "closed form"
     gap = found.upper / found.lower - 1.0 if found.lower > 0.0 else float("inf")
-    return f"δ(ε) certified to {gap:.0e}; truncated mass {found.truncated_mass:.0e}, included"
+    return f"δ(ε) certified to {up(gap, 1)}; truncated mass {up(found.truncated_mass, 2)}, included"
 
 
 def _randomizer(text: str) -> LocalRandomizer:
@@ -95,7 +96,7 @@ def draw(curves: dict[str, Shuffled], delta: float, path: Path) -> None:
         value = np.asarray(curve.delta(points))
         axes.semilogy(points, np.where(value > 1e-290, value, np.nan), label=title)
     axes.axhline(delta, color="0.7", linestyle=":")
-    axes.set(xlabel="ε", ylabel="δ(ε)", title=f"{some.n} shuffled {some.epsilon0:g}-DP reports")
+    axes.set(xlabel="ε", ylabel="δ(ε)", title=f"{some.n} shuffled {exact(some.epsilon0)}-DP reports")
     axes.set_ylim(max(1e-3 * delta, 1e-100), 1.0)
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=150)

@@ -27,6 +27,7 @@ from prepriv.commands.common import (
 )
 from prepriv.data import BadData, encode, encode_labels, read_table
 from prepriv.domain import Domain
+from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger, condition_note
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
@@ -91,8 +92,8 @@ def plan(
     learner = frozen.learner
     console.print(
         f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
-        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most {frozen.learner_shift:.5g}, "
-        f"noise {frozen.learner_noise:.5g}"
+        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most {up(frozen.learner_shift, 5)}, "
+        f"noise {down(frozen.learner_noise, 5)}"
     )
     if frozen.private:
         steps = [p.step for p in frozen.steps]
@@ -340,7 +341,7 @@ def report(
     if not released.private or not isinstance(claim, dict):
         console.print("private: no: nothing is claimed")
         return
-    console.print(f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}, {claim['adjacency']}")
+    console.print(f"ε = {up(claim['epsilon'])} at δ = {exact(claim['delta'])}, {claim['adjacency']}")
     for condition in claim["conditions"]:
         console.print(f"  rests on: {condition}")
     if released.receipt is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from prepriv.domain import Adjacency
 from prepriv.guarantees.families import gaussian
+from prepriv.guarantees.printed import up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 
@@ -82,7 +83,7 @@ class Guarantee:
         }
 
     def __str__(self) -> str:
-        parts = [f"{self.mu:.4g}-GDP" if self.mu is not None else "f-DP", self.adjacency]
+        parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.adjacency]
         if self.conditions:
             parts.append("if " + " and ".join(self.conditions))
         return ", ".join(parts)

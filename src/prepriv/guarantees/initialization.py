@@ -20,6 +20,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 from prepriv.guarantees._clone_pair import DeltaBounds
 from prepriv.guarantees.arguments import FloatArray, number
 from prepriv.guarantees.gaussian import delta_upper
+from prepriv.guarantees.printed import exact
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 CLAIMS = ("instance", "bounded", "unrestricted")
@@ -173,11 +174,11 @@ def random_initialization(
     if claim == "instance":
         if replace:
             raise ValueError('adjacency must be add-or-remove-one for claim="instance"; got replace-one')
-        text = f"the data set y = {centre:g} x with x = +-1 and any one of its records removed; no other data"
+        text = f"the data set y = {exact(centre)} x with x = +-1 and any one of its records removed; no other data"
         return _folded(0.0, cap, abs(centre), noise, text, adjacency)
     if claim == "bounded":
         sure = min(cap, centre)
-        text = f"every data set with |x| <= 1 and |y| <= {centre:g}"
+        text = f"every data set with |x| <= 1 and |y| <= {exact(centre)}"
         return _folded(2.0 * sure if replace else sure, cap - sure, 0.0, noise, text, adjacency)
     if cap == math.inf:
         raise ValueError('clip must be finite for claim="unrestricted"; got inf')

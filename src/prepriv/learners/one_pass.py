@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import project
 from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
 from prepriv.learners.stochastic import Floats, Setting, StochasticLearner, batch_source
@@ -74,13 +75,13 @@ class OnePassSGD(StochasticLearner):
             raise ValueError("weight_bound must be finite for OnePassSGD")
         if self.learning_rate > self.largest_rate(setting.radius):
             raise ValueError(
-                f"learning_rate must be at most {self.largest_rate(setting.radius):.6g}, 2/smoothness, for a "
+                f"learning_rate must be at most {down(self.largest_rate(setting.radius))}, 2/smoothness, for a "
                 f"contraction; got {self.learning_rate}"
             )
         own = self.loss.gradient_norm(self._norm(setting.radius), self.weight_bound)
         if setting.outputs > 1 and self.clip_norm < own:
             raise ValueError(
-                f"clip_norm must be at least {own:.6g}, the loss's own bound, with {setting.outputs} outputs: a "
+                f"clip_norm must be at least {up(own)}, the loss's own bound, with {setting.outputs} outputs: a "
                 f"clipped step would be no contraction; got {self.clip_norm}"
             )
 

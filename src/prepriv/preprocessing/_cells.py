@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
+from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing.base import Floats, ReleasedMap
 
@@ -46,7 +47,7 @@ class Cells(ReleasedMap):
         widest = float(np.abs([space.low, space.high]).max()) + abs(offset)
         if side > 0 and widest / side >= 2**30:
             raise ValueError(
-                f"side must be 0 or above {widest / 2**30:g}: there are too many cells; got {side}"
+                f"side must be 0 or above {up(widest / 2**30)}: there are too many cells; got {side}"
             )
         return Cells(float(side), float(offset), space.low, space.high, space.radius)
 

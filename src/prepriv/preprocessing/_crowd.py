@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.guarantees.printed import CONDITION_DIGITS, up
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import (
     BITS,
@@ -48,7 +49,9 @@ def crowd(caps: Mapping[str, Any]) -> int:
 
 def crowd_words(m: int, eta: float) -> str:
     """The condition in words."""
-    return f"no record has more than {m} records within {4 * eta:g} of it, itself included"
+    return (
+        f"no record has more than {m} records within {up(4 * eta, CONDITION_DIGITS)} of it, itself included"
+    )
 
 
 def changed_rows(m: int, incoming: Sensitivity) -> float:

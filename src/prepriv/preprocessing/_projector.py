@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prepriv.guarantees.printed import down
 from prepriv.preprocessing.base import Sensitivity, check_positive
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift
 
@@ -37,7 +38,9 @@ class SpectrumCaps:
             raise ValueError(f"caps of a projection are 'gap' and 'tail'; got {unknown[0]!r}")
         gap, tail = caps.get("gap"), caps.get("tail")
         if gap is not None and check_positive("gap", gap) > radius**2 / k * (1 + 1e-9):
-            raise ValueError(f"gap must be at most radius^2 / k = {radius**2 / k:g}: no data set has {gap}")
+            raise ValueError(
+                f"gap must be at most radius^2 / k = {down(radius**2 / k)}: no data set has {gap}"
+            )
         if tail is not None and not (isinstance(tail, int | float) and math.isfinite(tail) and tail >= 0):
             raise ValueError(f"tail must be a finite number >= 0; got {tail}")
         return SpectrumCaps(gap, tail)

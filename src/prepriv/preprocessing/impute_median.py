@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.guarantees.printed import CONDITION_DIGITS, down
 from prepriv.preprocessing._caps import known_caps, shares
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
@@ -94,7 +95,7 @@ class MedianImputer(Step):
         caps = MissingCaps.of(self.payment, space, n)
         gaps = self._gaps(caps, space)
         conditions = tuple(
-            f"the values of {name!r} next to its median are at most {gap:g} away from it"
+            f"the values of {name!r} next to its median are at most {down(gap, CONDITION_DIGITS)} away from it"
             for name, gap, w in zip(caps.names, gaps, space.widths[caps.columns])
             if gap < w
         )

@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.guarantees.printed import CONDITION_DIGITS, up
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing._sums import Total, pieces
@@ -221,7 +222,7 @@ class RegressionImputer(Step):
         )  # twice, or once if the record has the cell in one set only
         other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
         conditions = tuple(
-            f"the predictors of {name!r} have a second moment of at least {least:g} in every direction"
+            f"the predictors of {name!r} have a second moment of at least {up(least, CONDITION_DIGITS)} in every direction"
             for name in caps.names
             if least > 0
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
+from prepriv.guarantees.printed import CONDITION_DIGITS, down
 from prepriv.preprocessing._caps import known_caps, shares
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
@@ -96,7 +97,7 @@ class TrimmedMeanImputer(Step):
         caps = MissingCaps.of(self.payment, space, n)
         least, spreads, w = self._least(caps), self._spreads(caps, space), space.widths[caps.columns]
         conditions = tuple(
-            f"{name!r} without its {self._ends(n)} least and greatest values spans at most {spread:g}"
+            f"{name!r} without its {self._ends(n)} least and greatest values spans at most {down(spread, CONDITION_DIGITS)}"
             for name, spread, width in zip(caps.names, spreads, w)
             if spread < width
         )

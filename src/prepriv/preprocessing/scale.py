@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.guarantees.printed import CONDITION_DIGITS, up
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import (
@@ -155,7 +156,7 @@ class StandardScaler(Step):
             names = [space.names[j] if space.names else f"x{j}" for j in self._columns(space)]
             about = "" if self.center == "mean" else " about its midpoint"
             conditions += tuple(
-                f"the standard deviation of {name!r}{about} is at least {s:g}"
+                f"the standard deviation of {name!r}{about} is at least {up(s, CONDITION_DIGITS)}"
                 for name, s in zip(names, scaling.floor)
             )
         row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from prepriv.domain import Domain, Space, as_space
+from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import (
@@ -71,7 +72,7 @@ class SoftPCA(Step):
             self.strength < least
         ):  # the system to be solved may be singular: no run may depend on whether it is
             raise ValueError(
-                f"strength must be at least {least:.3g} for rows in this domain; got {self.strength}"
+                f"strength must be at least {up(least, 3)} for rows in this domain; got {self.strength}"
             )
         radius = space.radius if self.centred else space.radius * min(1.0, self.stretch(space))
         side = np.full(space.d, radius)

@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
 from prepriv.release.model import write_atomically
@@ -45,6 +46,9 @@ class Report:
     evaluation: Evaluation | None = None
     paid: tuple[tuple[str, str, str], ...] = field(default=())
     receipt: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"Report({self.plan.guarantee or 'no privacy'}; save it as .html or .json)"
 
     @staticmethod
     def of(
@@ -88,6 +92,8 @@ class Report:
         template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
         guarantee = self.plan.guarantee if self.private else None
         return template.render(
+            up=up,
+            exact=exact,
             plan=self.plan,
             guarantee=guarantee,
             epsilon=guarantee.epsilon(self.plan.delta) if guarantee else None,
@@ -129,7 +135,7 @@ def _paid(plan: Plan) -> list[tuple[str, str, str]]:
             cost = f"{step.payment.share:.1%} of the budget"  # type: ignore[union-attr]
         if way == "sensitivity":
             common = planned.outgoing.total_shift
-            cost = f"common rows move by at most {common:.4g} in total; noise grows"
+            cost = f"common rows move by at most {up(common, 4)} in total; noise grows"
             if planned.test is not None:
                 cost += f"; {step.payment.test:.1%} of the budget on a test of the caps"  # type: ignore[union-attr]
         table.append((step.name, way, cost))

@@ -16,6 +16,7 @@ from prepriv import guarantees as g
 from prepriv.commands.common import console, print_table
 from prepriv.guarantees._binomial import clones
 from prepriv.guarantees._clone_pair import Threshold, hockey_stick
+from prepriv.guarantees.printed import down, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 EPSILON0, USERS = 4.444, 10_000
@@ -190,14 +191,14 @@ def joint_concavity_only(epsilon0: float, n: int, epsilon: float) -> float:
 
 
 def _show(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    cells = [[v if isinstance(v, str) else f"{v:.6g}" for v in row.values()] for row in rows]
+    cells = [[v if isinstance(v, str) else up(v) for v in row.values()] for row in rows]
     print_table(title, columns, cells, right=range(len(columns)))
 
 
 def _curves(title: str, data: Mapping[str, Any]) -> None:
     names = [name for name, values in data.items() if isinstance(values, list) and name != "alpha"]
     picked = [int(np.argmin(np.abs(ALPHA - a))) for a in (0.01, 0.05, 0.1, 0.3, 0.5)]
-    rows = [[name, *(f"{data[name][i]:.5f}" for i in picked)] for name in names]
+    rows = [[name, *(down(data[name][i], 5) for i in picked)] for name in names]
     print_table(title, ["curve", *(f"α = {ALPHA[i]:.2g}" for i in picked)], rows, right=range(1, 6))
 
 

@@ -38,7 +38,7 @@ def preprocessing_figures(
     panels = figure_2(small)
     for name, rows in panels.items():
         write_csv(out / f"figure_2_{name}.csv", rows)
-        show(f"Figure 2, {name}: ε at δ = {DELTA:g}, Gaussian mechanism, ε = 1", list(rows[0]), rows[:: max(1, len(rows) // 6)])  # fmt: skip
+        show(f"Figure 2, {name}: ε at δ = {DELTA:g}, Gaussian mechanism, ε = 1", list(rows[0]), rows[:: max(1, len(rows) // 6)], upper=True)  # fmt: skip
     _draw_figure_2(out / "figure_2.png", panels)
     settings = gain(small)
     write_csv(out / "gain.csv", settings)

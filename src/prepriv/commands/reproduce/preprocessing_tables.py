@@ -19,6 +19,7 @@ from prepriv.commands.common import console, print_table
 from prepriv.commands.reproduce._imputations import box_space, table_3
 from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
+from prepriv.guarantees.printed import down, up
 from prepriv.preprocessing.base import Floats, Sensitivity, Step
 
 ORDER, SMALL_EPSILON = 11.0, 0.05  # the paper asks for alpha >= 11, and for small epsilon where it samples
@@ -50,12 +51,14 @@ def preprocessing_tables(
         f"Table 1: divergence of order {ORDER:g} at ε = {SMALL_EPSILON}, L = µ = Δ = 1, τ = {SHIFT:g}, n = {ROWS}",
         ("mechanism", "for", "printed", "from its own proofs", "ours", "remark"),
         numbers["table_1"],
+        upper=True,
     )
     show(
         f"Table 2: factor of αε² (Laplace, exponential: of ε) at α = {ORDER:g}, n = {ROWS}, L = µ = Δ = 1; "
         f"p = {2 * CLUSTER}, η = {ETA}, {MISSING} missing, gap {GAP}, σ = {SIGMA}",
         ("mechanism", "pre-processing", "printed", "its formula", "ours, direct", "remark"),
         numbers["table_2"],
+        upper=True,
     )
     console.print(
         f"  SGD rows at ε = {SMALL_EPSILON}, batch {BATCH}, {STEPS} steps, Ω(·) read as equality; "
@@ -64,8 +67,8 @@ def preprocessing_tables(
     attack = numbers["scaling"][0]
     console.print(
         f"  Scaling at σ = {attack['sigma']:g}, n = {attack['n']}: a pair of data sets has total shift "
-        f"{attack['total_shift']:.1f}, so the factor is {attack['factor']:.5g} at least; printed: {attack['printed']:.5g}; "
-        f"our bound on the shift: {attack['bound']:.1f}."
+        f"{attack['total_shift']:.1f}, so the factor is {down(attack['factor'], 5)} at least; printed: {attack['printed']:.5g}; "
+        f"our bound on the shift: {up(attack['bound'], 5)}."
     )
     show(
         "Table 3: how far one filled row moves, on a data set of each kind",
@@ -312,18 +315,22 @@ def _standardised(x: Floats) -> Floats:
 
 
 # ---- output -------------------------------------------------------------------------------------------
-def show(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """A table of dicts: texts left, numbers right, None as a dash."""
+def show(
+    title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, upper: bool = False
+) -> None:
+    """A table of dicts: texts left, numbers right, None as a dash. upper: numbers are upper bounds, rounded up."""
     listed = list(rows)
-    cells = [[_text(v) for v in row.values()] for row in listed]
+    cells = [[_text(v, upper) for v in row.values()] for row in listed]
     right = [i for i, v in enumerate(listed[0].values()) if not isinstance(v, str)]
     print_table(title, columns, cells, right=right)
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, upper: bool) -> str:
     if value is None:
         return "-"
-    return value if isinstance(value, str) else f"{value:.5g}"
+    if isinstance(value, str):
+        return value
+    return up(value, 5) if upper else f"{value:.5g}"
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,0 +1,69 @@
+"""Numbers of a claim as a person reads them: rounded towards less privacy, so what is printed still holds.
+
+An epsilon, mu or delta that a run claims is an upper bound: print it with `up`. A lower bound, as an attack
+measures it, is printed with `down`. What a user typed is printed with `exact`. In a condition, "at most" goes
+`down` and "at least" `up`: what is printed then implies what the proof uses.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+CONDITION_DIGITS = 12  # of a number in a condition: what a user declared is printed as it was written
+
+
+def up(x: float, digits: int = 6) -> str:
+    """The least decimal of `digits` significant digits that is not below x. Trailing zeros are left out.
+
+    float(up(x, digits)) >= x always: a number that its shortest exact decimal writes in fewer digits is that.
+
+        >>> up(3.351e-5, 2), up(1.00000001, 4), up(0.3, 4), up(123456.7, 4)
+        ('3.4e-05', '1.001', '0.3', '1.235e+05')
+    """
+    return _text(x, digits, ROUND_CEILING)
+
+
+def down(x: float, digits: int = 6) -> str:
+    """The greatest decimal of `digits` significant digits that is not above x: float(down(x)) <= x.
+
+    >>> down(0.99999, 4), down(0.3, 4)
+    ('0.9999', '0.3')
+    """
+    return _text(x, digits, ROUND_FLOOR)
+
+
+def exact(x: float) -> str:
+    """The shortest decimal that reads back as x: for what a user typed.
+
+    >>> exact(1e-5), exact(1.0), exact(1.2345678e-6)
+    ('1e-05', '1', '1.2345678e-06')
+    """
+    return _text(x, 17, ROUND_CEILING)
+
+
+def _text(x: float, digits: int, rounding: str) -> str:
+    if digits < 1:
+        raise ValueError(f"digits must be at least 1; got {digits}")
+    x = float(x)
+    if not math.isfinite(x):
+        return repr(x)
+    if x == 0.0:
+        return "0"
+    number = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(x)))
+    sign, figures, exponent = number.as_tuple()
+    assert isinstance(exponent, int)  # finite
+    shown = "".join(map(str, figures)).rstrip("0")
+    power = len(figures) + exponent - 1
+    if -5 < power < digits:
+        return ("-" if sign else "") + _plain(shown, power)
+    point = shown[0] + ("." + shown[1:] if len(shown) > 1 else "")
+    return f"{'-' if sign else ''}{point}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _plain(shown: str, power: int) -> str:
+    """Figures d1 d2 ... times 10^power, without an exponent."""
+    if power < 0:
+        return "0." + "0" * (-power - 1) + shown
+    whole, rest = shown[: power + 1].ljust(power + 1, "0"), shown[power + 1 :]
+    return whole + ("." + rest if rest else "")

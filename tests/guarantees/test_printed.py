@@ -1,0 +1,72 @@
+"""What is printed is never a smaller claim than what holds."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from prepriv import guarantees as g
+from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.guarantees.printed import down, exact, up
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(FLOATS, st.integers(1, 17))
+@example(3.351e-5, 4)
+@example(5e-324, 4)
+@example(1.7976931348623157e308, 3)
+@example(0.1, 17)
+@example(9.9999999, 4)
+@example(1e15, 6)
+@example(123456.7, 4)
+def test_a_printed_number_is_on_the_safe_side_and_near(x: float, digits: int) -> None:
+    for text, side in ((up(x, digits), 1), (down(x, digits), -1)):
+        assert side * float(text) >= side * x
+        printed, true = Decimal(text), Decimal(repr(x))
+        assert side * printed >= side * true
+        assert abs(printed - true) <= abs(true) * Decimal(10) ** (1 - digits)
+        assert len(text.lstrip("-").split("e")[0].replace(".", "").strip("0")) <= digits
+    assert float(exact(x)) == x
+
+
+@given(FLOATS, st.integers(1, 15))
+def test_the_layout_is_that_of_a_general_number(x: float, digits: int) -> None:
+    """Where nothing is to be rounded, what is printed is what %g prints."""
+    short = f"{x:.{digits}g}"
+    if abs(float(short)) > 1e-300 and math.isfinite(float(short)):
+        assert up(float(short), digits) == short == down(float(short), digits)
+
+
+def test_special_numbers() -> None:
+    assert (up(0.0), up(-0.0), up(math.inf), up(math.nan), down(-math.inf)) == (
+        "0",
+        "0",
+        "inf",
+        "nan",
+        "-inf",
+    )
+    assert up(np.float64(0.25)) == "0.25"
+    assert up(1e6, 6) == "1e+06" and up(999999.5, 6) == "1e+06" and up(1000, 4) == "1000"
+    with pytest.raises(ValueError, match="digits must be at least 1"):
+        up(1.0, 0)
+
+
+@given(st.floats(1e-3, 1e6))
+def test_a_guarantee_in_words_is_not_smaller_than_it_is(noise: float) -> None:
+    guarantee = Guarantee.of_gaussians([GaussianEvent("train", noise)], "replace-one")
+    assert guarantee.mu is not None
+    assert float(str(guarantee).split("-GDP")[0]) >= guarantee.mu
+
+
+def test_a_declared_target_is_printed_as_it_is_used() -> None:
+    """|y| <= 1.23457 would claim more data than 1.2345678 covers less."""
+    f = g.random_initialization(clip=5.0, target=1.2345674, claim="bounded")
+    assert float(f.claim.split("|y| <= ")[1]) == 1.2345674
+    f = g.random_initialization(clip=5.0, target=1.2345674)
+    assert float(f.claim.split("y = ")[1].split(" x")[0]) == 1.2345674
