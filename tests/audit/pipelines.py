@@ -20,6 +20,7 @@ from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
 from prepriv.pipeline.dpsgd_f import RECIPES, InstanceOptimalCenter
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.recipes import WIDE, recipe
 from prepriv.preprocessing.base import Step
 
 N = 24
@@ -259,11 +260,11 @@ def _hidden_and_single():
 
 def _recipes():
     """DPSGD-F and its relatives, as `dpsgd_f.RECIPES` builds them, with fewer steps."""
-    for name, recipe in RECIPES.items():
+    for name, build in RECIPES.items():
         for adjacency in (ONE, ADD):
             for domain in (box(adjacency), ball(adjacency)):
                 kind = "ball" if domain.is_ball else "box"
-                steps, learner = recipe(domain, n=N, epsilon=3.0, delta=1e-4)
+                steps, learner = build(domain, n=N, epsilon=3.0, delta=1e-4)
                 steps = tuple(
                     dataclasses.replace(s, precision=0.1) if isinstance(s, InstanceOptimalCenter) else s
                     for s in steps
@@ -272,8 +273,31 @@ def _recipes():
                 yield f"{name}, {kind}, {adjacency}", Pipeline(domain, steps, few)
 
 
+def _automatic():
+    """What a user gets who sets nothing, with fewer steps."""
+    for adjacency in (ONE, ADD):
+        domains = {"table": table(adjacency), "few columns": box(adjacency), "ball": ball(adjacency)}
+        domains["wide"] = Domain.box(0, 1, WIDE, (0, 1), n=N, adjacency=adjacency)
+        for kind, domain in domains.items():
+            for name in ("auto", "linear"):
+                steps, learner = recipe(domain, n=N, epsilon=3.0, delta=1e-4, steps=name)
+                yield (
+                    f"{name}, {kind}, {adjacency}",
+                    Pipeline(domain, steps, dataclasses.replace(learner, steps=3)),
+                )
+
+
 @lru_cache(maxsize=1)
 def pipelines() -> dict[str, Pipeline]:
     """All of them, by name."""
-    kinds = (_imputation, _fixed, _scaling, _by_sensitivity, _learners, _hidden_and_single, _recipes)
+    kinds = (
+        _imputation,
+        _fixed,
+        _scaling,
+        _by_sensitivity,
+        _learners,
+        _hidden_and_single,
+        _recipes,
+        _automatic,
+    )
     return dict(pair for kind in kinds for pair in kind())
