@@ -25,10 +25,12 @@ from prepriv.guarantees.subsampling import (
     SubsampledWithoutReplacement,
     transitive,
 )
+from prepriv.learners.count_tails import binomial_tail, hypergeometric_tail
 
 FloatArray = NDArray[np.float64]
 _UP = 1.0 + 1e-9
 _SMALLEST_TAIL = 1e-18
+_CHERNOFF = 2.0**-43  # relative error of the two halves of its exponent: θ·a ≤ 300 rounded, expm1, log1p
 
 
 @dataclass(frozen=True)
@@ -67,21 +69,17 @@ class MovedRows:
 
 def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatArray]:
     """(shifts, weights) that dominate the shift of a Poisson batch of the common rows."""
-    from scipy.stats import binom  # half the time of `import prepriv`, for these laws only
-
     rows = moved.count + moved.dropped
     return _law(
         moved,
         most=min(moved.total, moved.count * moved.each) + moved.dropped,
         log_moment=lambda theta: rate * moved.excess(theta),  # log(1 + q(e^{θa} − 1)) ≤ q(e^{θa} − 1)
-        count_tail=lambda k: binom.sf(k, rows, rate),
+        count_tail=lambda k: binomial_tail(k, rows, rate),
     )
 
 
 def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, FloatArray]:
     """(shifts, weights) that dominate the shift of `batch` of the n − 1 common rows, without replacement."""
-    from scipy.stats import hypergeom
-
     rows, others = min(moved.count + moved.dropped, n - 1), max(n - 1, 1)
     drawn = min(batch, others)
     most = min(moved.total, moved.count * moved.each) + moved.dropped
@@ -90,7 +88,7 @@ def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, F
         most=min(most, drawn * moved.largest),
         # Hoeffding 1963: sampling without replacement is below sampling with it in convex order.
         log_moment=lambda theta: drawn * np.log1p(moved.excess(theta) / others),
-        count_tail=lambda k: hypergeom.sf(k, others, rows, drawn),
+        count_tail=lambda k: hypergeometric_tail(k, others, rows, drawn),
     )
 
 
@@ -111,10 +109,10 @@ def _law(
     points = np.concatenate([big * np.arange(65) * (1 + 1e-6), np.linspace(0.0, most, 2049)])
     points = np.unique(points[points <= most])
     theta = np.geomspace(1e-4, 300.0, 400) / big
-    moments = log_moment(theta)
-    chernoff = np.min(moments[None, :] - theta[None, :] * points[:, None], axis=1)
-    counted = count_tail(np.maximum(np.floor(points / big - 1e-9), 0.0))
-    tail = np.minimum(np.minimum(counted * _UP, np.exp(np.minimum(chernoff, 0.0)) * _UP), 1.0)
+    moments = log_moment(theta) * (1 + _CHERNOFF)
+    chernoff = np.min(moments[None, :] - theta[None, :] * points[:, None] * (1 - _CHERNOFF), axis=1)
+    counted = count_tail(np.maximum(np.floor(points / big * (1 - 1e-15) - 1e-9), 0.0))
+    tail = np.minimum(np.minimum(counted, np.exp(np.minimum(chernoff, 0.0)) * _UP), 1.0)
     tail = np.minimum.accumulate(tail)
     shifts, weights, above = [], [], 1.0
     for point, beyond in zip(points, tail):
