@@ -65,6 +65,10 @@ def test_mistakes_are_sentences(make, says):
         (lambda: Domain.box(0, 1, 3, "ab"), "classes must be a list of values; got 'ab'"),
         (lambda: Domain.box(0, 1, 3, (0, float("nan"))), "classes must not hold NaN"),
         (lambda: Domain({"a": (0, 1)}, (0, 1)), "column 'a' must be Numeric"),
+        (
+            lambda: Domain({"job": Categorical(("x", "y")), "job=x": Numeric(0, 1)}, (0, 1)),
+            "two encoded features would be named 'job=x'",
+        ),
         (lambda: Categorical("abc"), "categories must be a list of values"),
         (lambda: Domain.ball(3, (0, 1), radius=-1.0), "radius must be finite and positive"),
     ],

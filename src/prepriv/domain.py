@@ -200,6 +200,10 @@ class Domain:
         _check_distinct("classes", self.classes)
         if self.label is not None and self.label in self.columns:
             raise ValueError(f"the label {self.label!r} must not be one of the columns that predict it")
+        names = self.feature_names if self.columns else []
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"two encoded features would be named {twice!r}: rename a column")
         if self.ball_radius is None and not self.columns:
             raise ValueError("a domain needs columns, or a ball (Domain.ball)")
         if self.ball_radius is not None and (self.columns or self.ball_features < 1):
