@@ -69,7 +69,9 @@ def _terms(mode: int, end: int, side: int, ratio: Callable[[FloatArray], FloatAr
     now, count, last, chunk = mode, 0, 1.0, 256
     while now != end and last >= _LEAST:
         size = min(chunk, abs(end - now))
-        terms: FloatArray = np.cumprod(ratio(now + side * np.arange(size, dtype=np.float64))) * last
+        terms = np.asarray(
+            last * np.cumprod(ratio(now + side * np.arange(size, dtype=np.float64))), dtype=np.float64
+        )
         small = np.flatnonzero(terms < _LEAST)
         terms = terms[: small[0] + 1] if len(small) else terms
         parts.append(terms)
