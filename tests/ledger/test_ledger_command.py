@@ -62,7 +62,10 @@ def test_a_typed_cap_is_rounded_from_what_was_typed(tmp_path, run):
         ["--epsilon", "1e-300", "--delta", "0"],
         ["--epsilon", "one", "--delta", "0"],
         ["--epsilon=-1", "--delta", "0"],
+        ["--epsilon", "0", "--delta", "1e-5"],
+        ["--epsilon", "0", "--delta", "0"],
         ["--epsilon", "1"],
+        ["--unit", "gdp", "--mu", "0"],
         ["--epsilon", "1", "--delta", "1"],
         ["--unit", "pld", "--epsilon", "1", "--delta", "0"],
         ["--unit", "gdp", "--epsilon", "1", "--delta", "0"],
@@ -97,3 +100,30 @@ def test_receipts_and_second_ledgers(tmp_path, run, ledger):
     Ledger.create(tmp_path / "other.db", "another", epsilon=1.0, delta=0)
     assert run("verify", ledger.path, tmp_path / "other.db").exit_code == 0
     assert run("verify", ledger.path, tmp_path / "other.db", "--receipt", f"0:{'0f' * 32}").exit_code == 2
+
+
+def test_a_cap_without_delta_is_for_pure_plans_and_says_so(tmp_path, run, pay):
+    made = run("create", tmp_path / "l.db", "--dataset", "x", "--epsilon", "1", "--delta", "0")
+    assert made.exit_code == 0 and "pure differential privacy only" in made.stdout
+    assert pay(Ledger.open(tmp_path / "l.db"), "pure", 0.3, 0).sequence == 1
+    usual = run("create", tmp_path / "m.db", "--dataset", "x", "--epsilon", "1", "--delta", "1e-5")
+    assert usual.exit_code == 0 and "pure" not in usual.stdout
+
+
+def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bank.csv").write_text("a,b\n1,2\n")
+    cap = ["--dataset", "x", "--epsilon", "1", "--delta", "1e-5"]
+    for path, code, says in (
+        ("nodir/l.db", 4, f"l.db: the folder {tmp_path / 'nodir'} does not exist; nothing was created"),
+        ("bank.csv/l.db", 4, f"l.db: the folder {tmp_path / 'bank.csv'} is no folder; nothing was created"),
+        (".", 2, f"{tmp_path.name} is a folder; a ledger is a file"),
+    ):
+        made = run("create", path, *cap)
+        assert made.exit_code == code and made.output == f"prepriv: {says}\n"
+    shown = run("show", ".")
+    assert shown.exit_code == 4 and "is a folder; a ledger is a file" in shown.output
+    shown = run("show", "bank.csv")
+    assert shown.exit_code == 5 and shown.output == "prepriv: bank.csv: file is not a database\n"
+    assert run("verify", "bank.csv").output == "bank.csv: file is not a database\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["bank.csv"]

@@ -58,6 +58,11 @@ def create(
         )
         typer.echo(f"created {path.name}")
         typer.echo(_claim(ledger.header))
+        if ledger.header.unit == "basic" and ledger.header.cap.delta == 0:
+            typer.echo(
+                "delta 0 leaves room for plans of pure differential privacy only: every plan of `prepriv train` "
+                "has a delta above 0 and will be refused"
+            )
 
 
 @app.command()

@@ -60,6 +60,11 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
         ValueError: a file is there already, or remains of one that was (its log would be replayed).
         LedgerUnavailable: the directory is missing, read-only, full or on a network file system.
     """
+    if path.is_dir():
+        raise ValueError(f"{path.name} is a folder; a ledger is a file")
+    if not path.parent.is_dir():
+        what = "is no folder" if path.parent.exists() else "does not exist"
+        raise LedgerUnavailable(f"{path.name}: the folder {path.parent} {what}; nothing was created")
     for other in (path, *side_files(path)):
         if os.path.lexists(other):
             raise ValueError(f"a ledger is never overwritten, and {other.name} exists; choose another path")
@@ -167,6 +172,8 @@ def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3
 
 
 def _connect(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
+    if path.is_dir():
+        raise LedgerUnavailable(f"{path.name}: is a folder; a ledger is a file")
     if not path.is_file():
         raise LedgerUnavailable(f"{path.name}: no such ledger file; `create` makes one")
     uri = f"{path.as_uri()}?{'immutable=1' if _frozen(path, write) else 'mode=rw'}"

@@ -85,8 +85,8 @@ def cap(unit: Unit, **amounts: Number | None) -> Quanta:
         wanted, got = " and ".join(_AMOUNTS[unit]), " and ".join(given) or "none"
         raise ValueError(f"a {unit!r} ledger is capped by {wanted}; got {got}")
     total = _quanta(unit, amounts, math.floor)
-    if total == Quanta(0):
-        raise ValueError("the cap must be above zero")
+    if total.main == 0:  # a delta of zero is left to plans of pure differential privacy
+        raise ValueError(f"{_AMOUNTS[unit][0]} of a cap must be above zero: no plan could be charged")
     return total
 
 

@@ -76,7 +76,8 @@ def inspect(path: Path, *, timeout: float) -> Inspection:
                     problems.append("the header does not match its hash: the cap or the data set was edited")
                 entries = list(store.read_entries(db, 0))
     except LedgerCorrupt as error:
-        problems.append(str(error))
+        # the name is said by whoever reports, and a look grants nothing anyway
+        problems.append(str(error).removeprefix(f"{path.name}: ").removesuffix("; nothing was granted"))
     if header is None:
         return Inspection(tuple(problems), None, Tail(0, "", Quanta(0), ""), ())
     tail = Tail.start(header)
