@@ -1,24 +1,20 @@
 """Differential privacy for the whole pipeline: pre-processing, training, release."""
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from prepriv import guarantees, preprocessing
-from prepriv.domain import Categorical, Domain, Numeric
-from prepriv.guarantees.guarantee import Guarantee
-from prepriv.payment import Budget, Public, Sensitivity
-from prepriv.pipeline.account import account
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.release.model import Model
-from prepriv.release.report import Report
-
 if TYPE_CHECKING:
+    from prepriv import guarantees, preprocessing
+    from prepriv.domain import Categorical, Domain, Numeric
     from prepriv.estimators import PrivateClassifier
+    from prepriv.guarantees.guarantee import Guarantee
+    from prepriv.payment import Budget, Public, Sensitivity
+    from prepriv.pipeline.account import account
+    from prepriv.pipeline.plan import Plan, make_plan
+    from prepriv.release.model import Model
+    from prepriv.release.report import Report
 
-try:
-    __version__ = version("prepriv")
-except PackageNotFoundError:  # running from a source tree that is not installed
-    __version__ = "0"
+    __version__: str
 
 __all__ = [
     "Budget",
@@ -39,14 +35,55 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "Budget": "payment",
+    "Categorical": "domain",
+    "Domain": "domain",
+    "Guarantee": "guarantees.guarantee",
+    "Model": "release.model",
+    "Numeric": "domain",
+    "Plan": "pipeline.plan",
+    "PrivateClassifier": "estimators",
+    "Public": "payment",
+    "Report": "release.report",
+    "Sensitivity": "payment",
+    "account": "pipeline.account",
+    "make_plan": "pipeline.plan",
+}
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn is by far the heaviest import; the command line does without it.
-    if name == "PrivateClassifier":
-        from prepriv.estimators import PrivateClassifier
+    # Imported when they are asked for: the command line has to see to Ctrl-C before a second of imports begins,
+    # and does without scikit-learn, by far the heaviest.
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _HOMES:
+        value = getattr(import_module(f"prepriv.{_HOMES[name]}"), name)
+    else:
+        value = _submodule(name)
+    globals()[name] = value
+    return value
 
-        return PrivateClassifier
+
+def _submodule(name: str) -> Any:
+    full = f"prepriv.{name}"
+    try:
+        if not name.startswith("_"):
+            return import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
     raise AttributeError(f"module 'prepriv' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("prepriv")
+    except PackageNotFoundError:  # running from a source tree that is not installed
+        return "0"

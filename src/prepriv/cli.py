@@ -1,61 +1,38 @@
-"""The command line. Every error is one line on stderr with its own exit code; see commands/common.py."""
+"""The command line. Every error is one line on stderr with its own exit code; see commands/common.py.
+
+Importing this imports nothing heavy: a Ctrl-C is answered from the first moment, also while `main` imports.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from typing import Annotated
+from typing import Any
 
-import typer
-
-import prepriv
-from prepriv.commands import account, audit, demo, reproduce, shuffle, train
-from prepriv.commands import ledger as ledger_commands
-from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, usage_errors
-from prepriv.ledger import LedgerError
-
-app = typer.Typer(
-    help="Differential privacy for the whole pipeline: pre-processing, training, release.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(prepriv.__version__)
-        raise typer.Exit()
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    pass
-
-
-app.command()(demo.demo)
-app.command()(train.train)
-app.command()(train.plan)
-app.command("account")(account.account_command)
-app.command()(train.predict)
-app.command()(train.validate)
-app.command()(train.report)
-app.command()(shuffle.shuffle)
-app.add_typer(audit.app, name="audit")
-app.add_typer(reproduce.app, name="reproduce")
-app.add_typer(train.schema_app, name="schema")
-app.add_typer(ledger_commands.app, name="ledger")
+INTERRUPTED = 130
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code. Never prints a traceback."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+
+
+def _run(arguments: list[str] | None) -> int:
+    import typer
+
+    from prepriv.commands.app import app
+    from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, reason, usage_errors
+    from prepriv.ledger import LedgerError
+
     usage_error, click_error = usage_errors()
     try:
         code = app(args=arguments, standalone_mode=False)
+        if code == INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except Stop as stop:
         return _say(str(stop), stop.code)
@@ -71,10 +48,16 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(text, BAD_INPUT)
     except typer.Exit as exit_:
         return int(exit_.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        return _say("interrupted", 130)
+    except typer.Abort:  # older ones into this
+        raise KeyboardInterrupt from None
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        # of writing: readers, and whatever has private data open, have errors of their own
+        name = error.filename2 or error.filename
+        return _say(
+            f"cannot write to {name or 'the output'}: {reason(error)}", BAD_INPUT if name else AFTER_TOUCH
+        )
     except Exception as error:
         return _say(
             f"internal error ({type(error).__name__}); please report it with the command line", AFTER_TOUCH
@@ -88,4 +71,18 @@ def _say(text: str, code: int) -> int:
 
 def main() -> None:
     """Entry point of the `prepriv` command."""
-    sys.exit(run())
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else it is ignored, and stays so
+        signal.signal(signal.SIGINT, _interrupted)
+    import prepriv.commands.app  # noqa: F401  # libraries are not to catch, or to print, a KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, before)
+    code = run()
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: nothing is left to interrupt
+    sys.exit(code)
+
+
+def _interrupted(_signal: int, _frame: Any) -> None:
+    os.write(2, b"prepriv: interrupted\n")
+    os._exit(INTERRUPTED)

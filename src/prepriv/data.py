@@ -27,17 +27,23 @@ from prepriv.domain import Categorical, Column, Domain, Numeric
 __all__ = [
     "BLOCK",
     "MISSING_TEXT",
+    "ONE_COLUMN",
     "BadData",
     "Table",
     "_cells",
     "counts_of_bad_cells",
     "encode",
     "encode_labels",
+    "no_file",
     "number_of",
     "read_table",
     "text_of",
 ]
 BLOCK = 256
+ONE_COLUMN = (
+    "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
+)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks; no UTF-8 text begins so
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
 
 
@@ -59,7 +65,7 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
 
     path = Path(path)
     if not path.is_file():
-        raise BadData(f"no such file: {path}")
+        raise BadData(no_file(path))
     suffixes = [s.lower() for s in path.suffixes]
     try:
         if ".parquet" in suffixes:
@@ -68,9 +74,16 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
             return pa.parquet.read_table(path, columns=list(columns) if columns else None)
         if ".csv" in suffixes or ".tsv" in suffixes:
             return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+    except PermissionError:
+        raise BadData(f"{path} cannot be read: permission denied") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error):
         raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
     raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+
+
+def no_file(path: Path) -> str:
+    """Why `path` is no file: a sentence for an error."""
+    return f"{path} is a folder, not a file" if path.is_dir() else f"no such file: {path}"
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
@@ -79,19 +92,34 @@ def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         content = file.read()
+    if content.startswith(_UTF16) or b"\0" in _header_line(content):
+        raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
         table = parse_csv(content, delimiter)
     except ValueError:
         raise BadData(f"{path} is empty or has no header line") from None
-    _check_columns(columns, table.column_names, path)
+    _check_columns(columns, table.column_names, path, text=True)
     return table.select(list(columns)) if columns else table
 
 
-def _check_columns(wanted: Sequence[str] | None, have: Sequence[str], path: Path) -> None:
+def _header_line(content: bytes) -> bytes:
+    end = content.find(b"\n")
+    return content if end < 0 else content[:end]
+
+
+def _check_columns(
+    wanted: Sequence[str] | None, have: Sequence[str], path: Path, *, text: bool = False
+) -> None:
+    """Of what the table has, a message tells how many columns there are; never a name, which could be a cell."""
     for name in wanted or ():
         if list(have).count(name) != 1:
             what = "no column" if name not in have else "more than one column"
-            raise BadData(f"{path} has {what} {name!r}; the schema and the table differ")
+            hint = "the schema and the table differ"
+            if text and len(have) == 1:
+                hint = ONE_COLUMN
+            elif any("\ufffd" in other for other in have):
+                hint = "its header line is not UTF-8; save it as UTF-8"
+            raise BadData(f"{path} has {what} {name!r}; {hint}")
 
 
 # ----------------------------------------------------------------------------------------------- encoding

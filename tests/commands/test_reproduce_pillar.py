@@ -15,7 +15,7 @@ import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
-from prepriv.cli import app
+from prepriv.commands.app import app
 from prepriv.commands.reproduce import pillar
 from prepriv.commands.reproduce._patch_features import PatchFeatures
 from prepriv.commands.reproduce._pillar_tasks import Task, cancer_cells, grouped, hashed_words, messages

@@ -11,7 +11,7 @@ from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
 from prepriv.commands import audit_empirical, audit_replay
-from prepriv.commands.common import Stop, print_table
+from prepriv.commands.common import Stop, print_table, writable_file, write_text
 
 BEATEN = 1  # a declared bound was beaten: a bug of ours
 
@@ -38,6 +38,8 @@ def sensitivity(
     if not chosen:
         kinds = sorted({name.split("/")[0] for name in every})
         raise Stop(f"no step or chain is called {step!r}; there are {', '.join(kinds)}, and all")
+    if table is not None:
+        writable_file(table)
     results = [search(case, seed=seed, seconds=seconds) for case in chosen]
     print_table("Largest shift found / declared bound", HEAD, [row_of(r) for r in results], right=(6,))
     for result in results:
@@ -45,7 +47,7 @@ def sensitivity(
             typer.echo(f"{result.case.name}: the paper's bound is beaten {result.paper_factor:.3g} times")
     typer.echo(f"{sum(r.pairs for r in results):,} pairs of neighbours tried")
     if table is not None:
-        table.write_text(markdown(results, seconds=seconds, seed=seed), encoding="utf-8")
+        write_text(table, markdown(results, seconds=seconds, seed=seed))
     if not all(r.holds for r in results):
         names = ", ".join(r.case.name for r in results if not r.holds)
         raise Stop(f"a declared bound is beaten: {names}", BEATEN)

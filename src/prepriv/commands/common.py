@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,12 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
+from prepriv.release.model import FILE
 from prepriv.release.report import TITLES
 
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
 REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
+INTERRUPTED = 130
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 
 console = Console(highlight=False)
@@ -129,17 +133,64 @@ def load(path: Path, label: str | None = None) -> Schema:
 
 def writable_folder(path: Path) -> Path:
     """A folder that can be written to; checked before anything is charged or read. Nothing stays of the check."""
-    new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".writable"
-        probe.touch()
-        probe.unlink()
-        for folder in new:
-            folder.rmdir()
-    except OSError:
-        raise Stop(f"cannot write to {path}") from None
+        new = [folder for folder in (path, *path.parents) if not folder.exists()]
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        finally:
+            for folder in new:
+                if folder.exists():
+                    folder.rmdir()
+    except FileExistsError:
+        raise Stop(f"cannot write to {path}: it is no folder") from None
+    except OSError as error:
+        raise Stop(f"cannot write to {path}: {reason(error)}") from None
     return path
+
+
+def writable_file(path: Path) -> Path:
+    """A file that can be written, there or not; checked before anything is charged, read or computed."""
+    if path.is_dir():
+        raise Stop(f"cannot write to {path}: it is a folder")
+    if not path.exists():
+        writable_folder(path.parent)
+    elif not os.access(path, os.W_OK):
+        raise Stop(f"cannot write to {path}: permission denied")
+    return path
+
+
+def writable_run(folder: Path) -> Path:
+    """A folder in which a run can leave its model and its reports; checked before anything is charged or read."""
+    writable_folder(folder / "model")
+    for name in (f"model/{FILE}", "report.json", "report.html"):
+        writable_file(folder / name)
+    return folder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write an output, whole or not at all, and its folders; a pipe or a device is written as it is. Raises Stop."""
+    target = path.resolve()
+    beside = target.with_name(f".tmp-{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
+        try:
+            with beside.open("x", newline="", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise Stop(f"cannot write to {path}: {reason(error)}") from None
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, and nothing else: some errors quote what was read."""
+    return os.strerror(error.errno).lower() if error.errno else "it failed"
 
 
 def usage_errors() -> tuple[type[Exception], type[Exception]]:

@@ -16,7 +16,7 @@ from prepriv.commands.common import (
     print_prices,
     print_table,
     progress_bar,
-    writable_folder,
+    writable_run,
 )
 from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
@@ -45,7 +45,7 @@ def demo(
     chosen = RECIPES.get(recipe_name, recipe)
     from sklearn.datasets import load_digits
 
-    folder = writable_folder(out)
+    folder = writable_run(out)
     digits = load_digits()
     test = np.arange(len(digits.target)) % 5 == 4  # every fifth image, a fixed rule
     x, y = digits.data, digits.target

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from prepriv import guarantees as g
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import console, print_table, writable_file
 from prepriv.guarantees.arguments import number
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling import Shuffled
@@ -40,6 +40,8 @@ def shuffle(
     number("delta", delta, above=0.0, below=1.0)
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise ValueError(f"plot must end in one of {', '.join(PICTURES)}; got {plot.name!r}")
+    if plot is not None:
+        writable_file(plot)
     curves = {TITLES[method]: g.shuffle(epsilon0, n, method=method) for method in TITLES}
     if randomizer is not None:
         known = _randomizer(randomizer)

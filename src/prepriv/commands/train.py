@@ -1,11 +1,13 @@
-"""`prepriv train`, `plan`, `predict`, `validate`, `schema init`: a raw table in, a private model out."""
+"""`prepriv train`, `plan`, `predict`, `validate`, `report`: a raw table in, a private model out."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import secrets
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ import typer
 from prepriv import payment as pay
 from prepriv.commands.common import (
     AFTER_TOUCH,
+    INTERRUPTED,
     Stop,
     console,
     load,
@@ -23,9 +26,12 @@ from prepriv.commands.common import (
     private_data_open,
     progress_bar,
     read_columns,
-    writable_folder,
+    reason,
+    writable_file,
+    writable_run,
+    write_text,
 )
-from prepriv.data import BadData, encode, encode_labels, read_table
+from prepriv.data import BadData, encode, encode_labels, no_file, read_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger, condition_note
@@ -35,9 +41,9 @@ from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
-from prepriv.pipeline.schema import WARNING, Schema, draft
+from prepriv.pipeline.schema import Schema
 from prepriv.preprocessing import PCA, Step
-from prepriv.release.model import FILE, BadArtifact, Model
+from prepriv.release.model import BadArtifact, Model, artifact_file
 from prepriv.release.report import Evaluation, Report, _paid
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
@@ -140,18 +146,63 @@ def train(
         Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
     ] = None,
 ) -> None:
-    """Train a private model on a table and write OUT/model and OUT/report.html + report.json."""
+    """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
+
+    Nothing is said of cells that do not fit the schema (decimal commas, another encoding, labels that are no
+    declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
+    """
+    came = Progress()
+    try:
+        _train(data, schema, label, epsilon, delta, out, rows, adjacency, ledger, public_test, came)
+    except KeyboardInterrupt:
+        raise Stop(came.told(out), INTERRUPTED) from None
+
+
+@dataclass
+class Progress:
+    """How far a run came, for whoever interrupts it."""
+
+    charging: bool = False
+    charged: bool = False
+    writing: bool = False
+
+    def told(self, out: Path) -> str:
+        """What is left behind: one sentence."""
+        booked = "after the charge, which stays" if self.charged else "while the ledger was charged"
+        charge = booked if self.charging else "before anything was charged"
+        if self.charging and not self.charged:
+            charge += "; a charge that `prepriv ledger show` lists stays"
+        if self.writing:
+            return f"interrupted {charge}, while {out} was written: each file that is there is whole"
+        return f"interrupted {charge}; nothing was written"
+
+
+def _train(
+    data: Path,
+    schema: Path,
+    label: str | None,
+    epsilon: float,
+    delta: float,
+    out: Path,
+    rows: int | None,
+    adjacency: str | None,
+    ledger: Path | None,
+    public_test: Path | None,
+    came: Progress,
+) -> None:
     check_budget(epsilon, delta)
     declared = load(schema, label)
     n = _declared_rows(declared, data, rows, adjacency, ledger)
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     if not data.is_file():
-        raise BadData(f"no such file: {data}")
-    folder = writable_folder(out)
+        raise BadData(no_file(data))
+    folder = writable_run(out)
     _keep_what_was_charged(folder / "model")
+    came.charging = ledger is not None
     receipt = _charge(ledger, frozen) if ledger is not None else None
     try:
+        came.charged = receipt is not None
         trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
     except BadData as error:
         if receipt is None:
@@ -164,9 +215,13 @@ def train(
             test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
         )  # its name: a path would tell of this machine
     report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt)
-    written = model.save(folder / "model")
-    report.save(folder / "report.json")
-    report.save(folder / "report.html")
+    try:
+        came.writing = True
+        written = model.save(folder / "model")
+        report.save(folder / "report.json")
+        report.save(folder / "report.html")
+    except OSError as error:
+        raise Stop(f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH) from None
     if ledger is not None and receipt is not None:
         digest = hashlib.sha256(written.read_bytes()).hexdigest()
         Ledger.open(ledger).released(receipt["plan_uid"], digest)
@@ -256,6 +311,8 @@ def predict(
 ) -> None:
     """Predict labels of raw rows with the released model alone."""
     released = Model.load(model)
+    if out is not None:
+        writable_file(out)
     rows = read_table(data, list(released.domain.columns) or None)
     with private_data_open():
         probabilities = released.predict_proba(rows)
@@ -268,9 +325,9 @@ def predict(
     if out is None:
         _write_csv(sys.stdout, header, lines)
         return
-    writable_folder(out.parent).mkdir(parents=True, exist_ok=True)
-    with out.open("w", newline="", encoding="utf-8") as file:
-        _write_csv(file, header, lines)
+    text = io.StringIO(newline="")
+    _write_csv(text, header, lines)
+    write_text(out, text.getvalue())
     console.print(f"wrote {out}")
 
 
@@ -305,33 +362,6 @@ def validate(
     )
 
 
-schema_app = typer.Typer(help="The declared schema.", no_args_is_help=True)
-
-
-@schema_app.callback()
-def _schema() -> None:
-    """The declared schema."""
-
-
-@schema_app.command("init")
-def schema_init(
-    data: Annotated[Path, typer.Argument(help="A table to draft from.")],
-    label: Annotated[str | None, typer.Option(help="The label column (default: the last).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write here instead of stdout.")] = None,
-) -> None:
-    """Draft a schema from a table. Bounds read off private data leak: edit every one."""
-    table = read_table(data)
-    if table.num_rows == 0:
-        raise BadData(f"{data} has no rows")
-    text = draft(table, label)
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
-        writable_folder(out.parent).mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
-    typer.echo(f"WARNING: {WARNING}", err=True)
-
-
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
 ) -> None:
@@ -347,4 +377,4 @@ def report(
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
-    console.print(f"file: {model / FILE if model.is_dir() else model}")
+    console.print(f"file: {artifact_file(model)}")

@@ -48,7 +48,13 @@ for _tag, _pattern, _first in (
 def read_yaml(path: Path) -> Any:
     """What a YAML file says. Raises BadSchema with the line of a mistake."""
     try:
-        loader = _Loader(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise BadSchema(f"{path} is no UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise BadSchema(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        loader = _Loader(text)
         try:
             return loader.get_single_data()
         finally:
@@ -61,6 +67,7 @@ def read_yaml(path: Path) -> Any:
 
 
 _PLAIN = {  # pydantic's types of errors that name its own inner workings
+    "dict_type": "must be keys and values",
     "extra_forbidden": "no such key",
     "missing": "needs to be given",
     "model_type": "must be keys and values",
@@ -75,7 +82,12 @@ def sentence(path: Path, error: ValidationError) -> BadSchema:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     plain = _PLAIN.get(first["type"])
-    told = plain.format(**first.get("ctx", {})) if plain else first["msg"].removeprefix("Value error, ")
-    return BadSchema(
-        f"{path}: {where}: {told.lower() if not plain else told}" if where else f"{path}: {told}"
-    )
+    if plain:
+        told = plain.format(**first.get("ctx", {}))
+        if first["type"] == "dict_type" and where.startswith("steps."):
+            told += ", as in - {step: MeanImputer, pay: budget}"
+    elif first["type"] == "value_error":  # a sentence of ours
+        told = first["msg"].removeprefix("Value error, ")
+    else:
+        told = first["msg"].lower()
+    return BadSchema(f"{path}: {where}: {told}" if where else f"{path}: {told}")

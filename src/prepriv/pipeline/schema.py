@@ -17,15 +17,16 @@ pillar: {public: public.csv, standardize: true}   # in place of steps: public PC
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv.data import no_file
 from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.preprocessing.base import Step
@@ -85,8 +86,11 @@ class Schema(_Strict):
     @field_validator("steps", mode="before")
     @classmethod
     def _steps_or_a_recipe(cls, steps: Any) -> Any:
-        if isinstance(steps, str) and steps not in ("auto", "linear"):
+        if steps is not None and not isinstance(steps, list) and steps not in ("auto", "linear"):
             raise ValueError(f"must be auto, linear or a list of steps; got {steps!r}")
+        for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
+            if not isinstance(step, dict):
+                raise ValueError(f"step {i} {not_a_step(step)}")
         return steps
 
     @model_validator(mode="after")
@@ -128,6 +132,14 @@ def step_kinds() -> dict[str, type[Step]]:
     }
 
 
+def not_a_step(given: Any) -> str:
+    """How the step that was written as `given` must be written."""
+    kind = step_kinds().get(given) if isinstance(given, str) else None
+    name, ways = (kind.__name__, kind.ways) if kind else ("NAME", pay.WAYS)
+    paid = f", pay: {' or '.join(ways)}" if ways else ""
+    return f"must be written as - {{step: {name}{paid}}}; got {given!r}"
+
+
 def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str], Any]) -> Step:
     """One step from its YAML mapping. Raises BadSchema with the position and the reason."""
     kinds = step_kinds()
@@ -152,6 +164,10 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
             raise BadSchema(f"steps[{position}]: pay must be one of {', '.join(pay.WAYS)}; got {way!r}")
         if spec:
             raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
+        if payment is None and kind.ways:
+            raise BadSchema(
+                f"steps[{position}]: {name} depends on data and needs pay:, one of {', '.join(kind.ways)}"
+            )
         return kind(payment=payment, **options)
     except KeyError:
         raise BadSchema(
@@ -167,9 +183,14 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
 
 def load_schema(path: str | Path) -> Schema:
     """Read and check a schema file. Raises BadSchema with one line."""
+    if not isinstance(path, str | os.PathLike):
+        raise BadSchema(
+            f"path must be the path of a schema file; got {type(path).__name__} "
+            "(Schema.model_validate takes what such a file says)"
+        )
     path = Path(path)
     if not path.is_file():
-        raise BadSchema(f"no such schema file: {path}")
+        raise BadSchema(no_file(path) if path.is_dir() else f"no such schema file: {path}")
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise BadSchema(f"{path} must hold a mapping with columns: and label:")
@@ -181,45 +202,3 @@ def load_schema(path: str | Path) -> Schema:
         raise sentence(path, error) from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
-
-
-WARNING = (
-    "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
-    "that depends on this file leaks: replace every bound and category by what you know without looking."
-)
-
-
-def draft(table: Any, label: str | None) -> str:
-    """A first schema for an Arrow table, to be edited: bounds and categories come from the data itself."""
-    import narwhals.stable.v1 as nw
-    import numpy as np
-
-    from prepriv.data import MISSING_TEXT, _cells, number_of, text_of
-
-    frame = nw.from_native(table, eager_only=True)
-    label = label or frame.columns[-1]
-    if label not in frame.columns:
-        raise BadSchema(f"the table has no column {label!r} to use as label")
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        codes, distinct = _cells(frame[name])
-        used = [v for v in distinct if text_of(v).lower() not in MISSING_TEXT]
-        has_missing = len(used) < len(distinct) or bool((codes < 0).any())
-        if name == label:
-            columns[name] = {"classes": sorted({text_of(v) for v in used})}
-            continue
-        numbers = np.array([number_of(v) for v in used])
-        if used and np.isfinite(numbers).all():
-            low, high = float(numbers.min()), float(numbers.max())
-            columns[name] = {"type": "numeric", "low": low, "high": high if high > low else low + 1}
-            if has_missing:
-                columns[name]["missing"] = "impute"
-        else:
-            columns[name] = {
-                "type": "categorical",
-                "categories": sorted({text_of(v) for v in used})[:100] or ["a"],
-            }
-    classes = columns.pop(label)["classes"]
-    body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
-    head = "".join(f"# {line}\n" for line in WARNING.splitlines())
-    return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)

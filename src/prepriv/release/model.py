@@ -6,11 +6,12 @@ bytes. Reading it needs no training code and runs none: hostile files are refuse
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -203,31 +204,43 @@ class Model:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write `folder`/model.json in one atomic step; returns its path."""
+        """Write `folder`/model.json in one atomic step; returns its path. Raises OSError, of the system's class."""
         target = Path(folder) / FILE
-        target.parent.mkdir(parents=True, exist_ok=True)
+        with _told_of(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n")
         return target
 
     @staticmethod
     def load(path: str | Path) -> Model:
         """Read a model from its file, its folder or the folder of its run. Raises BadArtifact on anything else."""
-        path = Path(path)
-        if path.is_dir():
-            inside = path / "model" / FILE
-            path = inside if inside.is_file() and not (path / FILE).exists() else path / FILE
+        path = artifact_file(path)
         if not path.is_file():
             raise BadArtifact(f"no model at {path}")
         if path.stat().st_size > LARGEST_FILE:
             raise BadArtifact(f"{path} is too large to be a model")
         try:
             text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
+        except ValueError:
+            raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
+        try:
             data = json.loads(text)
             if data["format"] != FORMAT:
                 raise ValueError
             return _read(data, len(text))
         except _DAMAGED:
             raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
+
+
+def artifact_file(path: str | Path) -> Path:
+    """The file of a model that is named by itself, its folder or the folder of its run. It need not be there."""
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    inside = path / "model" / FILE
+    return inside if inside.is_file() and not (path / FILE).exists() else path / FILE
 
 
 def _packed(data: dict[str, Any]) -> dict[str, Any]:
@@ -266,7 +279,25 @@ def _blank(domain: Domain) -> NDArray[Any]:
 
 
 def write_atomically(target: Path, text: str) -> None:
-    """Write text to a file so that it is either all there or not there, also after a crash."""
+    """Write text to a file so that it is either all there or not there, also after a crash. Raises OSError."""
+    with _told_of(target):
+        _write_atomically(target, text)
+
+
+@contextlib.contextmanager
+def _told_of(target: Path) -> Iterator[None]:
+    """An OSError says what could not be written, and keeps its class."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(
+            error.errno, f"cannot write the file ({os.strerror(error.errno)})", str(target)
+        ) from None
+
+
+def _write_atomically(target: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,0 +1,106 @@
+"""A first schema for a table, to be edited: bounds and categories come from the data itself, and it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from prepriv._cell import Cell
+from prepriv.data import MISSING_TEXT, ONE_COLUMN, _cells, number_of, text_of
+from prepriv.pipeline.declared_file import BadSchema
+
+WARNING = (
+    "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
+    "that depends on this file leaks: replace every bound and category by what you know without looking."
+)
+CHECK = (
+    "Training can say nothing about cells that do not fit (decimal commas, another encoding, labels that are\n"
+    "no declared class): the curator sees their counts with `prepriv validate DATA --schema THIS_FILE`."
+)
+LONGEST = 100  # values in a list of categories, or of classes
+FEW_ROWS = 20  # below, whole numbers may all differ by chance
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted schema. text: YAML, with the notes as comments; notes: what to look at, one line each."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def draft(table: Any, label: str | None) -> Draft:
+    """The draft for an Arrow table; `label` is its last column where None.
+
+    Raises:
+        BadSchema: one column only, or no column of that name.
+    """
+    frame = nw.from_native(table, eager_only=True)
+    if len(frame.columns) < 2:
+        raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
+    if sum(name.count(";") + name.count("\t") for name in frame.columns) >= len(frame.columns):
+        raise BadSchema(
+            "the header line has more ';' or tabs than commas; is the file separated by them? Cells must be "
+            "separated by commas (in a .tsv, by tabs)"
+        )
+    label = label or frame.columns[-1]
+    if label not in frame.columns:
+        raise BadSchema(f"the table has no column {label!r} to use as label")
+    columns: dict[str, Any] = {}
+    notes: list[str] = []
+    classes: list[str] = []
+    for name in frame.columns:
+        codes, distinct = _cells(frame[name])
+        used = [i for i, v in enumerate(distinct) if text_of(v).lower() not in MISSING_TEXT]
+        times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
+        values = [distinct[i] for i in used]
+        if name == label:
+            classes = _classes(name, values)
+            continue
+        column = _column(values, missing=int(times.sum()) < len(codes))
+        if column is None:
+            notes.append(
+                f"{name!r}: left out, for its {len(values)} different texts are too many for a list of "
+                "categories; leave it dropped, or declare it by hand"
+            )
+        else:
+            columns[name] = column
+            if _identifies(values, times):
+                notes.append(f"{name!r}: no value stands twice, as in an identifier; drop it if it is one")
+    body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
+    head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
+    text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
+    return Draft("".join(f"# {line}\n" for line in head) + text, tuple(notes))
+
+
+def _classes(label: str, values: Sequence[Cell]) -> list[str]:
+    names = sorted({text_of(v) for v in values})
+    if len(names) > LONGEST:
+        raise BadSchema(
+            f"the label {label!r} has {len(names)} different values, too many for classes: name another column "
+            "with --label, or declare its classes by hand"
+        )
+    return names
+
+
+def _column(values: Sequence[Cell], *, missing: bool) -> dict[str, Any] | None:
+    """What is declared of a column with these distinct values; None if they are too many to be categories."""
+    numbers = np.array([number_of(v) for v in values])
+    if values and np.isfinite(numbers).all():
+        low, high = float(numbers.min()), float(numbers.max())
+        bounds = {"type": "numeric", "low": low, "high": high if high > low else low + 1}
+        return bounds | {"missing": "impute"} if missing else bounds
+    names = sorted({text_of(v) for v in values})
+    return {"type": "categorical", "categories": names or ["a"]} if len(names) <= LONGEST else None
+
+
+def _identifies(values: Sequence[Cell], times: NDArray[np.intp]) -> bool:
+    """Whether every record has a whole number, or a text, of its own."""
+    whole = all(isinstance(v, str) or float(v or 0.0).is_integer() for v in values)
+    return len(values) >= FEW_ROWS and int(times.max()) == 1 and whole
