@@ -90,6 +90,16 @@ def test_a_separator_seen_after_the_charge_keeps_the_charge(folder, mistake, cap
     assert len(Ledger.open("l.db").entries()) == 1
 
 
+def test_no_error_quotes_the_first_record_of_a_file_without_a_header(mistake):
+    for name, separator in (("raw.csv", ","), ("raw2.csv", ";"), ("raw3.csv", "\t")):
+        lines = [f"yes,{20 + i},{SECRET}-{i}".replace(",", separator) for i in range(150)]
+        Path(name).write_text("\n".join([*lines, ""]))
+        mistake("schema", "init", name)
+        mistake("schema", "init", name, "--label", "status")
+        mistake("train", name, "--schema", "s.yaml")
+        mistake("validate", name, "--schema", "s.yaml")
+
+
 @pytest.mark.parametrize("table", ["u16.csv", "u16be.csv"])
 def test_utf_16_is_told(mistake, table):
     for arguments in (["schema", "init", table], ["train", table, "--schema", "s.yaml"]):
@@ -109,6 +119,7 @@ def test_a_folder_is_no_file(mistake):
         ["train", "t.csv", "--schema", "."],
         ["schema", "init", "."],
         ["plan", "."],
+        ["account", "."],
     ):
         assert "is a folder, not a file" in mistake(*arguments)
 

@@ -10,6 +10,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prepriv.commands.common import Stop, console, print_table
+from prepriv.data import no_file
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.printed import exact, up
 from prepriv.learners.gradient_descent import GradientDescent
@@ -116,7 +117,7 @@ class Pipeline(_Strict):
 def load_pipeline(path: Path) -> Pipeline:
     """Read and check a pipeline file. Raises BadSchema with one line."""
     if not path.is_file():
-        raise BadSchema(f"no such pipeline file: {path}")
+        raise BadSchema(no_file(path) if path.is_dir() else f"no such pipeline file: {path}")
     try:
         return Pipeline.model_validate(read_yaml(path))
     except ValidationError as error:

@@ -38,6 +38,8 @@ class Draft:
 def draft(table: Any, label: str | None) -> Draft:
     """The draft for an Arrow table; `label` is its last column where None.
 
+    An error quotes no column name but `label`: where the file has no header line, its first record is one.
+
     Raises:
         BadSchema: one column only, or no column of that name.
     """
@@ -46,10 +48,11 @@ def draft(table: Any, label: str | None) -> Draft:
         raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
     if sum(name.count(";") + name.count("\t") for name in frame.columns) >= len(frame.columns):
         raise BadSchema(
-            "the header line has more ';' or tabs than commas; is the file separated by them? Cells must be "
+            "its header line has more ';' or tabs than commas; is the file separated by them? Cells must be "
             "separated by commas (in a .tsv, by tabs)"
         )
-    label = label or frame.columns[-1]
+    told = "the last column, taken as label," if label is None else f"the label {label!r}"
+    label = frame.columns[-1] if label is None else label
     if label not in frame.columns:
         raise BadSchema(f"the table has no column {label!r} to use as label")
     columns: dict[str, Any] = {}
@@ -61,7 +64,7 @@ def draft(table: Any, label: str | None) -> Draft:
         times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
         values = [distinct[i] for i in used]
         if name == label:
-            classes = _classes(name, values)
+            classes = _classes(told, values)
             continue
         column = _column(values, missing=int(times.sum()) < len(codes))
         if column is None:
@@ -79,11 +82,11 @@ def draft(table: Any, label: str | None) -> Draft:
     return Draft("".join(f"# {line}\n" for line in head) + text, tuple(notes))
 
 
-def _classes(label: str, values: Sequence[Cell]) -> list[str]:
+def _classes(told: str, values: Sequence[Cell]) -> list[str]:
     names = sorted({text_of(v) for v in values})
     if len(names) > LONGEST:
         raise BadSchema(
-            f"the label {label!r} has {len(names)} different values, too many for classes: name another column "
+            f"{told} has {len(names)} different values, too many for classes: name another column "
             "with --label, or declare its classes by hand"
         )
     return names

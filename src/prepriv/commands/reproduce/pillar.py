@@ -77,7 +77,9 @@ def pillar(
     out: Annotated[Path, typer.Option(help="Folder for the pictures (PNG) and numbers (CSV, JSON).")] = Path(
         "run/pillar"
     ),
-    small: Annotated[bool, typer.Option("--small", help="One image set, few rows: about two minutes of one core.")] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="One image set, few rows: about two minutes of one core.")
+    ] = False,
     embeddings: Annotated[
         Path | None,
         typer.Option(help="Sentence embeddings of the messages, .npy, in the order of the table."),
