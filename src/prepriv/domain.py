@@ -240,7 +240,11 @@ class Domain:
         n: int | None = None,
         adjacency: Adjacency = "replace-one",
     ) -> Domain:
-        """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it."""
+        """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it.
+
+        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where its length
+        says as much, as in a table of a few columns, declare the columns.
+        """
         return Domain({}, _listed("classes", classes), n, adjacency, None, float(radius), features)
 
     @property
