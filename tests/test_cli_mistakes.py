@@ -35,6 +35,7 @@ def folder(tmp_path, monkeypatch):
     Path("semi.csv.gz").write_bytes(gzip.compress(TABLE.replace(",", ";").encode()))
     Path("decimal.csv").write_text(TABLE.replace(",", ";").replace("name", "a,b"))
     Path("u16.csv").write_text(TABLE, encoding="utf-16")
+    Path("han.csv").write_text("名\n1\n", encoding="utf-16")  # no byte of its header line is zero
     Path("u16be.csv").write_bytes(TABLE.encode("utf-16-be"))
     Path("latin.csv").write_bytes(TABLE.replace("age", "größe").encode("latin-1"))
     Path("latin.yaml").write_text(SCHEMA.replace("age", "größe"), encoding="utf-8")
@@ -100,7 +101,7 @@ def test_no_error_quotes_the_first_record_of_a_file_without_a_header(mistake):
         mistake("validate", name, "--schema", "s.yaml")
 
 
-@pytest.mark.parametrize("table", ["u16.csv", "u16be.csv"])
+@pytest.mark.parametrize("table", ["u16.csv", "u16be.csv", "han.csv"])
 def test_utf_16_is_told(mistake, table):
     for arguments in (["schema", "init", table], ["train", table, "--schema", "s.yaml"]):
         assert "UTF-8" in mistake(*arguments)
