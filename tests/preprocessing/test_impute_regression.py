@@ -11,7 +11,9 @@ from scipy.optimize import minimize
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
+from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.impute_caps import MissingCaps
 from prepriv.preprocessing.impute_regression import Frame, RegressionImputer, solve_in_ball
 
 NAN = math.nan
@@ -194,3 +196,20 @@ def test_moved_rows_move_their_predictions_too():
     assert moved <= step.sensitivity(space, n, came).total_shift
     own = step.sensitivity(space, n).total_shift
     assert moved > came.total_shift + 2 * own  # so the stretch of the map has to be in the bound
+
+
+@pytest.mark.parametrize("n", [1000, 2 * 10**9, 10**12])
+def test_distance_holds_for_the_moments_as_computed_whatever_n(monkeypatch, n):
+    """Two sums of n products may be off by 2^-41 n each: more than the error of a test from 1e9 records on."""
+    step = RegressionImputer(payment=pay.Sensitivity({"missing": 0.5, "curvature": 0.1}))
+    space, wrong = Space(np.zeros(2), np.ones(2), 2.0, np.array([False, True])), 2 * SUM_ERROR * n
+    monkeypatch.setattr(MissingCaps, "distance", lambda *_: math.inf)
+
+    def seen(least):
+        moments = np.array([np.diag([0.5 * n, least])])
+        monkeypatch.setattr(RegressionImputer, "_moments", staticmethod(lambda *_: (moments, None, None)))
+        return step.distance([], space, n)
+
+    assert seen(0.1 * n + wrong) <= 0
+    for true in (0.2, 0.4):
+        assert abs(seen(true * n + 1 + wrong) - seen(true * n - wrong)) <= 1 + 1e-6

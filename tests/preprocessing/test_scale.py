@@ -11,6 +11,7 @@ from neighbouring import measure
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
+from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Sensitivity
 from prepriv.preprocessing.scale import StandardScaler
 
@@ -254,6 +255,23 @@ def test_distance_is_one_lipschitz_and_says_whether_the_floor_holds():
             if here > 0:
                 assert np.sqrt(np.mean((x - c) ** 2, axis=0)).min() >= 0.1
     assert scaler(0.1).distance([x], space, n) == math.inf
+
+
+@pytest.mark.parametrize("n", [1000, 2 * 10**9, 10**11, 10**13])
+@pytest.mark.parametrize("center, share", [("mean", 0.75), ("midpoint", 0.25)])
+def test_distance_holds_for_the_variances_as_computed_whatever_n(monkeypatch, center, share, n):
+    """Above 2e9 records the rounding of a variance alone was more than the error a test allows for."""
+    step, space, wrong = scaler(0.1, "none", center), box(1), share * SUM_ERROR
+    record = (1.0 if center == "mean" else 0.25) / n  # the most that one record moves the variance by
+
+    def seen(variance):
+        monkeypatch.setattr(StandardScaler, "_moments", lambda *_: (np.zeros(1), np.array([variance])))
+        return step.distance([], space, n)
+
+    assert seen(0.01 + wrong) <= 0
+    for true in (0.02, 0.2):
+        assert abs(seen(true + record + wrong) - seen(true - wrong)) <= 1 + 1e-6
+    assert seen(0.02) > 0.5 / (record + 4 * SUM_ERROR) * 0.01
 
 
 # ----------------------------------------------------------------------------------- the other two routes

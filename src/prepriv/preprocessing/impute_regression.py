@@ -21,7 +21,7 @@ from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import CONDITION_DIGITS, up
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import norms
-from prepriv.preprocessing._sums import Total, pieces
+from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -36,6 +36,7 @@ from prepriv.preprocessing.base import (
 )
 from prepriv.preprocessing.impute import FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
+from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
 ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
 
@@ -66,11 +67,13 @@ class Frame:
         predictors, targets = np.flatnonzero(~space.may_miss), np.flatnonzero(space.may_miss)
         if len(targets) and not len(predictors):
             raise ValueError("RegressionImputer needs a column that is never missing; use MeanImputer")
+        if (space.widths[targets] <= 0).any():
+            raise ValueError("RegressionImputer: a column to impute has bounds without width; use MeanImputer")
         low, high = space.low[predictors], space.high[predictors]
         plain = min(space.radius, float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))))
         centred = float(np.linalg.norm(high - low)) / 2
         centre = (low + high) / 2 if centred < plain else np.zeros(len(predictors))
-        radius = math.sqrt(2) * min(plain, centred)
+        radius = math.sqrt(2) * (min(plain, centred) or 1.0)  # 0: constant predictors, the bias is left
         return Frame(
             predictors, targets, centre, radius, midpoints(space)[targets], space.widths[targets] / 2
         )
@@ -243,7 +246,9 @@ class RegressionImputer(Step):
         least = MissingCaps.of(self.payment, space, n).distance(rows)
         if self._curvature() > 0 and space.may_miss.any():
             for a in self._moments(rows, Frame.of(space))[0]:
-                least = min(least, float(np.linalg.eigvalsh(a)[0]) - self._curvature() * n)
+                error = (4 * SUM_ERROR + 4 * LAPACK_ERROR * len(a)) * n  # of two sums, and of an eigenvalue
+                room = float(np.linalg.eigvalsh(a)[0]) - self._curvature() * n - error
+                least = min(least, room / (1 + 2 * error))
         return least
 
     @staticmethod
@@ -267,7 +272,7 @@ class RegressionImputer(Step):
         a, b, seen = self._moments(rows, frame)
         ridge = self.ridge * n * np.eye(a.shape[1])
         found = [solve_in_ball(m + ridge, v, self.weight_bound) for m, v in zip(a, b)]
-        return np.array(found).reshape(len(frame.targets), -1), seen
+        return np.array(found).reshape(b.shape), seen
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         frame = Frame.of(space)

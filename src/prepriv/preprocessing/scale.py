@@ -17,7 +17,7 @@ from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import CONDITION_DIGITS, up
 from prepriv.preprocessing._caps import known_caps
-from prepriv.preprocessing._sums import Total, pieces
+from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -171,7 +171,9 @@ class StandardScaler(Step):
         scaling = self._scaling(space, UNTOUCHED)
         _, variance = self._moments(rows, space, n)
         per_record = scaling.variance_shift()
-        return float(((variance - scaling.floor**2) * n / per_record).min()) * (1 - 1e-9)
+        error = 2 * SUM_ERROR * per_record  # of a computed variance; it counts more the more records there are
+        room = (variance - scaling.floor**2 - error) / (per_record / n + 2 * error)
+        return float(room.min()) * (1 - 1e-9)
 
     # --------------------------------------------------------------------------------------------- fits
 
