@@ -29,13 +29,12 @@ from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.release.report import TITLES
 
-LOSSES: dict[str, type[Loss]] = {
+LOSSES: dict[str, type[Loss]] = {  # and least-squares, which has a bound to declare
     "logistic": Logistic,
     "softmax": Softmax,
     "hinge": Hinge,
     "squared-hinge": SquaredHinge,
     "huberised-hinge": HuberisedHinge,
-    "least-squares": LeastSquares,
 }
 
 
@@ -72,6 +71,7 @@ class LearnerSpec(_Strict):
     clip_norm: float = Field(default=1.0, gt=0)
     weight_bound: float = Field(default=math.inf, gt=0)
     loss: str = "logistic"
+    target_bound: float | None = Field(default=None, ge=0)
     epsilon: float | None = None
     lipschitz: float = 1.0
     sensitivity: float = 1.0
@@ -81,9 +81,7 @@ class LearnerSpec(_Strict):
             if self.epsilon is None:
                 raise BadSchema(f"learner: {self.kind} needs epsilon")
             return ReleasedStatistic(self.kind, self.epsilon, self.lipschitz, self.sensitivity)
-        if self.loss not in LOSSES:
-            raise BadSchema(f"learner: loss must be one of {', '.join(LOSSES)}; got {self.loss!r}")
-        loss = LOSSES[self.loss]()
+        loss = self._loss()
         steps = self.steps
         if steps is None and self.epochs is not None:
             steps = math.ceil(self.epochs * n / (self.batch_size or n))
@@ -100,6 +98,19 @@ class LearnerSpec(_Strict):
             raise BadSchema(f"learner: {self.kind} needs batch_size")
         kind = PoissonSGD if self.kind == "dp-sgd" else FixedBatchSGD
         return kind(loss, batch_size=self.batch_size, **common)
+
+    def _loss(self) -> Loss:
+        if self.loss == "least-squares":
+            if self.target_bound is None:
+                raise BadSchema("learner: least-squares needs target_bound, which no |target| exceeds")
+            return LeastSquares(self.target_bound)
+        if self.target_bound is not None:
+            raise BadSchema(f"learner: target_bound is for least-squares; the loss is {self.loss}")
+        if self.loss not in LOSSES:
+            raise BadSchema(
+                f"learner: loss must be one of {', '.join(LOSSES)}, least-squares; got {self.loss!r}"
+            )
+        return LOSSES[self.loss]()
 
 
 class Pipeline(_Strict):
