@@ -81,6 +81,7 @@ class _Dropping(Step):
         return False  # the zero rows of dropped ones would be neighbours of each other
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         return space.with_origin()  # a dropped row is a row of zeros, and the record may be one
 
 
@@ -174,6 +175,10 @@ class DeduplicateCells(_Dropping):
     @property
     def reads_labels(self) -> bool:
         return True
+
+    def output(self, space: Space) -> Space:
+        Cells.of(self.side, self.offset, space)  # refuses a side with too many cells
+        return super().output(space)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """Nothing, or one row by a diagonal. A row that comes in moved could vacate one cell and fill another."""

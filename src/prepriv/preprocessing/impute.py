@@ -166,8 +166,8 @@ class MeanImputer(Step):
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         columns = np.flatnonzero(space.may_miss)
         fill = midpoints(space)
-        if len(columns):
-            half = float(np.linalg.norm(space.widths[columns])) / 2
+        half = float(np.linalg.norm(space.widths[columns])) / 2
+        if half > 0:  # else all bounds are points, and so are the fillings
             total = gaussian_sum(Centred(rows, columns, fill[columns]), dim=len(columns), radius=half)
             fill[columns] = np.clip(fill[columns] + total / n, space.low[columns], space.high[columns])
         return FillReleased(fill)

@@ -149,6 +149,7 @@ class PCA(_Leading):
     }
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         if self.k > space.d:
             raise ValueError(f"k must be at most the number of features, {space.d}; got {self.k}")
         return Space.ball(self.k, space.radius)
@@ -234,6 +235,7 @@ class RankReduction(_Leading):
     at_prediction: ClassVar[bool] = False
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         if self.k >= space.d:
             raise ValueError(f"k must be below the number of features, {space.d}; got {self.k}")
         side = np.full(space.d, space.radius)

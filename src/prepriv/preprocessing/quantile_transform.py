@@ -66,7 +66,8 @@ class QuantileTransform(Step):
     For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. columns: names
     of the features; None takes all. No Lipschitz map, so it cannot follow a step paid for by sensitivity.
 
-    Fitting raises ValueError for a column that is constant among the public rows.
+    A column that is constant among the public rows goes to 1/2, and to 0 and 1 below and above that value: a plan that
+    was charged must not fail on its public rows, which behind a private fit are known only then.
 
     >>> from prepriv import payment as pay
     >>> QuantileTransform(levels=4, payment=pay.Public([[0.0], [1.0], [10.0]])).way
@@ -101,10 +102,5 @@ class QuantileTransform(Step):
         levels = np.linspace(0.0, 1.0, int(self.levels) + 1)
         knots = np.empty((len(columns), len(levels)))
         for at, (_, cells) in enumerate(sorted_columns(rows, columns, n)):
-            if len(cells) == 0 or cells[0] == cells[-1]:
-                name = space.names[columns[at]] if space.names else f"x{columns[at]}"
-                raise ValueError(
-                    f"{name!r} is constant among the public rows and has no ranks: leave it out of columns"
-                )
             knots[at] = np.maximum.accumulate(np.quantile(cells, levels))
         return Ranks(columns, knots)

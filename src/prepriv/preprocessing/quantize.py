@@ -94,6 +94,7 @@ class Quantize(Step):
         return False  # the zero rows of dropped ones would be neighbours of each other
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         step = cluster_grid(space.radius).step  # rows are cut towards zero: out of the box by a step at most
         return replace(space, low=space.low - step, high=space.high + step)
 
@@ -183,6 +184,7 @@ class QuantizeCells(Step):
             raise ValueError("side must be positive; got 0")
 
     def output(self, space: Space) -> Space:
+        self.free(space)  # refuses what no run could do
         return space.with_origin()  # a centre outside the ball is pulled towards it
 
     def stretch(self, space: Space) -> float:

@@ -67,6 +67,7 @@ class SoftPCA(Step):
         return square / (square + self.strength) * (1 + 1e-8)
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         least = 100 * LAPACK_ERROR * space.d * space.radius**2
         if (
             self.strength < least
