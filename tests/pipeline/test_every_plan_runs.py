@@ -159,6 +159,7 @@ BEFORE = {
     "imputed": (pre.MeanImputer(payment=Budget(0.1)),),
     "moved": (pre.MeanImputer(payment=Sensitivity({"missing": 0.3})),),
     "without width": (pre.MeanImputer(payment=Budget(0.1)), pre.ClipFeatures(2.0, 3.0)),
+    "narrow": (pre.ClipFeatures(2.0, 3.0),),
     "dropped": (pre.MeanImputer(payment=Budget(0.1)), pre.DeduplicateCells(payment=Sensitivity())),
     "centred": (pre.Center(payment=Budget(0.1)),),
     "ranked": (pre.MeanImputer(payment=Budget(0.1)), pre.Normalize()),
@@ -166,7 +167,7 @@ BEFORE = {
 BEHIND = {"nothing": (), "imputed": (pre.MeanImputer(payment=Budget(0.1)),)}
 
 
-SOME = (("nothing", "nothing"), ("without width", "nothing"))
+SOME = (("nothing", "nothing"), ("without width", "nothing"), ("narrow", "nothing"))
 FEW = ("box with missing", "some missing", "ball", "one column", "categories only", "both kinds")
 ALL = tuple(itertools.product(BEFORE, BEHIND))
 
@@ -217,3 +218,19 @@ class AlwaysPasses(NoisySession):
     def _passes(self, name, distance, test):
         super()._passes(name, distance, test)
         return True
+
+
+@pytest.mark.parametrize(
+    "step, domain, says",
+    [
+        (pre.QuantizeCells(1e-11), "box", "too many cells"),
+        (pre.QuantizeCells(0.1), "box with missing", "QuantizeCells needs every cell"),
+        (pre.DeduplicateCells(1e-11, payment=Sensitivity()), "box", "too many cells"),
+        (pre.PCA(1, payment=Budget(0.1)), "box with missing", "PCA needs every cell"),
+        (pre.RankReduction(1, payment=Sensitivity()), "box with missing", "RankReduction needs every cell"),
+        (pre.SoftPCA(payment=Sensitivity()), "box with missing", "SoftPCA needs every cell"),
+    ],
+)
+def test_the_plan_itself_refuses(step, domain, says):
+    with pytest.raises(ValueError, match=says):
+        make_plan(DOMAINS[domain], [step, *BEHIND["imputed"]], LEARNER, epsilon=5.0, delta=1e-4, n=N)
