@@ -10,7 +10,14 @@ import pytest
 
 from prepriv.learners.gradient_sum import BLOCK, GradientSum, Grid, QuantizedRows, _block_rows
 from prepriv.learners.loss_arrays import row_max, row_sum
-from prepriv.learners.losses import Logistic, Softmax
+from prepriv.learners.losses import (
+    Hinge,
+    HuberisedHinge,
+    LeastSquares,
+    Logistic,
+    Softmax,
+    SquaredHinge,
+)
 
 
 def filled(x, targets, radius, clip, *, fine=False, bias=1.0, block=256, declared=None):
@@ -108,6 +115,41 @@ def test_rounding_slack_covers_rows_that_move_a_little(rng):
         with GradientSum(a, Softmax()) as ga, GradientSum(b, Softmax()) as gb:
             distance = float(np.linalg.norm((ga(w) - gb(w)) * 2.0**a.grid.exponent))
         assert distance <= mu * n * shift + a.grid.rounding(n, d + 1, k, math.hypot(radius, 1.0), mu)
+
+
+@pytest.mark.parametrize("d, least", [(1, 0.7), (2, 0.98), (3, 0.95), (5, 0.9)])
+def test_the_jump_of_a_rounded_norm_costs_no_more_than_one_coordinate(rng, d, least):
+    """Neighbours on the grid, clipped by their norms rounded up: sqrt(d) steps are beaten, sqrt(d + 1) are not."""
+    n, h = 200_000, 2.0**-10
+    a = rng.integers(-60, 61, (n, d))
+    b = np.clip(a + rng.integers(-1, 2, (n, d)), -60, 60)
+    grid = Grid(x_bits=10, r_bits=40, norm=2**15, clip=2**15, fine=True)
+    held = []
+    for ints in (a, b):
+        rows = QuantizedRows(grid, n, d, 0.0)
+        rows.fill(0, ints * h * (1 + 1e-9), np.zeros(n))
+        assert (rows.x[:, :-1] == ints).all()
+        held.append(rows.norms * h)
+    worst = 0.0
+    for clip in (0.999999 * held[0], 0.999999 * np.minimum(*held), np.linalg.norm(a, axis=1) * h):
+        # residual 1, the largest there is for a loss with this Lipschitz constant
+        ga, gb = (x * h * np.minimum(1.0, clip / norm)[:, None] for x, norm in zip((a, b), held))
+        worst = max(worst, float(np.linalg.norm(ga - gb, axis=1).max()))
+    charged = grid.rounding(1, d + 1, 1, 0.0, 1.0)
+    assert least * charged <= worst <= charged
+    assert d == 1 or worst > math.sqrt(d) * h
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Logistic(), Softmax(), Hinge(), SquaredHinge(), HuberisedHinge(), LeastSquares(0.0), LeastSquares(3.0)],
+    ids=str,
+)
+def test_a_gradient_is_as_steep_as_the_largest_residual(loss):
+    """The proof of the jump needs it."""
+    for radius in (0.1, 1.0, 20.0):
+        for bound in (1e-3, 0.1, 1.0, 50.0):
+            assert loss.input_lipschitz(radius, bound) * radius >= loss.gradient_norm(radius, bound)
 
 
 def test_subset_of_rows_is_the_sum_over_those_rows(rng):

@@ -72,8 +72,9 @@ class Grid:
     def rounding(self, rows: float, features: int, outputs: int, radius: float, lipschitz: float) -> float:
         """Extra gradient shift of `rows` moved rows because grids are not Lipschitz (inf if lipschitz is).
 
-        Cutting a row to the grid moves two versions of it apart by at most sqrt(d) steps more; cutting the
-        residual moves its gradient by at most sqrt(K) steps times the row's norm.
+        features: d + 1. Cutting a row to the grid moves two versions of it apart by at most sqrt(d) steps more,
+        and the norm that clips it, rounded up, costs as much as one more coordinate; cutting the residual moves
+        its gradient by at most sqrt(K) steps times the row's norm.
         """
         if rows == 0:
             return 0.0
