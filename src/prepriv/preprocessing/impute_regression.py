@@ -68,7 +68,9 @@ class Frame:
         if len(targets) and not len(predictors):
             raise ValueError("RegressionImputer needs a column that is never missing; use MeanImputer")
         if (space.widths[targets] <= 0).any():
-            raise ValueError("RegressionImputer: a column to impute has bounds without width; use MeanImputer")
+            raise ValueError(
+                "RegressionImputer: a column to impute has bounds without width; use MeanImputer"
+            )
         low, high = space.low[predictors], space.high[predictors]
         plain = min(space.radius, float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))))
         centred = float(np.linalg.norm(high - low)) / 2

@@ -171,7 +171,7 @@ class StandardScaler(Step):
         scaling = self._scaling(space, UNTOUCHED)
         _, variance = self._moments(rows, space, n)
         per_record = scaling.variance_shift()
-        error = 2 * SUM_ERROR * per_record  # of a computed variance; it counts more the more records there are
+        error = 2 * SUM_ERROR * per_record  # of a computed variance: more records with n
         room = (variance - scaling.floor**2 - error) / (per_record / n + 2 * error)
         return float(room.min()) * (1 - 1e-9)
 
