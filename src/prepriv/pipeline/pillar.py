@@ -29,6 +29,7 @@ from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.pca import PCA
+from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.second_moment import moment_grid, moments
 from prepriv.preprocessing.square_root import SquareRoot
@@ -298,6 +299,13 @@ def _check_one(
     if not known:
         return maps
     fitted = step.fit_public(rows, space, n)
+    if isinstance(fitted, Ranks):
+        for j, knots in zip(fitted.columns, fitted.knots):
+            if knots[0] == knots[-1]:
+                name = space.names[j] if space.names else f"x{j}"
+                raise ValueError(
+                    f"{name!r} is constant among the public rows and has no ranks: leave it out of columns"
+                )
     if isinstance(step, PCA):
         moment = moments(rows, moment_grid(space.radius, n), space.d, n).moment
         values = np.linalg.eigvalsh(moment)[::-1]

@@ -66,8 +66,8 @@ class QuantileTransform(Step):
     For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. columns: names
     of the features; None takes all. No Lipschitz map, so it cannot follow a step paid for by sensitivity.
 
-    A column that is constant among the public rows goes to 1/2, and to 0 and 1 below and above that value: a plan that
-    was charged must not fail on its public rows, which behind a private fit are known only then.
+    A column that is constant among the public rows goes to 1/2, and to 0 and 1 below and above that value. Commands
+    and estimator refuse it before any charge; behind a private fit it is seen only later, and must not end a run.
 
     >>> from prepriv import payment as pay
     >>> QuantileTransform(levels=4, payment=pay.Public([[0.0], [1.0], [10.0]])).way
