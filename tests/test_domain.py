@@ -76,3 +76,20 @@ def test_mistakes_are_sentences(make, says):
 def test_a_mistake_of_type_is_a_sentence(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [
+        ((0, 1), "i"),
+        (("no", "yes"), "U"),
+        (("no", "yes", 3), "O"),
+        ((3, "x", True), "O"),
+        ((2**70, 1), "O"),
+    ],
+)
+def test_labels_are_the_declared_classes_whatever_their_types(classes, kind):
+    """As text, the class 3 of "no", "yes", 3 equalled no label of the data."""
+    labels = Domain.box(0, 1, 2, classes).labels
+    assert labels.dtype.kind == kind and labels.shape == (len(classes),)
+    assert all(a == b and (kind != "O" or type(a) is type(b)) for a, b in zip(labels, classes))

@@ -103,8 +103,8 @@ def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
 
 
 def _header_line(content: bytes) -> bytes:
-    end = content.find(b"\n")
-    return content if end < 0 else content[:end]
+    ends = [at for end in (b"\n", b"\r") if (at := content.find(end)) >= 0]
+    return content[: min(ends)] if ends else content
 
 
 def _check_columns(
@@ -217,7 +217,8 @@ class Table:
             x[bad] = 0.0
             biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
             norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
-            return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
+            with np.errstate(over="ignore"):
+                return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
         low, high, impute = self._bounds()
         with np.errstate(over="ignore", invalid="ignore"):
             x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)

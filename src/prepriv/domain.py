@@ -248,6 +248,12 @@ class Domain:
         return Domain({}, _listed("classes", classes), n, adjacency, None, float(radius), features)
 
     @property
+    def labels(self) -> NDArray[Any]:
+        """The classes as an array, (k,); of objects where an array of one type would change them."""
+        labels = np.asarray(self.classes)
+        return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
+
+    @property
     def is_ball(self) -> bool:
         """True when rows are points of a ball rather than typed columns."""
         return self.ball_radius is not None

@@ -119,7 +119,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = plan.guarantee if trained.private else None
         self.model_ = Model.of(trained)
         self.report_ = Report.of(plan, private=trained.private)
-        self.classes_ = np.asarray(domain.classes)[_sorted(domain.classes)]
+        self.classes_ = domain.labels[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
         names = getattr(X, "columns", None)
         if names is not None and all(isinstance(c, str) for c in names):

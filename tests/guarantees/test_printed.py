@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prepriv import guarantees as g
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.printed import down, exact, percent, places, up
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -70,3 +70,16 @@ def test_a_declared_target_is_printed_as_it_is_used() -> None:
     assert float(f.claim.split("|y| <= ")[1]) == 1.2345674
     f = g.random_initialization(clip=5.0, target=1.2345674)
     assert float(f.claim.split("y = ")[1].split(" x")[0]) == 1.2345674
+
+
+@given(st.floats(1e-9, 1e6))
+@example(0.07)
+@example(1.00001)
+def test_percentages_and_columns_of_numbers_are_not_below_the_number(x: float) -> None:
+    assert Decimal(percent(x)[:-1]) >= Decimal(repr(x)) * 100
+    assert Decimal(places(x)) >= Decimal(repr(x)) and len(places(x).split(".")[1]) == 4
+
+
+def test_percentages_as_people_write_them() -> None:
+    assert [percent(s) for s in (0.07, 0.02, 0.004, 1.0, 0.12345)] == ["7%", "2%", "0.4%", "100%", "12.4%"]
+    assert [places(s) for s in (1.0, 1.00001, 2.5, math.inf)] == ["1.0000", "1.0001", "2.5000", "inf"]

@@ -245,3 +245,17 @@ def test_importing_the_ledger_needs_nothing_but_the_standard_library():
     folder = str(book.__file__).rsplit("/", 2)[0]
     out = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
     assert {".".join(name.split(".")[:2]) for name in json.loads(out.stdout)} == {"prepriv.ledger"}
+
+
+def test_a_note_holds_whole_conditions_and_says_how_many_more_there_are():
+    """Cut at 200 characters, "at least 0.055" could read "at least 0.05"."""
+    from prepriv.ledger import condition_note
+
+    assert condition_note([]) == ""
+    two = ["at most 60 of the 600 records miss 'age'", "b\nc"]
+    assert condition_note(two).endswith("miss 'age'; b c")
+    many = [f"the standard deviation of 'column {j}' is at least 0.0{j}5" for j in range(9)]
+    note = condition_note(many)
+    kept = sum(text in note for text in many)
+    assert 1 <= kept < 9 and note.endswith(f"; {9 - kept} more: see the report") and len(note) <= 200
+    assert condition_note(["x" * 300]).endswith("1 in all: see the report")

@@ -68,7 +68,7 @@ def copy(package: Path, folder: str) -> Path:
 
 def run_tests(tests: tuple[str, ...], folder: str) -> subprocess.CompletedProcess[str]:
     """pytest on the package in `folder`, stopping at the first failure."""
-    check = "import prepriv, sys; sys.exit(not prepriv.__file__.startswith(sys.argv[1]))"
+    check = "import prepriv.commands.app, prepriv.estimators, sys; sys.exit(not prepriv.__file__.startswith(sys.argv[1]))"
     environment = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
     if subprocess.run(
         [sys.executable, "-c", check, folder], cwd=ROOT, env=environment, capture_output=True, check=False

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
+from prepriv.domain import Domain, Numeric, Space
 
 N = 1000
 
@@ -69,3 +69,24 @@ def test_no_data_set_within_the_printed_gap_fails_the_test_of_the_gap(gap: float
     cells = np.array([0.0, 0.0, 0.0, 0.0, printed, 1.0, 1.0, *[np.nan] * 4])
     assert step.distance([cells[:, None]], space, len(cells)) > 0
     assert step.distance([np.where(cells == printed, gap * (1 + 1e-9), cells)[:, None]], space, 11) <= 0
+
+
+def test_a_condition_names_the_units_it_is_in() -> None:
+    """A raw column from 0 to 0.001 always spans at most 0.01; what the proof needs is 1 % of its range."""
+    domain = Domain({"p": Numeric(0, 1), "b": Numeric(0, 0.001, "impute")}, (0, 1), n=N)
+    for step in (
+        pre.MedianImputer(payment=paid(missing=0.1, gap=0.01)),
+        pre.TrimmedMeanImputer(0.05, payment=paid(missing=0.1, spread=0.01)),
+    ):
+        said = step.sensitivity(domain, N).conditions[-1]
+        assert " 0.01 " in said and said.endswith("with 'b' scaled to 0..1")
+    shrunk = pre.Rescale(0.001).output(Space.ball(2, 1.0))
+    for step in (pre.Deduplicate(0.01, payment=paid(crowd=6)), pre.Quantize(0.01, payment=paid(crowd=6))):
+        assert step.sensitivity(shrunk, N).conditions[-1].endswith("with rows scaled to norm 0.001")
+    wide = Space(np.array([-2.5]), np.array([5.0]), 5.0, np.array([False]), ("age",))
+    floor = pre.StandardScaler(0.1, "none", payment=pay.Sensitivity())
+    assert floor.sensitivity(wide, N).conditions[-1].endswith("is at least 0.75 with 'age' scaled to -2.5..5")
+    curved = pre.RegressionImputer(payment=paid(missing=0.1, curvature=0.05))
+    assert (
+        curved.sensitivity(domain, N).conditions[-1].endswith("with them and the constant scaled to norm 1")
+    )

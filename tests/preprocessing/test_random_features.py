@@ -126,6 +126,13 @@ def test_it_is_free_saved_with_the_model_and_refuses_moved_rows(tmp_path, rng):
         path.write_text(json.dumps(data))
         with pytest.raises(BadArtifact):
             Model.load(path)
+    data = json.loads(good)
+    data["maps"][0] |= {"signs": 1}
+    path.write_text(json.dumps(data))
+    with_one = Model.load(path).scores(x)
+    del data["maps"][0]["signs"]  # as models were written before there were sums of signs
+    path.write_text(json.dumps(data))
+    assert (Model.load(path).scores(x) == with_one).all()
     with pytest.raises(ValueError, match="free"):
         RandomFeatures(9, payment=Budget(0.1))
     impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}))

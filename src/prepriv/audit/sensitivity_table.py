@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from prepriv.audit.sensitivity_search import SearchResult
+from prepriv.guarantees.printed import down, up
 
 LOOSE = 5.0  # a total-shift bound this many times above what the search reaches is marked
 HEAD = (
@@ -42,7 +43,7 @@ def row_of(result: SearchResult) -> tuple[str, ...]:
     """One line: name, size, found / bound of the four quantities, the ratio, a remark."""
     case, found, bound = result.case, result.found, result.bound
     pairs = [
-        f"{getattr(found, q):.4g} / {getattr(bound, q):.4g}" if getattr(bound, q) > 0 else "0"
+        f"{getattr(found, q):.4g} / {up(getattr(bound, q), 4)}" if getattr(bound, q) > 0 else "0"
         for q in ("rows_moved", "row_shift", "total_shift", "rows_dropped")
     ]
     ratio = main_ratio(result)
@@ -76,5 +77,5 @@ def markdown(results: Sequence[SearchResult], *, seconds: float, seed: int) -> s
         text += _PAPER
         for r in beaten:
             kind = r.case.name.split("/")[0]
-            text += f"| {kind} | {r.case.name} | x {r.paper_factor:.3g} | [errata](errata.md) |\n"
+            text += f"| {kind} | {r.case.name} | x {down(r.paper_factor, 3)} | [errata](errata.md) |\n"
     return text

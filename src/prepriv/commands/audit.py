@@ -12,6 +12,7 @@ from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
 from prepriv.commands import audit_empirical, audit_replay
 from prepriv.commands.common import Stop, print_table, writable_file, write_text
+from prepriv.guarantees.printed import down
 
 BEATEN = 1  # a declared bound was beaten: a bug of ours
 
@@ -44,7 +45,9 @@ def sensitivity(
     print_table("Largest shift found / declared bound", HEAD, [row_of(r) for r in results], right=(6,))
     for result in results:
         if result.paper_factor > 1:
-            typer.echo(f"{result.case.name}: the paper's bound is beaten {result.paper_factor:.3g} times")
+            typer.echo(
+                f"{result.case.name}: the paper's bound is beaten {down(result.paper_factor, 3)} times"
+            )
     typer.echo(f"{sum(r.pairs for r in results):,} pairs of neighbours tried")
     if table is not None:
         write_text(table, markdown(results, seconds=seconds, seed=seed))

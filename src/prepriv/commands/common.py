@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from prepriv.data import BadData, read_table
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
@@ -91,7 +91,7 @@ def print_prices(table: Sequence[Price]) -> None:
     """The price of every step in each of the three ways."""
     rows = []
     for p in table:
-        factor = f"x {p.factor:.4f}" if p.open else "closed"
+        factor = f"x {places(p.factor)}" if p.open else "closed"
         real = up(p.epsilon, 4) if p.open and p.epsilon is not None else "-"
         rows.append((p.step, TITLES[p.way], factor, real, "paid" if p.chosen else "", p.note))
     columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")

@@ -42,6 +42,23 @@ def exact(x: float) -> str:
     return _text(x, 17, ROUND_CEILING)
 
 
+def places(x: float, after: int = 4) -> str:
+    """The least decimal with so many places that is not below x: a column of numbers. '1.0001' for 1.00001."""
+    if not math.isfinite(x):
+        return repr(x)
+    return f"{Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-after), ROUND_CEILING):f}"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share as the least percentage of so many significant digits that is not below it.
+
+    >>> percent(0.07), percent(0.004), percent(0.12345)
+    ('7%', '0.4%', '12.4%')
+    """
+    hundredfold = Decimal(repr(float(share))).scaleb(2)
+    return f"{Context(prec=digits, rounding=ROUND_CEILING).create_decimal(hundredfold).normalize():f}%"
+
+
 def _text(x: float, digits: int, rounding: str) -> str:
     if digits < 1:
         raise ValueError(f"digits must be at least 1; got {digits}")

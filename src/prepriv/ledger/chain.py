@@ -44,9 +44,17 @@ class Header:
 
 
 def condition_note(conditions: Sequence[str]) -> str:
-    """The note of a charge whose cost rests on these declared conditions; cut at 200 characters."""
-    text = "".join(c if c.isprintable() else " " for c in "; ".join(conditions))
-    return f"{_CONDITIONS}{text}"[:200] if conditions else ""
+    """The note of a charge whose cost rests on these declared conditions, at most 200 characters.
+
+    As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant.
+    """
+    texts = ["".join(c if c.isprintable() else " " for c in condition) for condition in conditions]
+    for kept in range(len(texts), -1, -1):
+        rest = len(texts) - kept
+        said = texts[:kept] + ([f"{rest} {'more' if kept else 'in all'}: see the report"] if rest else [])
+        if len(note := _CONDITIONS + "; ".join(said)) <= 200:
+            return note if texts else ""
+    raise AssertionError("no conditions fit")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import approximate_dp, gaussian, gdp_mu, laplace
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
-from prepriv.guarantees.printed import up
+from prepriv.guarantees.printed import percent, up
 from prepriv.guarantees.renyi import RenyiCurve, bounded_range_renyi, gaussian_renyi, pure_renyi
 from prepriv.guarantees.smooth_renyi import (
     SmoothMechanism,
@@ -257,7 +257,9 @@ def _alternatives(
                 epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
             elif way in step.ways and way == pay.Budget.way:
                 epsilon = float(compose([(without, 1), (gaussian(mu), 1)]).epsilon(delta))
-                note = f"a private fit of {up(mu, 3)}-GDP ({share:.0%} of training alone); may be released"
+                note = (
+                    f"a private fit of {up(mu, 3)}-GDP ({percent(share)} of training alone); may be released"
+                )
             table.append((step.name, way, epsilon, note or "not the way it was fitted"))
     return table
 

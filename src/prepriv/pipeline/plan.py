@@ -163,11 +163,19 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
 
 def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
     """(epsilon, delta) as floats; ValueError unless epsilon > 0 (inf allowed: no privacy) and 0 < delta < 1."""
-    if not (isinstance(epsilon, Real) and not isinstance(epsilon, bool) and epsilon > 0):
+    if not (isinstance(epsilon, Real) and not isinstance(epsilon, bool) and _float(epsilon) > 0):
         raise ValueError(f"epsilon must be a positive number; got {epsilon!r}")
-    if not (isinstance(delta, Real) and 0 < delta < 1):
+    if not (isinstance(delta, Real) and 0 < _float(delta) < 1):
         raise ValueError(f"delta must be a number in (0, 1); got {delta!r}")
-    return float(epsilon), float(delta)
+    return _float(epsilon), _float(delta)
+
+
+def _float(number: Real) -> float:
+    """NaN for what is too large."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.nan
 
 
 def check_domain(domain: Any) -> None:

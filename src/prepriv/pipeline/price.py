@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees.printed import percent
 from prepriv.learners.stochastic import Setting
 from prepriv.pipeline.plan import Learner, calibrate, chain, spent_shares
 from prepriv.preprocessing.base import Sensitivity, Step
@@ -135,9 +136,9 @@ def _terms(payment: pay.Payment | None) -> str:
     if isinstance(payment, pay.Public):
         return "a public table with the same columns"
     if isinstance(payment, pay.Budget):
-        return f"{payment.share:.0%} of the budget; may be released"
+        return f"{percent(payment.share)} of the budget; may be released"
     if isinstance(payment, pay.Sensitivity):
-        test = f", tested with {payment.test:.0%} of the budget" if payment.test else ""
+        test = f", tested with {percent(payment.test)} of the budget" if payment.test else ""
         caps = ", ".join(f"{k} {v}" for k, v in payment.caps.items()) or "default caps"
         return f"{caps}{test}; never released"
     return ""

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.guarantees.printed import CONDITION_DIGITS, up
+from prepriv.domain import Space
+from prepriv.guarantees.printed import CONDITION_DIGITS, exact, up
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import (
     BITS,
@@ -47,10 +48,11 @@ def crowd(caps: Mapping[str, Any]) -> int:
     return m
 
 
-def crowd_words(m: int, eta: float) -> str:
-    """The condition in words."""
+def crowd_words(m: int, eta: float, space: Space) -> str:
+    """The condition in words, with the units of the rows it is about."""
     return (
-        f"no record has more than {m} records within {up(4 * eta, CONDITION_DIGITS)} of it, itself included"
+        f"no record has more than {m} records within {up(4 * eta, CONDITION_DIGITS)} of it, itself included, "
+        f"with rows scaled to norm {exact(space.radius)}"
     )
 
 

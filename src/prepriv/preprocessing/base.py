@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency, Domain, Space
+from prepriv.guarantees.printed import exact
 from prepriv.payment import WAYS, Payment
 
 Floats = NDArray[np.float64]
@@ -102,6 +103,11 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: Sensitivity = UNTOUC
     if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
         record = max(record, space.radius)
     return _up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
+
+
+def scaled(name: str, low: float, high: float) -> str:
+    """The units of a condition on a column, in words: a step sees encoded cells, the reader thinks of raw ones."""
+    return f"with {name!r} scaled to {exact(low)}..{exact(high)}"
 
 
 class Rows(Protocol):
@@ -246,7 +252,7 @@ class Step(abc.ABC):
         if incoming.rows_moved > 0 and math.isinf(stretch):
             raise ValueError(
                 f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
-                "give it a floor, or use ClipNorm"
+                "use one that is: Homogenize, ClipNorm, Normalize with a floor"
             )
         return incoming.through(stretch).within(self.output(space).diameter)
 

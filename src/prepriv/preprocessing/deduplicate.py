@@ -123,7 +123,7 @@ class Deduplicate(_Dropping):
         need_filled(self.name, space)
         m = self._crowd()
         dropped = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
-        own = Sensitivity(rows_dropped=dropped, conditions=(crowd_words(m, self.eta),))
+        own = Sensitivity(rows_dropped=dropped, conditions=(crowd_words(m, self.eta, space),))
         return incoming.plus(own, n=n)
 
     def distance(self, rows: Rows, space: Space, n: int) -> float:

@@ -28,6 +28,7 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     need_n,
+    scaled,
 )
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
@@ -95,9 +96,10 @@ class MedianImputer(Step):
         caps = MissingCaps.of(self.payment, space, n)
         gaps = self._gaps(caps, space)
         conditions = tuple(
-            f"the values of {name!r} next to its median are at most {down(gap, CONDITION_DIGITS)} away from it"
-            for name, gap, w in zip(caps.names, gaps, space.widths[caps.columns])
-            if gap < w
+            f"the values of {name!r} next to its median are at most {down(gap, CONDITION_DIGITS)} away from it "
+            + scaled(name, space.low[j], space.high[j])
+            for name, gap, j in zip(caps.names, gaps, caps.columns)
+            if gap < space.widths[j]
         )
         own = gaps + incoming.row_shift
         return filled_sensitivity(self.name, caps, space, n, incoming, own, own, conditions=conditions)

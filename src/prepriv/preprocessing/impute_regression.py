@@ -227,7 +227,8 @@ class RegressionImputer(Step):
         )  # twice, or once if the record has the cell in one set only
         other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
         conditions = tuple(
-            f"the predictors of {name!r} have a second moment of at least {up(least, CONDITION_DIGITS)} in every direction"
+            f"the predictors of {name!r} have a second moment of at least {up(least, CONDITION_DIGITS)} in every direction "
+            "with them and the constant scaled to norm 1"
             for name in caps.names
             if least > 0
         )

@@ -27,6 +27,7 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     need_n,
+    scaled,
 )
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
@@ -97,9 +98,10 @@ class TrimmedMeanImputer(Step):
         caps = MissingCaps.of(self.payment, space, n)
         least, spreads, w = self._least(caps), self._spreads(caps, space), space.widths[caps.columns]
         conditions = tuple(
-            f"{name!r} without its {self._ends(n)} least and greatest values spans at most {down(spread, CONDITION_DIGITS)}"
-            for name, spread, width in zip(caps.names, spreads, w)
-            if spread < width
+            f"{name!r} without its {self._ends(n)} least and greatest values spans at most {down(spread, CONDITION_DIGITS)} "
+            + scaled(name, space.low[j], space.high[j])
+            for name, spread, j in zip(caps.names, spreads, caps.columns)
+            if spread < space.widths[j]
         )
         own = spreads / least + SUM_ERROR * w
         return filled_sensitivity(

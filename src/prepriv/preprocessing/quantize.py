@@ -117,7 +117,7 @@ class Quantize(Step):
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
         total += came * row
-        own = Sensitivity(others + came, row, total, 0.0, (crowd_words(m, self.eta),))
+        own = Sensitivity(others + came, row, total, 0.0, (crowd_words(m, self.eta, space),))
         both = incoming.plus(own, n=n).within(wide)
         return replace(
             both,

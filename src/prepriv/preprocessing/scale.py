@@ -30,6 +30,7 @@ from prepriv.preprocessing.base import (
     check_positive,
     need_filled,
     need_n,
+    scaled,
 )
 from prepriv.preprocessing.scale_map import (
     Affine,
@@ -153,11 +154,13 @@ class StandardScaler(Step):
         scaling = self._scaling(space, incoming)
         conditions = incoming.conditions
         if self.rule == "none":
-            names = [space.names[j] if space.names else f"x{j}" for j in self._columns(space)]
+            columns = self._columns(space)
+            names = [space.names[j] if space.names else f"x{j}" for j in columns]
             about = "" if self.center == "mean" else " about its midpoint"
             conditions += tuple(
-                f"the standard deviation of {name!r}{about} is at least {up(s, CONDITION_DIGITS)}"
-                for name, s in zip(names, scaling.floor)
+                f"the standard deviation of {name!r}{about} is at least {up(s, CONDITION_DIGITS)} "
+                + scaled(name, space.low[j], space.high[j])
+                for name, s, j in zip(names, scaling.floor, columns)
             )
         row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)
         moved = float(n - 1)

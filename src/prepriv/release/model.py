@@ -76,7 +76,7 @@ def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
     features = _number(m, "features")
     if features != int(features) or not 1 <= features <= LARGEST:
         raise ValueError("features is out of range")
-    signs = _number(m, "signs")
+    signs = _number(m, "signs") if "signs" in m else 1  # models from before sums of signs
     if signs not in (1, 4, 16, 64):
         raise ValueError("signs is out of range")
     return AddRandomFeatures(int(features), _number(m, "weight"), _number(m, "radius"), int(signs))
@@ -167,7 +167,7 @@ class Model:
 
     def predict(self, data: Any) -> NDArray[Any]:
         """The predicted label of each row, one of the declared classes, (n,)."""
-        return np.asarray(self.domain.classes)[self.predict_index(data)]
+        return self.domain.labels[self.predict_index(data)]
 
     def flattened(self) -> Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.

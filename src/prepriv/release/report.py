@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, percent, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
 from prepriv.release.model import write_atomically
@@ -93,6 +93,7 @@ class Report:
         guarantee = self.plan.guarantee if self.private else None
         return template.render(
             up=up,
+            places=places,
             exact=exact,
             plan=self.plan,
             guarantee=guarantee,
@@ -132,19 +133,19 @@ def _paid(plan: Plan) -> list[tuple[str, str, str]]:
         step, way = planned.step, planned.step.way
         cost = {"free": "depends on no data", "public": "nothing"}.get(way, "")
         if way == "budget":
-            cost = f"{step.payment.share:.1%} of the budget"  # type: ignore[union-attr]
+            cost = f"{percent(step.payment.share)} of the budget"  # type: ignore[union-attr]
         if way == "sensitivity":
             common = planned.outgoing.total_shift
             cost = f"common rows move by at most {up(common, 4)} in total; noise grows"
             if planned.test is not None:
-                cost += f"; {step.payment.test:.1%} of the budget on a test of the caps"  # type: ignore[union-attr]
+                cost += f"; {percent(step.payment.test)} of the budget on a test of the caps"  # type: ignore[union-attr]
         table.append((step.name, way, cost))
     if plan.guarantee is not None:
         share = dict(plan.guarantee.breakdown)[plan.learner.name]
         if math.isnan(share):
             cost = "the rest of the budget"
         else:
-            cost = f"{share:.1%} of the budget"
+            cost = f"{percent(share)} of the budget"
         table.append((f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", cost))
     return table
 
