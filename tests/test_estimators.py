@@ -201,6 +201,8 @@ def test_numbers_of_numpy_are_numbers(number):
 MISTAKES = {
     "epsilon must be a positive number; got '1'": {"epsilon": "1"},
     "epsilon must be a positive number; got True": {"epsilon": True},
+    "epsilon must lie between 1e-06 and 1e.06, or be inf": {"epsilon": 1e-300, "delta": 1e-300},
+    "epsilon must lie between.*got 1e.300": {"epsilon": 1e300},
     "delta must be a number in .0, 1.; got '1e-5'": {"delta": "1e-5"},
     "domain must be a prepriv.Domain.*got str": {"domain": "adult"},
     "domain must be a prepriv.Domain.*got dict": {"domain": {"a": (0, 1)}},

@@ -32,6 +32,7 @@ def binomial_tail(k: FloatArray, n: int, rate: float) -> FloatArray:
 
 def hypergeometric_tail(k: FloatArray, n: int, rows: int, drawn: int) -> FloatArray:
     """Upper bound of P(X > k), X how many of `rows` of n rows are among `drawn` without replacement, k (m,)."""
+    n, rows, drawn = int(n), int(rows), int(drawn)  # NumPy's would overflow
     least, most = max(0, drawn + rows - n), min(rows, drawn)
     mode = min(max((rows + 1) * (drawn + 1) // (n + 2), least), most)
     left = n - rows - drawn

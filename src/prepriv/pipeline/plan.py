@@ -32,6 +32,7 @@ from prepriv.mechanisms.session import check_room
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
 
 Learner: TypeAlias = GradientDescent | StochasticLearner
+_LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 _LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
 _TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -162,9 +163,13 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
 
 
 def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
-    """(epsilon, delta) as floats; ValueError unless epsilon > 0 (inf allowed: no privacy) and 0 < delta < 1."""
+    """(epsilon, delta) as floats; ValueError unless epsilon is in 1e-6..1e6 or inf (no privacy) and 0 < delta < 1."""
     if not (isinstance(epsilon, Real) and not isinstance(epsilon, bool) and _float(epsilon) > 0):
         raise ValueError(f"epsilon must be a positive number; got {epsilon!r}")
+    if not (_LEAST_EPSILON <= epsilon <= _LARGEST_EPSILON or math.isinf(_float(epsilon))):
+        raise ValueError(
+            f"epsilon must lie between {_LEAST_EPSILON:g} and {_LARGEST_EPSILON:g}, or be inf (no privacy); got {epsilon!r}"
+        )
     if not (isinstance(delta, Real) and 0 < _float(delta) < 1):
         raise ValueError(f"delta must be a number in (0, 1); got {delta!r}")
     return _float(epsilon), _float(delta)

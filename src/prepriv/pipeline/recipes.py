@@ -135,7 +135,7 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     """
     width, rounds = 1 << (d - 1).bit_length(), 2 * math.log2(n + 1) + 8
     mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
-    share = max(CENTER_SHARE, 256 * width * rounds / (n * mu) ** 2)
+    share = max(CENTER_SHARE, 256 * width * rounds / (n * mu) / (n * mu))
     if d > SEARCHED_COLUMNS or share > LARGEST_CENTER_SHARE:
         return Center(payment=pay.Budget(CENTER_SHARE))
     return InstanceOptimalCenter(payment=pay.Budget(share))
