@@ -134,6 +134,12 @@ def test_a_linear_model_has_a_weight_a_column(rng):
         assert clf.model_.weights.shape == (rows, 1)
 
 
+@pytest.mark.parametrize("n", [0, -1, 1.5, "a", True, math.nan, math.inf])
+def test_a_number_of_records_is_a_whole_number(n):
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        PrivateClassifier(FEW).plan(n)
+
+
 @pytest.mark.parametrize("bad", ["Linear", "", "none"])
 def test_another_name_is_refused(bad):
     with pytest.raises(ValueError, match="'auto', 'linear'"):

@@ -17,7 +17,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.pipeline.plan import Learner, check_learner, check_steps
-from prepriv.preprocessing.base import UNTOUCHED, Step, walk
+from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
@@ -56,6 +56,7 @@ def recipe(
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column.
     """
+    n = need_n(n)
     if isinstance(steps, str):
         if steps not in ("auto", "linear"):
             raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -315,8 +316,8 @@ def need_filled(name: str, space: Space) -> None:
 
 def need_n(n: int) -> int:
     """A record count, or ValueError."""
-    if isinstance(n, bool) or int(n) != n or n < 1:
-        raise ValueError(f"n must be a whole number >= 1; got {n}")
+    if isinstance(n, bool) or not isinstance(n, Real) or not math.isfinite(n) or int(n) != n or n < 1:
+        raise ValueError(f"n must be a whole number >= 1; got {n!r}")
     return int(n)
 
 
