@@ -236,7 +236,7 @@ def test_sensitivity_carries_what_came_in():
     assert out.conditions == (
         "a cap",
         "the standard deviation of 'x0' is at least 0.1 with 'x0' scaled to 0..1",
-        "the standard deviation of 'x1' is at least 0.1",
+        "the standard deviation of 'x1' is at least 0.1 with 'x1' scaled to 0..1",
     )
     assert out.rows_dropped == 1 and out.any_order
 
