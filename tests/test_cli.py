@@ -316,3 +316,32 @@ def test_demo_as_a_process(tmp_path):
         assert word in done.stdout
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["model", "report.html", "report.json"]
     assert pq is not None
+
+
+def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):
+    """They once replaced the table, a model that a ledger was charged for, and the ledger itself."""
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    assert run(["predict", "run/model", "t.csv", "--out", "p.csv"]) == 0
+    assert run(["predict", "run/model", "t.csv", "--out", "p.csv", "--proba"]) == 0
+    (folder / "L.db").write_bytes(b"SQLite format 3\0")
+    capsys.readouterr()
+    for precious in ("t.csv", "t.parquet", "run/model/model.json", "L.db", "s.yaml"):
+        before = (folder / precious).read_bytes()
+        assert run(["predict", "run/model", "t.csv", "--out", precious]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and ("not overwritten" in err or "plain CSV" in err), err
+        assert (folder / precious).read_bytes() == before
+    for name in ("q.csv.gz", "q.parquet", "q.tsv"):
+        assert run(["predict", "run/model", "t.csv", "--out", name]) == 2
+        assert "plain CSV" in capsys.readouterr().err and not (folder / name).exists()
+
+
+def test_a_file_of_another_name_is_refused_before_the_charge(folder, capsys):
+    (folder / "t.txt").write_bytes((folder / "t.csv").read_bytes())
+    ledger = ["ledger", "create", "L.db", "--dataset", "d", "--epsilon", "9", "--delta", "1e-3"]
+    assert run(ledger) == 0
+    charged = ["--schema", "s.yaml", "--rows", "600", "--ledger", "L.db", "--delta", "1e-4"]
+    assert run(["train", "t.txt", *charged]) == 2
+    assert "the name must end in .csv" in capsys.readouterr().err
+    assert run(["ledger", "show", "L.db"]) == 0
+    assert "charged" not in capsys.readouterr().out and not (folder / "run").exists()

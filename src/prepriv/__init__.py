@@ -53,7 +53,7 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "__version__", "estimators", "learners", "ledger", "pipeline"]
 
 
 def __getattr__(name: str) -> Any:

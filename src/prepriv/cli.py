@@ -86,3 +86,7 @@ def main() -> None:
 def _interrupted(_signal: int, _frame: Any) -> None:
     os.write(2, b"prepriv: interrupted\n")
     os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -64,21 +64,27 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     import pyarrow.parquet
 
     path = Path(path)
-    if not path.is_file():
-        raise BadData(no_file(path))
-    suffixes = [s.lower() for s in path.suffixes]
+    suffixes = check_table_file(path)
     try:
         if ".parquet" in suffixes:
             names = pa.parquet.read_schema(path).names
             _check_columns(columns, names, path)
             return pa.parquet.read_table(path, columns=list(columns) if columns else None)
-        if ".csv" in suffixes or ".tsv" in suffixes:
-            return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+        return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
     except PermissionError:
         raise BadData(f"{path} cannot be read: permission denied") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error):
         raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
-    raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+
+
+def check_table_file(path: Path) -> list[str]:
+    """The endings of its name; BadData where it is no file, or has another name. It is not opened."""
+    if not path.is_file():
+        raise BadData(no_file(path))
+    suffixes = [s.lower() for s in path.suffixes]
+    if not {".csv", ".tsv", ".parquet"} & set(suffixes):
+        raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+    return suffixes
 
 
 def no_file(path: Path) -> str:

@@ -187,6 +187,8 @@ class Domain:
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
+        if not isinstance(self.columns, Mapping):
+            raise ValueError(f"columns must map names to Numeric or Categorical; got {self.columns!r}")
         object.__setattr__(self, "classes", _listed("classes", self.classes))
         for name, column in self.columns.items():
             if not isinstance(column, Numeric | Categorical):

@@ -31,7 +31,7 @@ from prepriv.commands.common import (
     writable_run,
     write_text,
 )
-from prepriv.data import BadData, encode, encode_labels, no_file, read_table
+from prepriv.data import BadData, check_table_file, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger, condition_note
@@ -195,8 +195,7 @@ def _train(
     n = _declared_rows(declared, data, rows, adjacency, ledger)
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
-    if not data.is_file():
-        raise BadData(no_file(data))
+    check_table_file(data)
     folder = writable_run(out)
     _keep_what_was_charged(folder / "model")
     came.charging = ledger is not None
@@ -312,7 +311,7 @@ def predict(
     """Predict labels of raw rows with the released model alone."""
     released = Model.load(model)
     if out is not None:
-        writable_file(out)
+        _check_predictions(out)
     rows = read_table(data, list(released.domain.columns) or None)
     with private_data_open():
         probabilities = released.predict_proba(rows)
@@ -329,6 +328,19 @@ def predict(
     _write_csv(text, header, lines)
     write_text(out, text.getvalue())
     console.print(f"wrote {out}")
+
+
+def _check_predictions(out: Path) -> None:
+    """Predictions replace earlier ones and nothing else: no table, no model, no ledger."""
+    if out.suffix.lower() in (".gz", ".parquet", ".tsv"):
+        raise Stop(f"predictions are written as plain CSV: choose a name that ends in .csv, not {out.suffix}")
+    writable_file(out)
+    if out.is_file() and out.stat().st_size:
+        with out.open("rb") as file:
+            if file.readline(4096).split(b",")[0].rstrip() != b"prediction":
+                raise Stop(
+                    f"{out} holds something else than predictions and is not overwritten; choose another --out"
+                )
 
 
 def _write_csv(file: Any, header: list[str], lines: Any) -> None:
