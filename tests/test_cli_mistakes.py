@@ -200,7 +200,7 @@ def test_a_read_only_folder(folder, mistake, monkeypatch):
 
 def test_a_disk_that_is_full_leaves_an_old_output_whole(folder, capsys, mistake, monkeypatch):
     assert run([*TRAIN, "--out", "run"]) == 0
-    Path("p.csv").write_text("old")
+    Path("p.csv").write_text("prediction\nold\n")
 
     def full(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
