@@ -15,8 +15,9 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.checks import Learner, check_budget, check_domain
 from prepriv.pipeline.pillar import check_public
-from prepriv.pipeline.plan import Learner, Plan, check_budget, check_domain, make_plan
+from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step

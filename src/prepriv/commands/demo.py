@@ -22,8 +22,9 @@ from prepriv.data import encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.dpsgd_f import RECIPES, map_back
-from prepriv.pipeline.plan import check_budget, make_plan
+from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model

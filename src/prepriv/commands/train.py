@@ -36,8 +36,9 @@ from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger, condition_note
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.checks import Learner, check_budget
 from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
-from prepriv.pipeline.plan import Learner, Plan, check_budget, make_plan
+from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute

@@ -21,7 +21,8 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.plan import Learner, Plan, check_budget
+from prepriv.pipeline.checks import Learner, check_budget
+from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner, zero_is_least
 from prepriv.pipeline.run import _Mapped
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk

@@ -12,8 +12,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +23,13 @@ from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import Loss
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.mechanisms.session import check_room
+from prepriv.pipeline.checks import Learner, check_budget, check_domain, check_learner, check_steps
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
 
-Learner: TypeAlias = GradientDescent | StochasticLearner
-_LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 _LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
 _TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -160,64 +157,6 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
     if planned.test is not None:
         out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta}}
     return out
-
-
-def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
-    """(epsilon, delta) as floats; ValueError unless epsilon is in 1e-6..1e6 or inf (no privacy) and 0 < delta < 1."""
-    if not (isinstance(epsilon, Real) and not isinstance(epsilon, bool) and _float(epsilon) > 0):
-        raise ValueError(f"epsilon must be a positive number; got {epsilon!r}")
-    if not (_LEAST_EPSILON <= epsilon <= _LARGEST_EPSILON or math.isinf(_float(epsilon))):
-        raise ValueError(
-            f"epsilon must lie between {_LEAST_EPSILON:g} and {_LARGEST_EPSILON:g}, or be inf (no privacy); got {epsilon!r}"
-        )
-    if not (isinstance(delta, Real) and 0 < _float(delta) < 1):
-        raise ValueError(f"delta must be a number in (0, 1); got {delta!r}")
-    return _float(epsilon), _float(delta)
-
-
-def _float(number: Real) -> float:
-    """NaN for what is too large."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.nan
-
-
-def check_domain(domain: Any) -> None:
-    """ValueError unless it is a Domain."""
-    if not isinstance(domain, Domain):
-        raise ValueError(
-            "domain must be a prepriv.Domain, or one read from a schema (prepriv.pipeline.schema.load_schema); "
-            f"got {_kind(domain)}"
-        )
-
-
-def check_steps(steps: Any) -> None:
-    """ValueError unless it is a sequence of steps."""
-    if isinstance(steps, str | bytes | Mapping | Step) or not isinstance(steps, Sequence):
-        raise ValueError(f"steps must be a list of steps; got {_kind(steps)}")
-    for i, step in enumerate(steps):
-        if not isinstance(step, Step):
-            raise ValueError(
-                f"steps[{i}] must be a step such as prepriv.preprocessing.Center(payment=...); got {_kind(step)}"
-            )
-
-
-def check_learner(learner: Any) -> None:
-    """ValueError unless it is a learner."""
-    if isinstance(learner, Loss):
-        raise ValueError(
-            f"learner must be a learner; got the loss {type(learner).__name__}: "
-            f"give GradientDescent(loss={type(learner).__name__}(...))"
-        )
-    if not isinstance(learner, GradientDescent | StochasticLearner):
-        raise ValueError(
-            f"learner must be one of prepriv.learners, such as GradientDescent; got {_kind(learner)}"
-        )
-
-
-def _kind(value: Any) -> str:
-    return f"the class {value.__name__}: call it" if isinstance(value, type) else type(value).__name__
 
 
 def spent_shares(steps: Sequence[Step]) -> float:

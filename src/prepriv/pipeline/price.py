@@ -16,7 +16,8 @@ from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.printed import percent
 from prepriv.learners.stochastic import Setting
-from prepriv.pipeline.plan import Learner, calibrate, chain, spent_shares
+from prepriv.pipeline.checks import Learner
+from prepriv.pipeline.plan import calibrate, chain, spent_shares
 from prepriv.preprocessing.base import Sensitivity, Step
 
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
