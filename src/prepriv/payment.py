@@ -63,6 +63,19 @@ Payment: TypeAlias = Public | Budget | Sensitivity
 WAYS: tuple[str, ...] = (Public.way, Budget.way, Sensitivity.way)
 
 
+def check_payment(step: str, payment: Any) -> None:
+    """ValueError unless it is None or an instance of one of the three: of no subclass, which could say anything."""
+    if payment is None or type(payment) in (Public, Budget, Sensitivity):
+        return
+    if isinstance(payment, type):
+        got = f"the class {payment.__name__}: call it, as in {payment.__name__}()"
+    else:
+        got = type(payment).__name__
+    raise ValueError(
+        f"payment of {step} must be Public(data), Budget(share) or Sensitivity(caps), from prepriv; got {got}"
+    )
+
+
 def check_fraction(name: str, value: float) -> float:
     """A number in [0, 1], or ValueError."""
     if not (isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1):

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency, Domain, Space
 from prepriv.guarantees.printed import exact
-from prepriv.payment import WAYS, Payment
+from prepriv.payment import WAYS, Payment, check_payment
+from prepriv.preprocessing.condition import Condition
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class Sensitivity:
     row_shift: largest distance one common row moves (Delta_2), in the units of the matrix.
     total_shift: sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
     rows_dropped: number of common rows kept in one and dropped in the other.
-    conditions: what has to hold of the data for these numbers to be true, in words; empty = unconditional.
+    conditions: what has to hold of both data sets for these numbers to be true; empty = unconditional.
     any_order: False: rows are matched by their number. True: by their content, so whatever depends on the
     order of the rows (one pass, fixed batches) must not follow.
     """
@@ -42,7 +43,7 @@ class Sensitivity:
     row_shift: float = 0.0
     total_shift: float = 0.0
     rows_dropped: float = 0.0
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     any_order: bool = False
 
     def __post_init__(self) -> None:
@@ -54,6 +55,11 @@ class Sensitivity:
     def is_zero(self) -> bool:
         """True when the common rows are untouched: neighbours stay neighbours."""
         return self.rows_moved == 0 and self.rows_dropped == 0
+
+    @property
+    def records(self) -> float:
+        """In how many records the two data sets differ, at most: the replaced one, the moved and the dropped ones."""
+        return 1 + self.rows_moved + self.rows_dropped
 
     def through(self, stretch: float) -> Sensitivity:
         """The same pair after a fixed map with Lipschitz constant `stretch`."""
@@ -207,6 +213,7 @@ class Step(abc.ABC):
         return True
 
     def __post_init__(self) -> None:
+        check_payment(self.name, self.payment)
         way = self.way
         if way == "free" and self.ways:
             raise ValueError(f"{self.name} depends on data and needs payment=: one of {', '.join(self.ways)}")
@@ -257,12 +264,13 @@ class Step(abc.ABC):
             )
         return incoming.through(stretch).within(self.output(space).diameter)
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
 
-        1-Lipschitz under replace-one, for propose-test-release (docs/proofs/propose_test_release.md); it looks at
-        private rows and may leave through that test only. inf for an unconditional step. Valid on rows that
-        no earlier step has moved.
+        For propose-test-release (docs/proofs/propose_test_release.md): 1-Lipschitz between neighbours (replace-one)
+        whose common rows reach the step apart by `incoming`; so a statistic that counts records is divided by
+        `incoming.records`, or by less where a proof says so. It looks at private rows and may leave through that
+        test only. inf for an unconditional step.
         """
         return math.inf
 

@@ -1,0 +1,33 @@
+"""What a bound assumes of private rows: one object that holds the check and makes the sentence.
+
+Plans, reports, ledgers and `prepriv validate` print the sentence; `validate`, the replay and the attacks evaluate
+the check; the proof of the step is for exactly the data that pass it (docs/proofs/chaining.md, "Conditions").
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prepriv.preprocessing.base import Rows
+
+
+class Condition(abc.ABC):
+    """A declared fact about the rows as they reach a step, before the step rounds or cuts anything.
+
+    A claim that rests on it holds for two neighbours that both meet it. Subclasses are frozen dataclasses of
+    declared numbers, from which both methods are made.
+    """
+
+    @abc.abstractmethod
+    def holds(self, rows: Rows, n: int) -> bool:
+        """Whether the n rows meet it. The answer is private: for the curator and for attacks, never released."""
+
+    @property
+    @abc.abstractmethod
+    def sentence(self) -> str:
+        """The same in words, with units: whoever reads it can check it."""
+
+    def __str__(self) -> str:
+        return self.sentence
