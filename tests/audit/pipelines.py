@@ -64,10 +64,7 @@ class Pipeline:
         if self.sampler is None:
             return plan
         # Calibration of a sampler takes seconds, and the replay needs no calibrated noise.
-        clip = self.sampler.clip(plan.space.radius)
-        return dataclasses.replace(
-            plan, learner=self.sampler, learner_shift=clip, learner_noise_multiplier=2.0
-        )
+        return dataclasses.replace(plan, learner=self.sampler, learner_noise_multiplier=2.0)
 
 
 def clusters(domain: Domain, draws: Draws) -> RawTable:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import json
 import logging
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from prepriv.audit.replay import Call, Recorder, Result, replay
+from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.data import encode, encode_labels
-from prepriv.domain import Space
 from prepriv.learners.stochastic import Setting, StochasticLearner
+from prepriv.mechanisms.session import SpentError
 from prepriv.payment import Sensitivity
+from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Refused, execute
-from prepriv.preprocessing.base import ConfidentialMap, Rows, Step
+from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
 
 Encode = Callable[[RawTable, Plan], tuple[Any, Any]]
@@ -36,49 +36,54 @@ class PlanRun:
     """Runs one plan on raw tables; call it with a table and a session (`replay.Run`).
 
     `holds` says whether the declared conditions held in the last run (distance of propose-test-release above
-    zero), so that pairs the claim does not cover can be left out. form: how a table is handed in.
+    zero), so that pairs the claim does not cover can be left out. form: how a table is handed in. overspent: what
+    was released in any run beyond what the plan claims.
     """
 
     def __init__(self, plan: Plan, *, form: Encode = as_objects, threads: int = 1) -> None:
         self._plan, self._form, self._threads = plan, form, threads
-        self._room: list[float] = []
-        steps = tuple(
-            dataclasses.replace(p, step=cast(Step, _Watched(p.step, self._room)))
-            if isinstance(p.step.payment, Sensitivity)
-            else p
-            for p in plan.steps
-        )
-        self._watched = dataclasses.replace(plan, steps=steps)
+        self._holds: list[bool] = []
+        self.overspent: set[str] = set()
 
     def __call__(self, table: RawTable, session: Recorder) -> dict[str, str]:
         """All that leaves the run, by surface."""
-        self._room.clear()
+        self._holds.clear()
         shown: list[object] = []
         with captured() as surfaces:
             try:
                 rows, labels = self._form(table, self._plan)
                 trained = execute(
-                    self._watched,
+                    self._plan,
                     encode(rows, self._plan.domain),
                     encode_labels(labels, self._plan.domain.classes),
                     session,
                     threads=self._threads,
                     progress=lambda *step: shown.append(step),
+                    watch=self._watch,
                 )
-                model = Model.of(dataclasses.replace(trained, plan=self._plan))
+                model = Model.of(trained)
                 surfaces["artifact"] = json.dumps(model.to_json(), sort_keys=True)
                 surfaces["outcome"] = "released"
             except Refused as refusal:
                 surfaces["outcome"] = str(refusal)
+            except SpentError as error:
+                surfaces["outcome"] = str(error)
+                self.overspent.add(str(error))
             except Exception as error:
                 surfaces["outcome"] = f"{type(error).__name__}: {error}"
+        self.overspent.update(overspent(self._plan, session))
         surfaces["progress"] = repr(shown)
         surfaces["mechanisms"] = repr(session.releases)
         return surfaces
 
     def holds(self) -> bool:
         """Whether every declared condition held in the last run."""
-        return all(room > 0 for room in self._room)
+        return all(self._holds)
+
+    def _watch(self, planned: PlannedStep, rows: Rows) -> None:
+        if isinstance(planned.step.payment, Sensitivity):
+            room = planned.step.distance(rows, planned.before, self._plan.n)
+            self._holds.append(room > 0)
 
     def allowance(self, call: Call) -> Fraction:
         """How many times its noise unit the sum of a call may move: DP-SGD accounts for that itself."""
@@ -90,20 +95,6 @@ class PlanRun:
         moved = plan.learner.moved_rows(setting)
         record = 2 if adjacency == "replace-one" else 1
         return record + Fraction(moved.total) + moved.dropped + Fraction(moved.rounding)
-
-
-class _Watched:
-    """A step that notes, when it is fitted on private rows, how many records its conditions are away."""
-
-    def __init__(self, step: Step, room: list[float]) -> None:
-        self._step, self._room = step, room
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._step, name)
-
-    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        self._room.append(self._step.distance(rows, space, n))
-        return self._step.fit_confidential(rows, space, n)
 
 
 @contextlib.contextmanager
@@ -149,12 +140,23 @@ def replay_plan(
         count = pairs * (base + 1) // bases - pairs * base // bases
         near = neighbours(first, plan.domain, draws, count, at_end=at_end)
         total.add(replay(run, first, near, holds=run.holds, allowance=run.allowance, seed=seed + base))
+    total.findings += [Finding("any record", what) for what in sorted(run.overspent)]
     return total
 
 
-def spends_what_it_claims(plan: Plan, session: Recorder) -> bool:
-    """Whether the mechanisms that ran cost no more than the plan claims (plans of Gaussian releases only)."""
-    if plan.guarantee is None or plan.guarantee.mu is None:
-        return True
-    squares = sum(1 / Fraction(r.noise_multiplier) ** 2 for r in session.releases)
-    return squares <= Fraction(plan.guarantee.mu) ** 2 * (1 + Fraction(1, 10**12))
+def overspent(plan: Plan, session: Recorder) -> list[str]:
+    """Releases that no event of the plan pays for: more of a name, or less noise, than is claimed."""
+    paid = [(e.name, e.noise_multiplier, e.count) for p in plan.steps for e in p.events]
+    paid.append(("gradient", plan.learner_noise_multiplier, plan.learner.steps))
+    left: dict[str, Fraction] = {}
+    for name, z, count in paid:
+        left[name] = left.get(name, Fraction(0)) + (Fraction(count) / Fraction(z) ** 2 if z > 0 else 0)
+    found = []
+    for release in session.releases if plan.private else ():
+        owner = next((n for n in (release.name, release.name.rsplit(" (", 1)[0]) if n in left), None)
+        cost = 1 / Fraction(release.noise_multiplier) ** 2 if release.noise_multiplier > 0 else None
+        if owner is None or cost is None or cost > left[owner] * (1 + Fraction(1, 10**9)):
+            found.append(f"a release of {release.name} spends more than is claimed")
+            continue
+        left[owner] -= cost
+    return found

@@ -25,6 +25,7 @@ from prepriv.mechanisms.lattice import laplace_scale, noise_scale
 from prepriv.mechanisms.noise import NoiseSource
 
 STEPS = 2**20  # grid steps for a distance of one
+LARGEST_TEST_DELTA = 0.25
 _FURTHEST = 2.0**30  # distances are clamped to this: beyond, the test passes anyway
 _UP = 1.0 + 1e-9
 
@@ -41,7 +42,7 @@ class DistanceTest(abc.ABC):
     error: float = 0.0
 
     def __post_init__(self) -> None:
-        number("delta", self.delta, above=0.0, at_most=0.25)
+        number("delta", self.delta, above=0.0, at_most=LARGEST_TEST_DELTA)
         number("error", self.error, at_least=0.0, at_most=1.0)
 
     def passes(self, distance: float, source: NoiseSource) -> bool:
@@ -87,14 +88,12 @@ class DistanceTest(abc.ABC):
         """The unconditional guarantee of test and release together.
 
         conditional: what runs only if the test passes satisfies, between neighbours that both meet the
-        condition. always: what else runs satisfies, between all neighbours. At every epsilon >= 0 its delta
-        is the larger of: all three composed; `always` and a leak of probability `delta`.
+        condition. At every epsilon >= 0 its delta is the larger of: both composed; a leak of probability `delta`.
+        always: what else has run satisfies, between all neighbours. Which of the two cases a pair is in may depend
+        on its output, so it is composed with the lower of the two curves, not with each.
         """
-        both_good = self.tradeoff.compose(conditional)
-        one_bad: TradeoffFunction = approximate_dp(0.0, self.delta)
-        if always is not None:
-            both_good, one_bad = both_good.compose(always), one_bad.compose(always)
-        return EitherCase(both_good, one_bad)
+        either = EitherCase(self.tradeoff.compose(conditional), approximate_dp(0.0, self.delta))
+        return either if always is None else either.compose(always)
 
 
 @dataclass(frozen=True, kw_only=True)

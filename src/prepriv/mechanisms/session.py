@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,6 +171,80 @@ class NoisySession(Session):
         copies: NDArray[np.int64],
     ) -> int:
         return candidate(mechanism.choose(scores, self._source, counts=copies), copies)
+
+
+class SpentError(RuntimeError):
+    """More was asked of a mechanism than its share of the budget pays for. Names the step only."""
+
+
+class Metered(Session):
+    """A session that pays for so much and no more: each release is counted before anything is drawn.
+
+    mu_squared: what the releases may add up to; a release of noise multiplier z costs 1 / z^2.
+    """
+
+    def __init__(self, session: Session, name: str, mu_squared: float) -> None:
+        super().__init__()
+        self._session, self._name = session, name
+        self._left = Fraction(mu_squared) * (1 + Fraction(1, 10**9))
+        self.private = session.private
+        self.releases = session.releases
+
+    def _spend(self, mu_squared: Fraction) -> None:
+        if mu_squared > self._left:
+            raise SpentError(f"{self._name} asked for more releases than its share of the budget pays for")
+        self._left -= mu_squared
+
+    def noisy_sum(
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        *,
+        exponent: int,
+        largest: int,
+    ) -> NDArray[np.float64]:
+        if not noise_multiplier > 0:
+            raise SpentError(f"{self._name} asked for a release without noise")
+        self._spend(1 / Fraction(noise_multiplier) ** 2)
+        return self._session.noisy_sum(
+            name, total, sensitivity, noise_multiplier, exponent=exponent, largest=largest
+        )
+
+    def passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        if not isinstance(test, GaussianTest):
+            raise SpentError(f"{self._name} asked for a test that no share of a Gaussian budget pays for")
+        self._spend(Fraction(test.mu) ** 2)
+        return self._session.passes(name, distance, test)
+
+    def choose(
+        self,
+        name: str,
+        mechanism: ExponentialMechanism,
+        scores: NDArray[np.int64],
+        *,
+        counts: NDArray[np.int64] | None = None,
+    ) -> int:
+        self._spend(Fraction(mechanism.mu) ** 2)
+        return self._session.choose(name, mechanism, scores, counts=counts)
+
+    def batch_source(self) -> NoiseSource:
+        return self._session.batch_source()
+
+    def _draw(
+        self,
+        name: str,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        noise_multiplier: float,
+        exponent: int,
+        bits: int,
+    ) -> NDArray[np.float64]:
+        raise TypeError("a metered session draws through the one it counts for")
+
+    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
+        raise TypeError("a metered session tests through the one it counts for")
 
 
 class ExactSession(Session):

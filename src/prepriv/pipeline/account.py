@@ -39,7 +39,7 @@ from prepriv.guarantees.smooth_renyi import (
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.stochastic import FixedBatchSGD, Setting, StochasticLearner
-from prepriv.pipeline.plan import chain
+from prepriv.pipeline.chain import chain
 from prepriv.pipeline.price import Costless
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
@@ -197,7 +197,8 @@ def account(
         raise ValueError(
             "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
         )
-    planned, space, incoming = chain(steps, domain, n, math.inf, delta, release=False)
+    placed = chain(steps, domain, n, math.inf, release=False)
+    planned, space, incoming = placed.steps, placed.space, placed.incoming
     outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
 
     def setting(at: Sensitivity) -> Setting:
@@ -217,7 +218,7 @@ def account(
     return Account(
         curve,
         chosen,
-        incoming.conditions,
+        tuple(str(c) for c in incoming.conditions),
         tuple((name, epsilon) for name, epsilon, _ in listed),
         by_route=by_route,
         training_alone=alone,
@@ -245,7 +246,8 @@ def _alternatives(
         if not step.ways:
             continue
         rest = [*steps[:i], Costless(inner=step), *steps[i + 1 :]]
-        _, space, incoming = chain(rest, domain, n, math.inf, delta, release=False)
+        placed = chain(rest, domain, n, math.inf, release=False)
+        space, incoming = placed.space, placed.incoming
         outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
         setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
         without = _direct(learner, noise, setting, delta)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from prepriv.domain import Adjacency, Space
 from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.run import _Sum
+from prepriv.pipeline.run import Handle
 from prepriv.preprocessing.base import GaussianSum, ReleasedMap, Rows, Sensitivity, Step
 from prepriv.preprocessing.center import Center, Subtract
 
@@ -25,9 +25,9 @@ def need_untouched(step: Step, incoming: Sensitivity) -> None:
 
 def access(gaussian_sum: GaussianSum) -> tuple[Session, float, Adjacency]:
     """The session behind the sum that a plan hands out, the step's whole noise multiplier, the adjacency."""
-    if not isinstance(gaussian_sum, _Sum) or gaussian_sum.planned.noise_multiplier is None:
+    if not isinstance(gaussian_sum, Handle):
         raise TypeError("this step asks for several releases: it runs in a plan only")
-    return gaussian_sum.session, gaussian_sum.planned.noise_multiplier, gaussian_sum.plan.domain.adjacency
+    return gaussian_sum.session, gaussian_sum.noise_multiplier, gaussian_sum.adjacency
 
 
 @dataclass(frozen=True)

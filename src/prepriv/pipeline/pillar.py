@@ -24,7 +24,7 @@ from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.checks import Learner, check_budget
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner, zero_is_least
-from prepriv.pipeline.run import _Mapped
+from prepriv.pipeline.run import Mapped
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
@@ -252,14 +252,14 @@ def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
 # ------------------------------------------------------------------------------------------- public tables
 
 
-def mapped_public(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> _Mapped:
+def mapped_public(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:
     """Public rows of the declared columns, encoded, after some maps. ValueError without a table, columns or rows."""
     if data is None:
         raise ValueError("Public() needs the public table: Public(data)")
     table = encode(data, domain)
     if table.n < 1:
         raise ValueError("the public table has no rows")
-    return _Mapped(table, maps)
+    return Mapped(table, maps)
 
 
 def check_public(plan: Plan) -> None:

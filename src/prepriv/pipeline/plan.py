@@ -1,7 +1,7 @@
-"""The frozen plan: every step, its payment, its noise and its price, fixed before a record is read.
+"""The frozen plan: what is declared and decided of a pipeline before a record is read, and all that follows from it.
 
-A plan is a function of declared facts alone (domain, n, steps, learner, epsilon, delta). `run.execute`
-carries it out; the guarantee printed is computed here, from the events of the plan.
+A plan holds declared facts, the noise of training and the delta of tests. Spaces, shifts, mechanisms, the guarantee
+and the hash are computed from them, so no plan can claim what its noise does not keep. `run.execute` carries it out.
 """
 
 from __future__ import annotations
@@ -10,91 +10,115 @@ import dataclasses
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
-from prepriv.guarantees import gaussian, gdp_mu
-from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.loss_distribution import compose
-from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.guarantees import gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import PrivacyWarning, notes_on
 from prepriv.learners.one_pass import OnePassSGD
-from prepriv.learners.stochastic import Setting, StochasticLearner
-from prepriv.mechanisms.propose_test_release import GaussianTest
+from prepriv.learners.stochastic import Setting
 from prepriv.mechanisms.session import check_room
+from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.pipeline.checks import Learner, check_budget, check_domain, check_learner, check_steps
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
+from prepriv.pipeline.claim import LESS, calibrate, claim, learner_shift, with_best_tests
+from prepriv.preprocessing.base import Sensitivity, Step
 
-_LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
-_TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
-_TEST_DELTA = 0.5  # part of delta that bounds a test's false pass
-
-
-@dataclass(frozen=True)
-class PlannedStep:
-    """One step with everything that was decided for it.
-
-    before, after: declared spaces around it. incoming, outgoing: how far neighbours are apart around it.
-    shift: L2 sensitivity of its mechanism; noise_multiplier: noise over that (Budget only). test: the
-    propose-test-release of its conditions, if it has one.
-    """
-
-    step: Step
-    before: Space
-    after: Space
-    incoming: Sensitivity
-    outgoing: Sensitivity
-    shift: float | None = None
-    noise_multiplier: float | None = None
-    test: GaussianTest | None = None
-
-    @property
-    def events(self) -> list[GaussianEvent]:
-        """What its mechanisms release."""
-        out = []
-        if self.test is not None:
-            out.append(GaussianEvent(f"{self.step.name} (test)", 1 / self.test.mu))
-        if self.noise_multiplier:
-            out.append(GaussianEvent(self.step.name, self.noise_multiplier))
-        return out
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done, what it will cost, and what will be claimed. Immutable; made by `make_plan`."""
+    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
+
+    domain: with n. epsilon, delta: the budget (epsilon inf: no noise, no claim). pipeline: the steps with their
+    payments. learner_noise_multiplier: noise of training over `learner_shift`. test_delta: bound on the false pass
+    of each test of caps. Everything else is computed from these.
+    """
 
     domain: Domain
-    n: int
     epsilon: float
     delta: float
-    steps: tuple[PlannedStep, ...]
+    pipeline: tuple[Step, ...]
     learner: Learner
-    space: Space
-    incoming: Sensitivity
-    learner_shift: float
     learner_noise_multiplier: float
-    guarantee: Guarantee | None
+    test_delta: float
+
+    def __post_init__(self) -> None:
+        z = self.learner_noise_multiplier
+        if self.private and not (math.isfinite(z) and z > 0):
+            raise ValueError(
+                f"learner_noise_multiplier of a private plan must be finite and positive; got {z}"
+            )
+
+    @property
+    def n(self) -> int:
+        """The declared number of records."""
+        assert self.domain.n is not None
+        return self.domain.n
 
     @property
     def private(self) -> bool:
         """False for epsilon = inf: no noise, no clip, no claim."""
-        return self.guarantee is not None
+        return math.isfinite(self.epsilon)
 
     @property
     def outputs(self) -> int:
         """Columns of the weight matrix."""
         return self.learner.loss.outputs(len(self.domain.classes))
 
+    @cached_property
+    def chain(self) -> Chain:
+        """The steps in their places."""
+        mu = budget(self.epsilon, self.delta)
+        return chain(self.pipeline, self.domain, self.n, mu, test_delta=self.test_delta)
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Each step with its spaces, shifts, conditions, mechanism and test."""
+        return self.chain.steps
+
+    @property
+    def space(self) -> Space:
+        """The declared space of the rows that reach the learner."""
+        return self.chain.space
+
+    @property
+    def incoming(self) -> Sensitivity:
+        """How far the common rows of two neighbours are apart at the learner."""
+        return self.chain.incoming
+
+    @property
+    def setting(self) -> Setting:
+        """What is declared of the rows that reach the learner."""
+        return _setting(self.chain, self.learner, self.domain)
+
+    @cached_property
+    def learner_shift(self) -> float:
+        """What the noise multiplier of training multiplies, in gradient units."""
+        return learner_shift(self.learner, self.setting)
+
     @property
     def learner_noise(self) -> float:
         """Standard deviation of the noise on one gradient sum, in gradient units."""
         return self.learner_noise_multiplier * self.learner_shift
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """What is claimed: from the events that this plan runs and no others; None without privacy."""
+        if not self.private:
+            return None
+        made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
+        epsilon = made.epsilon(self.delta)
+        mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
+        return dataclasses.replace(made, notes=(*made.notes, *notes_on(epsilon, self.delta, self.n, mu)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided. The same plan gives the same bytes."""
@@ -108,6 +132,7 @@ class Plan:
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
             "delta": self.delta,
             "steps": [_step_json(s) for s in self.steps],
+            "test_delta": self.test_delta,
             "learner": {
                 "name": self.learner.name,
                 **learner,
@@ -152,82 +177,44 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
     if isinstance(step.payment, pay.Sensitivity):
         caps = step.payment.caps
         out |= {"caps": _plain(caps)}
-        moved = dataclasses.asdict(planned.outgoing)
-        out |= {"shift_of_common_rows": {**moved, "conditions": list(moved["conditions"])}}
+        moved = {f.name: getattr(planned.outgoing, f.name) for f in dataclasses.fields(planned.outgoing)}
+        out |= {"shift_of_common_rows": moved | {"conditions": [str(c) for c in planned.outgoing.conditions]}}
     if planned.test is not None:
-        out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta}}
+        covers = [number + 1 for number in planned.covers]
+        out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta, "covers_steps": covers}}
     return out
 
 
-def spent_shares(steps: Sequence[Step]) -> float:
-    """The part of mu squared that Budget steps and tests take."""
-    total = sum(s.payment.share for s in steps if isinstance(s.payment, pay.Budget))
-    total += sum(s.payment.test for s in steps if isinstance(s.payment, pay.Sensitivity))
-    if total >= 1:
-        raise ValueError(f"budget shares add up to {total}: they must leave something for training")
-    return total
+def budget(epsilon: float, delta: float) -> float:
+    """The whole budget as mu of GDP, a little inside it; inf without privacy."""
+    return gdp_mu(epsilon, delta) * LESS if math.isfinite(epsilon) else math.inf
 
 
-def chain(
-    steps: Sequence[Step], domain: Domain, n: int, mu: float, delta: float, *, release: bool = True
-) -> tuple[list[PlannedStep], Space, Sensitivity]:
-    """Follow the declared space and the shift of the common rows through the steps (docs/proofs/chaining.md).
-
-    mu: the whole budget (GDP). release: whether a model is to leave, so that no step paid for by sensitivity
-    may be needed on new rows (False when an existing pipeline is accounted for).
-    """
-    space, incoming = domain.space, UNTOUCHED
-    planned: list[PlannedStep] = []
-    for step, before, after in walk(steps, domain.space):
-        shift = multiplier = test = None
-        if isinstance(step.payment, pay.Sensitivity):
-            if domain.adjacency != "replace-one":
-                raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
-            if step.at_prediction and release:
-                raise ValueError(
-                    f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
-                    "state may not leave; pay for it by public data or by budget"
-                )
-            outgoing = step.sensitivity(before, n, incoming)
-            if step.payment.test > 0:
-                test = _test(step, step.payment.test, incoming, planned, mu, delta)
-                if outgoing.conditions and type(step).distance is Step.distance:
-                    raise ValueError(
-                        f"{step.name} cannot be tested: it has no distance to data that break its caps"
-                    )
-                outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
-        else:
-            outgoing = step.carry(before, incoming)
-            if isinstance(step.payment, pay.Budget):
-                shift = step.record_shift(before, domain.adjacency, incoming)
-                share = mu * math.sqrt(step.payment.share)
-                multiplier = (1 + 1e-12) / share if mu < math.inf else 0.0
-        planned.append(PlannedStep(step, before, after, incoming, outgoing, shift, multiplier, test))
-        space, incoming = after, outgoing
-    if space.may_miss.any():
-        names = [space.names[j] if space.names else f"x{j}" for j in space.may_miss.nonzero()[0][:3]]
-        raise ValueError(
-            f"columns {', '.join(names)} are declared missing: impute, but no step imputes them; "
-            "add MeanImputer, or declare missing: midpoint"
-        )
-    return planned, space, incoming
+def _setting(steps: Chain, learner: Learner, domain: Domain) -> Setting:
+    assert domain.n is not None
+    outputs = learner.loss.outputs(len(domain.classes))
+    return Setting(steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming)
 
 
-def _test(
-    step: Step, share: float, incoming: Sensitivity, before: Sequence[PlannedStep], mu: float, delta: float
-) -> GaussianTest | None:
-    if not incoming.is_zero:
-        raise ValueError(
-            f"{step.name} cannot be tested behind a step paid for by sensitivity: its distance is Lipschitz "
-            "only on rows that no earlier step has moved; test the first such step, or declare the caps"
-        )
-    if any(p.test is not None for p in before):
-        raise ValueError("only one step of a pipeline can be tested")
-    return (
-        GaussianTest(mu=mu * math.sqrt(share), delta=_TEST_DELTA * delta, error=_TEST_ERROR)
-        if mu < math.inf
-        else None
-    )
+def decide(
+    domain: Domain,
+    steps: Sequence[Step],
+    learner: Learner,
+    *,
+    epsilon: float,
+    delta: float,
+    release: bool = True,
+) -> tuple[Chain, Setting, float]:
+    """(the steps in their places, the learner's setting, its noise multiplier) for one budget; domain: with n."""
+    assert domain.n is not None
+    mu = budget(epsilon, delta)
+    left = mu * math.sqrt(1 - spent_shares(steps))
+    placed = chain(steps, domain, domain.n, mu, test_delta=min(delta, 0.25) / 2, release=release)
+    if math.isfinite(mu):
+        placed = with_best_tests(placed, left, epsilon, delta)
+    setting = _setting(placed, learner, domain)
+    learner_shift(learner, setting)  # a gradient without a bound is refused first
+    return placed, setting, calibrate(learner, setting, placed, epsilon, delta, left)
 
 
 def make_plan(
@@ -250,95 +237,30 @@ def make_plan(
     if domain.n is not None and n != domain.n:
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     domain = domain.with_n(n)
-    mu = gdp_mu(epsilon, delta) * _LESS if math.isfinite(epsilon) else math.inf
-    planned, space, incoming = chain(steps, domain, n, mu, delta)
-    outputs = learner.loss.outputs(len(domain.classes))
-    setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
-    shift, multiplier = calibrate(learner, setting, planned, epsilon, delta, mu, spent_shares(steps))
-    guarantee = None
-    if math.isfinite(epsilon):
-        guarantee = claim(planned, learner, setting, multiplier, delta)
-        if guarantee.epsilon(delta) > epsilon:
+    placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
+    test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
+    plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
+    if plan.guarantee is not None:
+        if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(
                 "the test of the caps leaves no room: lower its share or raise epsilon"
-                if any(p.test for p in planned)
+                if placed.tested
                 else "calibration went above the budget; please report this plan"
             )
-        _check_room(planned, learner, setting, shift, multiplier)
-    return Plan(
-        domain, n, epsilon, delta, tuple(planned), learner, space, incoming, shift, multiplier, guarantee
-    )  # fmt: skip
+        _check_room(plan)
+        for note in plan.guarantee.notes:
+            if note.startswith("weak"):
+                warnings.warn(note, PrivacyWarning, stacklevel=2)
+    return plan
 
 
-def _check_room(
-    planned: Sequence[PlannedStep], learner: Learner, setting: Setting, shift: float, multiplier: float
-) -> None:
+def _check_room(plan: Plan) -> None:
     """ValueError if some noise is too large to be drawn: now, and not in a run that was charged already."""
-    for name, factor in [(p.step.name, p.noise_multiplier) for p in planned if p.noise_multiplier]:
+    for name, factor in [(p.step.name, p.noise_multiplier) for p in plan.steps if p.noise_multiplier]:
         if factor > _LARGEST_MULTIPLIER:
             raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")
+    learner = plan.learner
     if not isinstance(learner, OnePassSGD):  # whose sums are iterates, on a grid of their own
-        grid = learner.grid(setting.radius, setting.n, setting.incoming)
-        steps = math.ceil(shift * 2.0**-grid.exponent * (1 + 1e-9))
-        check_room(learner.name, steps, multiplier, 2 * max(setting.n, 1) * grid.clip)
-
-
-def calibrate(
-    learner: Learner,
-    setting: Setting,
-    planned: Sequence[PlannedStep],
-    epsilon: float,
-    delta: float,
-    mu: float,
-    spent: float,
-) -> tuple[float, float]:
-    """(what the noise multiplier multiplies, the multiplier) for the learner's part of the budget."""
-    if isinstance(learner, StochasticLearner):
-        clip = learner.clip(setting.radius)
-        if not math.isfinite(epsilon):
-            raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
-        others = [(gaussian(1 / e.noise_multiplier), e.count) for p in planned for e in p.events]
-        return clip, learner.calibrate(epsilon * (1 - 1e-9), delta, setting, others=others)
-    shift = learner.shift(
-        setting.radius, setting.d, setting.outputs, setting.n, setting.adjacency, setting.incoming
-    )
-    if not math.isfinite(shift):
-        raise ValueError("the gradient has no finite bound: give the learner a clip_norm or a weight_bound")
-    if not math.isfinite(mu):
-        return shift, 0.0
-    return shift, math.sqrt(learner.steps) / (mu * math.sqrt(1 - spent)) * (1 + 1e-12)
-
-
-def claim(
-    planned: Sequence[PlannedStep], learner: Learner, setting: Setting, multiplier: float, delta: float
-) -> Guarantee:
-    """The guarantee of a plan's events: GDP where all are Gaussian, a composed curve elsewhere."""
-    at = next((i for i, p in enumerate(planned) if p.test is not None), None)
-    events = [e for p in planned for e in p.events]
-    adjacency, conditions = setting.adjacency, setting.incoming.conditions
-    if isinstance(learner, GradientDescent):
-        events.append(GaussianEvent(learner.name, multiplier, learner.steps))
-        exact = Guarantee.of_gaussians(events, adjacency, conditions)
-        if at is None:
-            return exact
-        training: TradeoffFunction = gaussian(1 / multiplier * math.sqrt(learner.steps) * (1 + 1e-12))
-        breakdown = exact.breakdown
-    else:
-        training = compose(learner.parts(multiplier, setting, delta=delta))
-        breakdown = tuple((e.name, e.mu_squared) for e in events) + ((learner.name, math.nan),)
-    before = [_curve(p) for p in planned[: len(planned) if at is None else at] if p.events]
-    if at is None:
-        curve = compose([(f, 1) for f in (*before, training)]).symmetrized()
-        return Guarantee(curve, adjacency, conditions, breakdown)
-    # What runs only if the test passes; what ran before it does so in any case (docs/proofs/propose_test_release.md).
-    test = planned[at].test
-    assert test is not None
-    after = compose([(f, 1) for f in (*(_curve(p) for p in planned[at + 1 :] if p.events), training)])
-    always = compose([(f, 1) for f in before]) if before else None
-    note = f"{planned[at].step.name}: caps tested by propose-test-release; a refusal is charged in full"
-    curve = test.combined(after.symmetrized(), always)
-    return Guarantee(curve, adjacency, conditions, breakdown, notes=(note,))
-
-
-def _curve(planned: PlannedStep) -> TradeoffFunction:
-    return compose([(gaussian(1 / e.noise_multiplier), e.count) for e in planned.events])
+        grid = learner.grid(plan.space.radius, plan.n, plan.incoming)
+        steps = math.ceil(plan.learner_shift * 2.0**-grid.exponent * (1 + 1e-9))
+        check_room(learner.name, steps, plan.learner_noise_multiplier, 2 * max(plan.n, 1) * grid.clip)

@@ -15,9 +15,9 @@ from prepriv import payment as pay
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.printed import percent
-from prepriv.learners.stochastic import Setting
 from prepriv.pipeline.checks import Learner
-from prepriv.pipeline.plan import calibrate, chain, spent_shares
+from prepriv.pipeline.claim import learner_shift
+from prepriv.pipeline.plan import decide
 from prepriv.preprocessing.base import Sensitivity, Step
 
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
@@ -84,12 +84,9 @@ def training_noise(
     release: bool = True,
 ) -> float:
     """Standard deviation of the noise on one gradient sum, calibrated for the whole pipeline."""
-    mu = gdp_mu(epsilon, delta)
-    planned, space, incoming = chain(steps, domain, n, mu, delta, release=release)
-    outputs = learner.loss.outputs(len(domain.classes))
-    setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
-    shift, multiplier = calibrate(learner, setting, planned, epsilon, delta, mu, spent_shares(steps))
-    return shift * multiplier
+    domain = domain.with_n(n)
+    _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=release)
+    return learner_shift(learner, setting) * multiplier
 
 
 def prices(

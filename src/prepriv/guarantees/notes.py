@@ -1,0 +1,32 @@
+"""What has to be said beside a claim that holds and yet says little: one place, whatever prints the claim."""
+
+from __future__ import annotations
+
+from prepriv.guarantees.printed import down, exact, up
+
+LARGE_EPSILON = 10.0
+FEWEST_SIGNALS = 50.0  # n·µ: below, on every table tried, the model was little better than the largest class
+
+
+class PrivacyWarning(UserWarning):
+    """A claim that holds and says little, or a model that is mostly noise. Never depends on a record."""
+
+
+def notes_on(epsilon: float, delta: float, n: int, mu: float) -> tuple[str, ...]:
+    """The notes of a claim of (epsilon, delta) over n records with a whole budget of mu-GDP; none if all is well."""
+    notes = []
+    if delta * n >= 1:
+        notes.append(
+            f"weak: δ = {exact(delta)} should be well below 1/n = {down(1 / n, 3)}; publishing a record whole with "
+            "probability δ would satisfy it"
+        )
+    if epsilon > LARGE_EPSILON:
+        notes.append(
+            f"weak: ε = {up(epsilon, 4)} is above 10 and rules out little of what can be learnt of a record"
+        )
+    if n * mu < FEWEST_SIGNALS:
+        notes.append(
+            f"weak model: n·µ = {up(n * mu, 3)} is below {FEWEST_SIGNALS:g}: with so few records or so small a budget "
+            "it is mostly noise"
+        )
+    return tuple(notes)

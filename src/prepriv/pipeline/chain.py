@@ -1,0 +1,192 @@
+"""Follow what is declared through the steps of a pipeline: spaces, shifts of the common rows, mechanisms, tests.
+
+Nothing is read: every number here is a function of the domain, n, the steps and the budget
+(docs/proofs/chaining.md, docs/proofs/propose_test_release.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Space
+from prepriv.guarantees.guarantee import GaussianEvent
+from prepriv.mechanisms.propose_test_release import GaussianTest
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
+from prepriv.preprocessing.condition import Condition
+
+TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step in its place: all of it computed from declared facts.
+
+    before, after: declared spaces around it. incoming, outgoing: how far neighbours are apart around it.
+    conditions: its own, that its claim rests on or that a test covers. shift: L2 sensitivity of its mechanism;
+    noise_multiplier: noise over that (Budget only). test: the propose-test-release that runs here, before the step is
+    fitted, for the conditions of the steps numbered `covers`.
+    """
+
+    step: Step
+    before: Space
+    after: Space
+    incoming: Sensitivity
+    outgoing: Sensitivity
+    conditions: tuple[Condition, ...] = ()
+    shift: float | None = None
+    noise_multiplier: float | None = None
+    test: GaussianTest | None = None
+    test_name: str = ""
+    covers: tuple[int, ...] = ()
+
+    @property
+    def test_event(self) -> GaussianEvent | None:
+        """The bit its test releases."""
+        return None if self.test is None else GaussianEvent(self.test_name, 1 / self.test.mu)
+
+    @property
+    def release_event(self) -> GaussianEvent | None:
+        """What its mechanism releases."""
+        return GaussianEvent(self.step.name, self.noise_multiplier) if self.noise_multiplier else None
+
+    @property
+    def events(self) -> list[GaussianEvent]:
+        """All it releases, in order."""
+        return [e for e in (self.test_event, self.release_event) if e is not None]
+
+
+Stages: TypeAlias = tuple[tuple[GaussianTest | None, float | None], ...]
+"""What leaves at each step: the bit of a test, then a release with this noise multiplier."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The steps of a pipeline in their places, the space that reaches the learner, and the shift that does."""
+
+    steps: tuple[PlannedStep, ...]
+    space: Space
+    incoming: Sensitivity
+
+    @property
+    def stages(self) -> Stages:
+        """All that leaves before training, in order."""
+        return tuple((p.test, p.noise_multiplier or None) for p in self.steps if p.events)
+
+    @property
+    def tested(self) -> bool:
+        """Whether some conditions are tested."""
+        return any(p.test is not None for p in self.steps)
+
+    def with_test_delta(self, delta: float) -> Chain:
+        """The same with this bound on the false pass of each test."""
+        steps = tuple(
+            p if p.test is None else dataclasses.replace(p, test=dataclasses.replace(p.test, delta=delta))
+            for p in self.steps
+        )
+        return dataclasses.replace(self, steps=steps)
+
+
+def spent_shares(steps: Sequence[Step]) -> float:
+    """The part of mu squared that Budget steps and tests take."""
+    total = sum(s.payment.share for s in steps if isinstance(s.payment, pay.Budget))
+    total += sum(s.payment.test for s in steps if isinstance(s.payment, pay.Sensitivity))
+    if total >= 1:
+        raise ValueError(f"budget shares add up to {total}: they must leave something for training")
+    return total
+
+
+def chain(
+    steps: Sequence[Step], domain: Domain, n: int, mu: float, *, test_delta: float = 0.0, release: bool = True
+) -> Chain:
+    """The steps in their places. Raises ValueError with a sentence where one cannot stand where it does.
+
+    mu: the whole budget (GDP; inf: no mechanism adds noise, and no test runs). test_delta: bound on the false
+    pass of each test. release: whether a model is to leave, so that no step paid for by sensitivity may be
+    needed on new rows (False when an existing pipeline is accounted for).
+    """
+    incoming = UNTOUCHED
+    space, planned = domain.space, []
+    for step, before, after in walk(steps, domain.space):
+        pay.check_payment(step.name, step.payment)
+        placed = _placed(step, before, after, incoming, domain, n, mu, release)
+        planned.append(placed)
+        space, incoming = after, placed.outgoing
+    if space.may_miss.any():
+        names = [space.names[j] if space.names else f"x{j}" for j in space.may_miss.nonzero()[0][:3]]
+        raise ValueError(
+            f"columns {', '.join(names)} are declared missing: impute, but no step imputes them; "
+            "add MeanImputer, or declare missing: midpoint"
+        )
+    if mu < math.inf:
+        for group in tested_together(steps):
+            planned[group[-1]] = _with_test(planned, group, mu, test_delta)
+    return Chain(tuple(planned), space, incoming)
+
+
+def tested_together(steps: Sequence[Step]) -> list[tuple[int, ...]]:
+    """Numbers of the steps whose conditions one test covers: all up to the next mechanism, which needs them.
+
+    The test runs at the last of them: nothing has left since the first was fitted.
+    """
+    groups: list[tuple[int, ...]] = []
+    together: tuple[int, ...] = ()
+    for i, step in enumerate(steps):
+        if isinstance(step.payment, pay.Sensitivity) and step.payment.test > 0:
+            together = (*together, i)
+        elif isinstance(step.payment, pay.Budget) and together:
+            groups.append(together)
+            together = ()
+    return [*groups, together] if together else groups
+
+
+def _with_test(
+    planned: Sequence[PlannedStep], group: tuple[int, ...], mu: float, delta: float
+) -> PlannedStep:
+    shares = [p.step.payment.test for p in (planned[i] for i in group)]  # type: ignore[union-attr]
+    name = " + ".join(planned[i].step.name for i in group) + " (test)"
+    test = GaussianTest(mu=mu * math.sqrt(sum(shares)), delta=delta, error=TEST_ERROR)
+    return dataclasses.replace(planned[group[-1]], test=test, test_name=name, covers=group)
+
+
+def _placed(
+    step: Step,
+    before: Space,
+    after: Space,
+    incoming: Sensitivity,
+    domain: Domain,
+    n: int,
+    mu: float,
+    release: bool,
+) -> PlannedStep:
+    if isinstance(step.payment, pay.Sensitivity):
+        if domain.adjacency != "replace-one":
+            raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
+        if step.at_prediction and release:
+            raise ValueError(
+                f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
+                "state may not leave; pay for it by public data or by budget"
+            )
+        outgoing = step.sensitivity(before, n, incoming)
+        own = tuple(c for c in outgoing.conditions if c not in incoming.conditions)
+        if step.payment.test > 0:
+            if not incoming.is_zero and "incoming" not in inspect.signature(step.distance).parameters:
+                raise ValueError(f"{step.name} cannot be tested behind a step paid for by sensitivity")
+            if own and type(step).distance is Step.distance:
+                raise ValueError(
+                    f"{step.name} cannot be tested: it has no distance to data that break its caps"
+                )
+            outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
+        return PlannedStep(step, before, after, incoming, outgoing, own)
+    outgoing = step.carry(before, incoming)
+    if not isinstance(step.payment, pay.Budget):
+        return PlannedStep(step, before, after, incoming, outgoing)
+    shift = step.record_shift(before, domain.adjacency, incoming)
+    share = mu * math.sqrt(step.payment.share)
+    multiplier = (1 + 1e-12) / share if mu < math.inf else 0.0
+    return PlannedStep(step, before, after, incoming, outgoing, (), shift, multiplier)

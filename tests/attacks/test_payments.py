@@ -1,0 +1,184 @@
+"""Findings 1, 7 and 8: payments that are no payments, plans that keep a claim, handles that are used twice."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import prepriv
+from prepriv import Budget, Domain, Public, Sensitivity, make_plan
+from prepriv import preprocessing as pre
+from prepriv.audit.replay_pipeline import replay_plan
+from prepriv.data import encode, encode_labels
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, SpentError
+from prepriv.payment import check_payment
+from prepriv.pipeline.run import execute
+
+LEARNER = GradientDescent(Logistic(), steps=3, weight_bound=5.0)
+BALL = Domain.ball(3, (0, 1), n=500)
+
+
+@dataclass(frozen=True)
+class Cheaper(Budget):
+    """A subclass can say anything of itself."""
+
+    @property
+    def way(self):
+        return "public"
+
+
+def all_steps():
+    return [
+        k
+        for k in (getattr(pre, name) for name in pre.__all__)
+        if isinstance(k, type) and issubclass(k, pre.Step) and k is not pre.Step
+    ]
+
+
+@pytest.mark.parametrize("kind", all_steps(), ids=lambda k: k.__name__)
+@pytest.mark.parametrize(
+    "payment",
+    [Public, Budget, Sensitivity, Cheaper(0.1), "budget", 0.1, True, {"share": 0.1}, (Budget(),), object()],
+    ids=str,
+)
+def test_only_an_instance_of_one_of_the_three_pays(kind, payment):
+    """`payment=prepriv.Sensitivity` was accepted: fitted on private rows, nothing accounted, "2% of the budget"."""
+    options = {"eta": 0.1} if kind in (pre.Deduplicate, pre.Quantize) else {}
+    options |= {"side": 0.1} if kind is pre.QuantizeCells else {}
+    with pytest.raises(ValueError, match=f"^payment of {kind.__name__} must be Public"):
+        kind(payment=payment, **options)
+
+
+def test_a_payment_that_is_put_there_later_is_refused_by_the_plan_and_by_the_account():
+    step = pre.SoftPCA(0.05, payment=Sensitivity())
+    object.__setattr__(step, "payment", Sensitivity)
+    for use in (
+        lambda: make_plan(BALL, [step], LEARNER, epsilon=1.0, delta=1e-5),
+        lambda: prepriv.account([step], LEARNER, domain=BALL, noise_multiplier=40.0),
+        lambda: check_payment("SoftPCA", step.payment),
+    ):
+        with pytest.raises(ValueError, match="the class Sensitivity: call it"):
+            use()
+
+
+# ------------------------------------------------------------------------------- what is claimed is derived
+
+
+def test_a_plan_with_another_part_claims_what_that_part_costs():
+    """`replace(plan, learner=<10 x the steps>)` kept epsilon = 1."""
+    steps = [pre.Center(payment=Budget(0.1))]
+    plan = make_plan(BALL, steps, LEARNER, epsilon=1.0, delta=1e-5)
+    long = dataclasses.replace(plan, learner=dataclasses.replace(LEARNER, steps=30))
+    quiet = dataclasses.replace(plan, learner_noise_multiplier=plan.learner_noise_multiplier / 2)
+    clipped = dataclasses.replace(plan, learner=dataclasses.replace(LEARNER, clip_norm=0.5))
+    more = dataclasses.replace(plan, pipeline=(pre.Center(payment=Budget(0.5)),))
+    assert plan.guarantee.epsilon(1e-5) <= 1.0
+    assert long.guarantee.epsilon(1e-5) > 3 and quiet.guarantee.epsilon(1e-5) > 1.9
+    assert more.guarantee.epsilon(1e-5) > 1.1
+    assert clipped.learner_noise == plan.learner_noise / 2  # the noise follows what one record can do
+    assert len({p.hash for p in (plan, long, quiet, clipped, more)}) == 5
+    assert "guarantee" not in {f.name for f in dataclasses.fields(plan)}
+
+
+@pytest.mark.parametrize("multiplier", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_private_plan_has_noise(multiplier):
+    plan = make_plan(BALL, [], LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="learner_noise_multiplier"):
+        dataclasses.replace(plan, learner_noise_multiplier=multiplier)
+
+
+# ------------------------------------------------------------------------------------ a spent event is spent
+
+
+@dataclass(frozen=True)
+class Often(pre.Center):
+    """Asks for its sum more often than it pays for."""
+
+    times: int = 2
+
+    def fit_budget(self, rows, space, n, gaussian_sum):
+        for _ in range(self.times - 1):
+            gaussian_sum(rows, dim=space.d, radius=space.radius)
+        return super().fit_budget(rows, space, n, gaussian_sum)
+
+
+@dataclass(frozen=True)
+class Both(pre.Center):
+    """A sum and a second moment for the price of one."""
+
+    def fit_budget(self, rows, space, n, gaussian_sum):
+        gaussian_sum.second_moment(rows, d=space.d, radius=space.radius)
+        return super().fit_budget(rows, space, n, gaussian_sum)
+
+
+@dataclass(frozen=True)
+class Louder(pre.Center):
+    """Uses the session behind the handle with noise of its own choice."""
+
+    def fit_budget(self, rows, space, n, gaussian_sum):
+        gaussian_sum.session.noisy_sum(
+            "more", np.zeros(3, np.int64), 1000, gaussian_sum.noise_multiplier / 2, exponent=0, largest=1
+        )
+        return super().fit_budget(rows, space, n, gaussian_sum)
+
+
+def rows_and_labels():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 3)) / 4
+    return encode(x, BALL), encode_labels((x[:, 0] > 0).astype(int), (0, 1))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Often(payment=Budget(0.1)),
+        Often(times=50, payment=Budget(0.1)),
+        Both(payment=Budget(0.1)),
+        Louder(payment=Budget(0.1)),
+    ],
+    ids=["twice", "fifty times", "two kinds", "less noise"],
+)
+def test_a_step_releases_what_its_share_pays_for_and_no_more(step):
+    """Fifty sums, epsilon = 2.706 released under a claim of 1.0."""
+    plan = make_plan(BALL, [step], LEARNER, epsilon=1.0, delta=1e-5)
+    session = NoisySession()
+    with pytest.raises(SpentError, match=rf"^{step.name} asked for more releases"):
+        execute(plan, *rows_and_labels(), session)
+    assert len(session.releases) <= 1
+    assert any("asked for more" in f.what for f in replay_plan(plan, pairs=2).findings)
+
+
+def test_a_metered_session_counts_before_it_draws_and_refuses_releases_without_noise():
+    inner = NoisySession()
+    session = Metered(inner, "step", 1.0)
+    total = np.zeros(2, np.int64)
+    for multiplier in (0.0, 0.5, 0.99):
+        with pytest.raises(SpentError):
+            session.noisy_sum("s", total, 1000, multiplier, exponent=0, largest=1)
+    assert inner.releases == []
+    session.noisy_sum("s", total, 1000, 2.0, exponent=0, largest=1)
+    with pytest.raises(SpentError):
+        session.noisy_sum("s", total, 1000, 1.1, exponent=0, largest=1)
+    for _ in range(3):
+        session.noisy_sum("s", total, 1000, 2.0, exponent=0, largest=1)
+    with pytest.raises(SpentError):
+        session.noisy_sum("s", total, 1000, 1000.0, exponent=0, largest=1)
+    assert len(inner.releases) == 4 and not Metered(ExactSession(), "step", 1.0).private
+
+
+@pytest.mark.parametrize(
+    "learner", [LEARNER, PoissonSGD(Logistic(), batch_size=20, steps=4)], ids=["gd", "poisson"]
+)
+def test_the_replay_compares_what_was_spent_with_what_is_claimed(learner, monkeypatch):
+    plan = make_plan(BALL, [pre.Center(payment=Budget(0.1))], learner, epsilon=1.0, delta=1e-5)
+    assert replay_plan(plan, pairs=2).findings == []
+    monkeypatch.setattr(Metered, "_spend", lambda self, mu_squared: None)  # the bug, planted
+    over = dataclasses.replace(plan, pipeline=(Often(payment=Budget(0.1)),))
+    found = replay_plan(over, pairs=2).findings
+    assert found and all("more than is claimed" in f.what for f in found)
