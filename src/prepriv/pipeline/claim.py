@@ -21,8 +21,8 @@ from prepriv.pipeline.chain import Chain, Stages
 from prepriv.pipeline.checks import Learner
 
 LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
-TEST_SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # of delta, tried for tests behind a release
-_TOLERANCE = 1e-4  # relative, of a multiplier that is found by search
+TEST_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)  # of delta, tried for tests behind a release
+_TOLERANCE = 1e-3  # relative, of a budget that is found by search
 
 
 def learner_shift(learner: Learner, setting: Setting) -> float:
@@ -134,19 +134,30 @@ def calibrate(
 
 @functools.lru_cache(256)
 def _training_mu(stages: Stages, mu: float, epsilon: float, delta: float) -> float:
-    """The most that training may spend as GDP beside tested stages, at most mu. The answer was itself checked."""
+    """What training may spend as GDP beside tested stages, at most mu: all of it, to a tolerance from below.
 
-    def fits(spent: float) -> bool:
-        return composed(stages, ((gaussian(spent), 1),)).epsilon(delta) <= epsilon * LESS
+    The answer was itself checked; guesses follow epsilon as a power of mu.
+    """
 
-    if fits(mu * LESS):
-        return mu * LESS
-    high, low = mu, mu * 0.99
-    while not fits(low):
-        high, low = low, low * (low / high) ** 2
-        if low < mu / 64:
-            raise ValueError("the test of the caps leaves no room: lower its share or raise epsilon")
-    while high > low * (1 + _TOLERANCE):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    def cost(spent: float) -> float:
+        return composed(stages, ((gaussian(spent), 1),)).epsilon(delta)
+
+    goal, found, power = epsilon * LESS, 0.0, 1.25
+    spent, value = mu * LESS, cost(mu * LESS)
+    if value <= goal:
+        return spent
+    for _ in range(40):
+        guess = spent * max(0.5, (goal * (1 - _TOLERANCE / 2) / value) ** (1 / power))
+        if guess < mu / 64 or not math.isfinite(value):
+            break
+        new = cost(guess)
+        if new <= goal:
+            found = max(found, guess)
+        if found and (new > goal or new >= goal * (1 - _TOLERANCE)):
+            return found
+        if guess != spent and new > 0 and new != value:
+            power = min(4.0, max(0.5, math.log(value / new) / math.log(spent / guess)))
+        spent, value = guess, new
+    if not found:
+        raise ValueError("the test of the caps leaves no room: lower its share or raise epsilon")
+    return found
