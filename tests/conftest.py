@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import threading
 
 import numpy as np
 import pytest
+
+from prepriv.pipeline import odometer
 
 SEED = os.environ.get("PREPRIV_TEST_SEED", "20261121")
 """Seed of the noise keys of the suite's own process; `random` leaves them to the operating system."""
@@ -16,6 +19,14 @@ SEED = os.environ.get("PREPRIV_TEST_SEED", "20261121")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture(autouse=True)
+def _an_odometer_for_each_test(monkeypatch):
+    """One that has warned already: how many fits other tests made changes no test."""
+    said = threading.Lock()
+    said.acquire()
+    monkeypatch.setattr(odometer, "_PROCESS", odometer.Odometer(_said=said))
 
 
 @pytest.hookimpl(wrapper=True)

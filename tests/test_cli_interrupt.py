@@ -40,7 +40,7 @@ def interrupt(*_args, **_kwargs):
     [
         ("plan_for", "before anything was charged; nothing was written", None),
         (
-            "_charge",
+            "charge",
             "while the ledger was charged; a charge that `prepriv ledger show` lists stays; nothing",
             "",
         ),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity
     from prepriv.pipeline.account import account
+    from prepriv.pipeline.odometer import CompositionWarning, spent
     from prepriv.pipeline.plan import Plan, make_plan
     from prepriv.release.model import Model
     from prepriv.release.report import Report
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "Categorical",
+    "CompositionWarning",
     "Domain",
     "Guarantee",
     "Model",
@@ -32,12 +34,14 @@ __all__ = [
     "guarantees",
     "make_plan",
     "preprocessing",
+    "spent",
 ]
 
 
 _HOMES = {
     "Budget": "payment",
     "Categorical": "domain",
+    "CompositionWarning": "pipeline.odometer",
     "Domain": "domain",
     "Guarantee": "guarantees.guarantee",
     "Model": "release.model",
@@ -49,6 +53,7 @@ _HOMES = {
     "Sensitivity": "payment",
     "account": "pipeline.account",
     "make_plan": "pipeline.plan",
+    "spent": "pipeline.odometer",
 }
 
 

@@ -249,6 +249,33 @@ def encode(data: Any, domain: Domain) -> Table:
         return _encode(data, domain)
 
 
+def count_rows(data: Any, labels: Any, domain: Domain) -> int:
+    """How many rows a table and its labels have. Their form is checked as `encode` does, and no cell is read.
+
+    Raises BadData: before anything is charged that `encode` could then refuse.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n = _rows_of(data, domain)
+        if len(_label_column(labels)) != n:
+            raise BadData("X and y have different numbers of rows")
+    return n
+
+
+def _rows_of(data: Any, domain: Domain) -> int:
+    if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
+        return len(data)
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        _columns_used(frame, domain)
+        return len(frame)
+    array = np.asanyarray(data) if hasattr(data, "__array__") else data
+    if not (isinstance(array, np.ndarray) and array.ndim):
+        return encode(data, domain).n  # encoded already, or refused
+    encode(array[:0], domain)
+    return len(array)
+
+
 def _encode(data: Any, domain: Domain) -> Table:
     if hasattr(data, "toarray"):
         raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
@@ -265,19 +292,25 @@ def _encode(data: Any, domain: Domain) -> Table:
         raise BadData(
             f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
         ) from None
-    names = list(domain.columns) if not domain.is_ball else frame.columns
-    for name in names:
-        if name not in frame.columns:
-            return _by_position(frame, domain, name)
-    return _from_series([frame[name] for name in names], domain)
+    return _from_series([frame[:, c] for c in _columns_used(frame, domain)], domain)
 
 
-def _by_position(frame: Any, domain: Domain, missing: str) -> Table:
-    """A domain built without names (x0, x1, ...) takes a frame's columns in order."""
+def _columns_used(frame: Any, domain: Domain) -> Sequence[Any]:
+    """The declared columns of a frame, by name or position. Raises BadData if it does not have them."""
+    have = frame.columns
+    if domain.is_ball:
+        if len(have) != domain.ball_features:
+            raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(have)}")
+        return range(len(have))
+    known = frozenset(have)
+    missing = next((name for name in domain.columns if name not in known), None)
+    if missing is None:
+        return list(domain.columns)
+    # A domain built without names (x0, x1, ...) takes a frame's columns in order.
     unnamed = all(name == f"x{j}" for j, name in enumerate(domain.columns))
-    if not unnamed or len(frame.columns) != len(domain.columns):
+    if not unnamed or len(have) != len(domain.columns):
         raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
-    return _from_series([frame[:, j] for j in range(len(frame.columns))], domain)
+    return range(len(have))
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Table:
@@ -322,8 +355,6 @@ def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) ->
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:
     n = len(series[0])
     if domain.is_ball:
-        if len(series) != domain.ball_features:
-            raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(series)}")
         return Table(domain, n, np.column_stack([_numbers(s) for s in series]))
     return Table(
         domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series))

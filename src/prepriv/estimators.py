@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from prepriv.data import BadData, encode, encode_labels
+from prepriv.data import BadData, count_rows, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import Learner, check_budget, check_domain
 from prepriv.pipeline.pillar import check_public
 from prepriv.pipeline.plan import Plan, make_plan
@@ -44,12 +46,25 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None
         Threads of the gradient sum; the result does not depend on it. None: one a core.
+    ledger : path or None
+        A ledger file (`prepriv.ledger`): each `fit` is charged to it before a cell is read, and refused with its
+        BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain; classes_ in sorted order,
         which metrics and ensembles rely on (`model_` keeps the declared one).
-    plan_ : Plan. guarantee_ : Guarantee or None. model_ : Model, what may leave. report_ : Report.
+    plan_ : Plan. guarantee_ : Guarantee or None, of this one fit. model_ : Model, what may leave; its `receipt` is
+        that of the charge. report_ : Report.
+
+    Notes
+    -----
+    Inside scikit-learn (docs/ledger.md): every fit of a search, a cross-validation or a calibration spends anew.
+    `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all: then give the search
+    `error_score="raise"`, or it goes on, without a look at the data, behind the fit that is refused.
+    Nothing covers what such tools compute of private rows themselves: scores, the best parameters, a calibration.
+    Anything fitted on the same rows before, such as a StandardScaler in front, is not covered either and cannot be
+    seen from here: give `steps=` instead; `prepriv.account` prices it.
 
     Examples
     --------
@@ -71,6 +86,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: str | Sequence[Step] = "auto",
         learner: str | Learner = "auto",
         threads: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self.domain = domain
         self.epsilon = epsilon
@@ -78,6 +94,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps = steps
         self.learner = learner
         self.threads = threads
+        self.ledger = ledger
 
     def plan(self, n: int | None = None) -> Plan:
         """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
@@ -94,12 +111,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
         """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
 
+        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
+        LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
         A label outside the declared classes makes its record count as nothing; no record can abort the run.
         """
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
             raise ValueError(f"threads must be None or a whole number above 0; got {self.threads!r}")
-        table = encode(X, domain)
+        check_ledger(self.ledger)
         if y is None:
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
@@ -108,18 +127,18 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=2,
             )
-        targets = encode_labels(y, domain.classes)
-        if len(targets) != table.n:
-            raise BadData("X and y have different numbers of rows")
-        if table.n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
+        n = count_rows(X, y, domain)
+        if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
-        plan = self.plan(table.n if domain.adjacency == "replace-one" and domain.n is None else None)
+        plan = self.plan(n if domain.adjacency == "replace-one" else None)
         check_public(plan)
-        trained = self._execute(plan, table, targets)
+        receipt = charge(self.ledger, plan) if self.ledger is not None else None
+        table, targets = encode(X, domain), encode_labels(y, domain.classes)  # no cell is read before
+        trained = self._execute(plan, table, targets, receipt)
         self.plan_ = plan
         self.guarantee_ = plan.guarantee if trained.private else None
-        self.model_ = Model.of(trained)
-        self.report_ = Report.of(plan, private=trained.private)
+        self.model_ = Model.of(trained, receipt)
+        self.report_ = Report.of(plan, private=trained.private, receipt=receipt)
         self.classes_ = domain.labels[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
         names = getattr(X, "columns", None)
@@ -131,8 +150,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
-    def _execute(self, plan: Plan, table: Any, targets: Any) -> Trained:
-        return execute(plan, table, targets, self._session(plan), threads=self.threads)
+    def _execute(self, plan: Plan, table: Any, targets: Any, receipt: Mapping[str, Any] | None) -> Trained:
+        return execute(plan, table, targets, self._session(plan), threads=self.threads, receipt=receipt)
 
     def _session(self, plan: Plan) -> Session:
         return NoisySession() if plan.private else ExactSession()

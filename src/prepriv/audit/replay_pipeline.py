@@ -60,6 +60,7 @@ class PlanRun:
                     threads=self._threads,
                     progress=lambda *step: shown.append(step),
                     watch=self._watch,
+                    counted=False,
                 )
                 model = Model.of(trained)
                 surfaces["artifact"] = json.dumps(model.to_json(), sort_keys=True)

@@ -68,6 +68,7 @@ def demo(
                 encode_labels(y[~test], domain.classes),
                 session,
                 progress=progress if plan.private else None,
+                counted=False,  # public images
             )
         if recipe_name == "dpsgd-f":
             trained = map_back(trained)

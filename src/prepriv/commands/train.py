@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import secrets
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,8 +34,9 @@ from prepriv.commands.common import (
 from prepriv.data import BadData, check_table_file, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, exact, up
-from prepriv.ledger import Ledger, condition_note
+from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import Learner, check_budget
 from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
 from prepriv.pipeline.plan import Plan, make_plan
@@ -200,10 +201,11 @@ def _train(
     folder = writable_run(out)
     _keep_what_was_charged(folder / "model")
     came.charging = ledger is not None
-    receipt = _charge(ledger, frozen) if ledger is not None else None
+    receipt = charge(ledger, frozen) if ledger is not None else None
     try:
         came.charged = receipt is not None
-        trained = run_on_file(data, declared, frozen, NoisySession() if frozen.private else ExactSession())
+        session = NoisySession() if frozen.private else ExactSession()
+        trained = run_on_file(data, declared, frozen, session, receipt)
     except BadData as error:
         if receipt is None:
             raise
@@ -261,30 +263,9 @@ def _keep_what_was_charged(folder: Path) -> None:
         )
 
 
-def _charge(path: Path, plan: Plan) -> dict[str, Any]:
-    """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries."""
-    if plan.guarantee is None:
-        raise Stop("--ledger: a run without privacy cannot be charged")
-    uid = secrets.token_hex(16)
-    mu = (
-        plan.guarantee.mu
-    )  # None where the claim is no Gaussian curve: then only epsilon and delta can be charged
-    book = Ledger.open(path)
-    book.charge(
-        uid,
-        plan.hash,
-        adjacency=plan.domain.adjacency,
-        epsilon=plan.guarantee.epsilon(plan.delta),
-        delta=plan.delta,
-        mu=mu,
-        rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
-        note=condition_note(plan.guarantee.conditions),
-    )
-    charge = book.confirm(uid, plan.hash)
-    return {"plan_uid": uid, "sequence": charge.sequence, "head": charge.head}
-
-
-def run_on_file(data: Path, schema: Schema, plan: Plan, session: Session) -> Trained:
+def run_on_file(
+    data: Path, schema: Schema, plan: Plan, session: Session, receipt: Mapping[str, Any] | None = None
+) -> Trained:
     """Open the private table and run the plan on it. From here on no message holds a value of a record."""
     with private_data_open():
         raw = read_columns(data, schema, label=True)
@@ -293,7 +274,7 @@ def run_on_file(data: Path, schema: Schema, plan: Plan, session: Session) -> Tra
         table = encode(raw.select(list(schema.columns)), plan.domain)
         targets = encode_labels(raw[schema.label.name], plan.domain.classes)
         with progress_bar() as progress:
-            return execute(plan, table, targets, session, progress=progress)
+            return execute(plan, table, targets, session, progress=progress, receipt=receipt)
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:

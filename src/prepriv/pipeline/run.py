@@ -7,7 +7,7 @@ Nothing here looks at a record except through `preprocessing` (confidential maps
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.session import ExactSession, Metered, Session
+from prepriv.pipeline import odometer
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
@@ -121,10 +122,15 @@ def execute(
     threads: int | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    receipt: Mapping[str, Any] | None = None,
+    counted: bool = True,
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
     watch: for curators and audits: called with each planned step and the private rows as they reach it.
+    receipt: of the charge in a ledger, if there is one. counted: False where the rows are public or made up, which
+    the odometer leaves out.
+
     Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
     Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise).
     """
@@ -132,6 +138,8 @@ def execute(
         raise ValueError("a private plan needs a session with noise")
     if plan.domain.adjacency == "replace-one" and table.n != plan.n:
         raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+    if counted:
+        odometer.record(plan, session.private, receipt)
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         return _execute(plan, table, targets, session, threads, progress, watch)
 

@@ -51,7 +51,8 @@ def accuracy(method: str, distance: float, sign: int, rate: float = 1.0, n: int 
     x, y = clusters(distance, sign, n)
     steps, learner = _steps(method, rate, domain, n)
     plan = make_plan(domain, steps, learner, epsilon=EPSILON, delta=DELTA)
-    trained = execute(plan, encode(x, domain), encode_labels(y, domain.classes), NoisySession())
+    targets = encode_labels(y, domain.classes)
+    trained = execute(plan, encode(x, domain), targets, NoisySession(), counted=False)
     if method == "DPSGD-F":
         trained = map_back(trained)
     if learner.bias == 0.0:

@@ -1,0 +1,42 @@
+"""The charge of a plan in a ledger, made before a private row is read: the same for the command line and Python."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+
+from prepriv.ledger import Ledger, condition_note
+from prepriv.pipeline.plan import Plan
+
+
+def check_ledger(path: Any) -> None:
+    """ValueError unless it is None or the path of a file. The file is not opened."""
+    if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
+        raise ValueError(f"ledger must be None or the path of a ledger file; got {path!r}")
+
+
+def charge(path: str | os.PathLike[str], plan: Plan) -> dict[str, Any]:
+    """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
+
+    The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
+    Raises ValueError for a plan without privacy or another adjacency, else a LedgerError (ledger/errors.py):
+    then the private rows must not be read.
+    """
+    if plan.guarantee is None:
+        raise ValueError("ledger: a run without privacy cannot be charged")
+    uid = secrets.token_hex(16)
+    mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
+    book = Ledger.open(path)
+    book.charge(
+        uid,
+        plan.hash,
+        adjacency=plan.domain.adjacency,
+        epsilon=plan.guarantee.epsilon(plan.delta),
+        delta=plan.delta,
+        mu=mu,
+        rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
+        note=condition_note(plan.guarantee.conditions),
+    )
+    booked = book.confirm(uid, plan.hash)
+    return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}

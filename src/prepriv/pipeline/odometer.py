@@ -1,0 +1,187 @@
+"""What the private runs of this process add up to: kept without being asked, shown by `prepriv.spent()`.
+
+A guarantee is that of one run. Whoever trains twice on the same people (a second `fit`, a grid search, cross-validation)
+has spent twice, and no `guarantee_` says so. Nothing here depends on a record: plans alone are counted.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from prepriv.domain import Adjacency
+from prepriv.guarantees.families import Gaussian
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.printed import exact, up
+from prepriv.pipeline.checks import check_budget
+from prepriv.pipeline.plan import Plan
+
+
+class CompositionWarning(UserWarning):
+    """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateFit:
+    """One run of a plan on private rows, counted from its start: an error or a refusal after that gives nothing back.
+
+    n: records, of the plan. delta: as declared for this run. receipt: of its charge in a ledger (`Model.receipt`).
+    """
+
+    plan_hash: str
+    adjacency: Adjacency
+    n: int
+    delta: float
+    guarantee: Guarantee
+    receipt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """What the private fits of this process cost together: see `spent`.
+
+    fits: in order. delta: at which `epsilon` is computed. without_privacy: fits without noise of the operating system
+    (epsilon = inf), which are in no total.
+    """
+
+    delta: float
+    fits: tuple[PrivateFit, ...]
+    without_privacy: int = 0
+
+    @cached_property
+    def totals(self) -> dict[Adjacency, Guarantee]:
+        """The composed guarantee of the fits under each adjacency: claims about different neighbours do not add."""
+        kinds = dict.fromkeys(fit.adjacency for fit in self.fits)
+        return {kind: composed([f.guarantee for f in self.fits if f.adjacency == kind]) for kind in kinds}
+
+    @cached_property
+    def epsilon(self) -> dict[Adjacency, float]:
+        """The composed ε at `delta` under each adjacency."""
+        return {kind: total.epsilon(self.delta) for kind, total in self.totals.items()}
+
+    def __str__(self) -> str:
+        count = len(self.fits)
+        text = f"{count or 'no'} private fit{'s' * (count != 1)} in this process"
+        if count:
+            charged = sum(fit.receipt is not None for fit in self.fits)
+            if charged:
+                text += f", {charged} of them charged to a ledger"
+            text += f"; if all read the same people: {self._sums()}"
+        if self.without_privacy:
+            text += f"; and {self.without_privacy} without privacy (ε = inf), in no total"
+        return text
+
+    __repr__ = __str__
+
+    def _sums(self) -> str:
+        sums = [
+            f"ε = {up(self.epsilon[kind])} at δ = {exact(self.delta)}, {total}"
+            for kind, total in self.totals.items()
+        ]
+        return "; apart, as other neighbours do not add: ".join(sums)
+
+
+def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """What holds for all of them together, on the same people: adaptive composition, under one adjacency.
+
+    Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Rests
+    on the conditions of every one. ValueError if there are none, or of several adjacencies.
+    """
+    kinds = {g.adjacency for g in guarantees}
+    if len(kinds) != 1:
+        raise ValueError(f"guarantees compose under one adjacency; got {', '.join(sorted(kinds)) or 'none'}")
+    curve = compose([(g.tradeoff, 1) for g in guarantees])
+    return Guarantee(
+        curve,
+        guarantees[0].adjacency,
+        tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
+        mu=curve.mu if isinstance(curve, Gaussian) else None,
+        notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes)),
+    )
+
+
+@dataclass(eq=False)
+class Odometer:
+    """Only goes up: there is no reset. Safe between threads; a forked process goes on from what its parent had."""
+
+    _fits: list[PrivateFit] = field(default_factory=list)
+    _unprotected: list[None] = field(default_factory=list)
+    _guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    _said: threading.Lock = field(default_factory=threading.Lock)  # taken for good by the one who warns
+
+    def record(self, plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+        """Count a run of `plan`, before it reads a row.
+
+        private: whether noise of the operating system protects it. receipt: of its charge, if a ledger adds it up.
+        """
+        guarantee = plan.guarantee
+        if guarantee is None or not private:
+            self._unprotected.append(None)
+            return
+        # Equal plans share one curve: it composes faster, and a long search does not hold thousands of them.
+        digest = plan.hash
+        shared = self._guarantees.setdefault(digest, guarantee)
+        self._fits.append(PrivateFit(digest, plan.domain.adjacency, plan.n, plan.delta, shared, receipt))
+        fits = tuple(self._fits)
+        if len(fits) > 1 and not all(f.receipt for f in fits) and self._said.acquire(blocking=False):
+            total = Spent(max(f.delta for f in fits), fits)
+            warnings.warn(
+                f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; if all read the same "
+                f"people, together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
+                "joblib's workers and other runs count apart. With ledger= every fit is charged to one cap, wherever "
+                "it runs. This is said once",
+                CompositionWarning,
+                stacklevel=_callers_level(),
+            )
+
+    def spent(self, delta: float) -> Spent:
+        """What was recorded so far."""
+        _, at = check_budget(math.inf, delta)
+        return Spent(at, tuple(self._fits), len(self._unprotected))
+
+
+def _callers_level() -> int:
+    """Of a warning given by the function that asks: the nearest frame outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "prepriv":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+_PROCESS = Odometer()
+
+
+def record(plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+    """Count a run of `plan` in this process: `Odometer.record`."""
+    _PROCESS.record(plan, private, receipt)
+
+
+def spent(delta: float = 1e-5) -> Spent:
+    """What all private fits of this process cost together, since it began, *if they read the same people*.
+
+    delta: in (0, 1), where the composed ε is computed. `.epsilon` and `.totals` hold one total for each adjacency,
+    `.fits` every fit, so that those on other people's data can be left out by whoever knows them.
+
+    It is an upper bound on that condition alone:
+
+    - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.
+    - *Which* rows it reads must not depend on a record. Under replace-one KFold's parts depend on n alone;
+      StratifiedKFold's depend on every label (docs/ledger.md).
+    - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
+    - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,
+      a cap fixed beforehand is what holds: that of a ledger (docs/proofs/ledger.md).
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> prepriv.spent(delta=1e-6).delta
+    1e-06
+    """
+    return _PROCESS.spent(delta)
