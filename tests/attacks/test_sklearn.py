@@ -81,7 +81,8 @@ def test_every_fit_of_a_tool_is_counted_and_said_once(data, monkeypatch, tool):
     monkeypatch.setattr(odometer, "_PROCESS", odometer.Odometer())
     fits, use = TOOLS[tool]
     with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CompositionWarning)
         use(*data)
     spent = prepriv.spent()
     assert len(spent.fits) == fits
