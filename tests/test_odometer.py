@@ -86,7 +86,9 @@ def test_gaussian_fits_add_as_the_root_of_the_sum_of_squares(data):
     assert [fit.n for fit in spent.fits] == [N] * 3
     assert spent.fits[2].plan_hash == clf.plan_.hash != spent.fits[0].plan_hash
     assert clf.guarantee_.mu == mus[-1]  # that of one fit
-    assert "3 private fits" in str(spent) and "if all read the same people: ε = " in str(spent)
+    assert "3 private fits" in str(spent) and "if all read the same people, and no record decides" in str(
+        spent
+    )
 
 
 def test_other_curves_compose_as_the_steps_of_one_run_do():
@@ -210,6 +212,7 @@ def test_the_second_fit_warns_once_where_the_user_stands(data, fresh, said):
     assert text.startswith("private fit 2 of this process")
     said_epsilon = float(re.search(r"ε = ([\d.]+) at δ = 1e-05", text)[1])
     assert gdp_epsilon(mu, 1e-5) <= said_epsilon <= gdp_epsilon(mu, 1e-5) * (1 + 1e-5)
+    assert "if all read the same people, and no record decides which rows a fit reads" in text
     assert "prepriv.spent()" in text and "ledger=" in text and "joblib" in text
 
 

@@ -62,6 +62,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Inside scikit-learn (docs/ledger.md): every fit of a search, a cross-validation or a calibration spends anew.
     `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all: then give the search
     `error_score="raise"`, or it goes on, without a look at the data, behind the fit that is refused.
+    Either sum holds only if no record decides which rows a fit reads: give `cv=KFold(5)` under replace-one;
+    `cv=5` is StratifiedKFold, which looks at all labels.
     Nothing covers what such tools compute of private rows themselves: scores, the best parameters, a calibration.
     Anything fitted on the same rows before, such as a StandardScaler in front, is not covered either and cannot be
     seen from here: give `steps=` instead; `prepriv.account` prices it.

@@ -95,7 +95,13 @@ def test_what_stands_in_front_of_the_classifier_is_not_seen_and_the_docstring_sa
     """A StandardScaler fitted on the same rows releases their exact means: from here it looks like one fit."""
     model = make_pipeline(StandardScaler(), classifier()).fit(*data)
     assert np.array_equal(model[0].mean_, data[0].mean(axis=0)) and len(prepriv.spent().fits) == 1
-    for words in ("fitted on the same rows before", "steps=", "prepriv.account", 'error_score="raise"'):
+    for words in (
+        "fitted on the same rows before",
+        "steps=",
+        "prepriv.account",
+        "KFold",
+        'error_score="raise"',
+    ):
         assert words in PrivateClassifier.__doc__
 
 

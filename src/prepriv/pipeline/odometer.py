@@ -23,6 +23,12 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan
 
+# What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/ledger.md).
+_IF = (
+    "if all read the same people, and no record decides which rows a fit reads (as labels do in StratifiedKFold, "
+    "the cv=5 of scikit-learn)"
+)
+
 
 class CompositionWarning(UserWarning):
     """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit."""
@@ -73,7 +79,7 @@ class Spent:
             charged = sum(fit.receipt is not None for fit in self.fits)
             if charged:
                 text += f", {charged} of them charged to a ledger"
-            text += f"; if all read the same people: {self._sums()}"
+            text += f"; {_IF}: {self._sums()}"
         if self.without_privacy:
             text += f"; and {self.without_privacy} without privacy (ε = inf), in no total"
         return text
@@ -133,8 +139,8 @@ class Odometer:
         if len(fits) > 1 and not all(f.receipt for f in fits) and self._said.acquire(blocking=False):
             total = Spent(max(f.delta for f in fits), fits)
             warnings.warn(
-                f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; if all read the same "
-                f"people, together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
+                f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
+                f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
                 "joblib's workers and other runs count apart. With ledger= every fit is charged to one cap, wherever "
                 "it runs. This is said once",
                 CompositionWarning,
@@ -164,16 +170,16 @@ def record(plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) 
 
 
 def spent(delta: float = 1e-5) -> Spent:
-    """What all private fits of this process cost together, since it began, *if they read the same people*.
+    """What all private fits of this process cost together, since it began, *if* they read the same people.
 
     delta: in (0, 1), where the composed ε is computed. `.epsilon` and `.totals` hold one total for each adjacency,
     `.fits` every fit, so that those on other people's data can be left out by whoever knows them.
 
-    It is an upper bound on that condition alone:
+    An upper bound of what those people pay, in these bounds:
 
     - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.
-    - *Which* rows it reads must not depend on a record. Under replace-one KFold's parts depend on n alone;
-      StratifiedKFold's depend on every label (docs/ledger.md).
+    - *Which* rows it reads must not depend on a record, or the sum can be too small. Under replace-one KFold's parts
+      depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/ledger.md).
     - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
     - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,
       a cap fixed beforehand is what holds: that of a ledger (docs/proofs/ledger.md).
