@@ -82,8 +82,8 @@ DOORS = {
 }
 TALK = {
     "print": ("cli.py", "commands/"),
-    # about the shape of y, which is public; about how many plans were run
-    "warn": ("estimators.py", "pipeline/odometer.py"),
+    # about the shape of y, which is public; about how many plans were run; about a plan, made of declared facts
+    "warn": ("estimators.py", "pipeline/odometer.py", "pipeline/plan.py"),
 }
 
 

@@ -111,5 +111,5 @@ def test_a_refusal_names_all_steps_it_was_about():
             return False
 
     plan = make_plan(BALL, [conditional(5.0), conditional(9.0)], LEARNER, epsilon=3.0, delta=1e-4)
-    with pytest.raises(Refused, match="caps of Conditional, Conditional$"):
+    with pytest.raises(Refused, match=r"caps of Conditional, Conditional$"):
         execute(plan, encode(np.zeros((40, 3)), BALL), encode_labels([0] * 40, (0, 1)), No())
