@@ -5,7 +5,9 @@ from __future__ import annotations
 from prepriv.guarantees.printed import down, exact, up
 
 LARGE_EPSILON = 10.0
-FEWEST_SIGNALS = 20.0  # n·µ: below, four tables said little more than their largest class (benchmarks/few_records.py)
+FEWEST_SIGNALS = (
+    20.0  # n·µ: below, four tables said little more than their largest class (benchmarks/few_records.py)
+)
 
 
 class PrivacyWarning(UserWarning):
