@@ -651,4 +651,12 @@ MUTANTS = (
         "max(0.0, max(room))",
         ("tests/attacks/test_chained_tests.py",),
     ),
+    Mutant(
+        "PCA paid for by sensitivity, open again",
+        "our own: a price up to rotation, for learners that are equivariant only; 4 claimed, 1999 moved; found by an audit",
+        "preprocessing/pca.py",
+        "    ways: ClassVar[tuple[str, ...]] = (pay.Public.way, pay.Budget.way)\n",
+        "    ways: ClassVar[tuple[str, ...]] = pay.WAYS\n",
+        ("tests/attacks/test_price_accounts.py", "-k", "pca_by_sensitivity"),
+    ),
 )

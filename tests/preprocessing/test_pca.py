@@ -1,4 +1,4 @@
-"""PCA: exact projections, the public and the private fit, and the price of rotated frames."""
+"""PCA: exact projections, the public and the private fit, and why there is none by sensitivity."""
 
 from __future__ import annotations
 
@@ -193,14 +193,13 @@ def test_no_neighbours_move_the_second_moment_further(adjacency):
     assert step.record_shift(space, adjacency, base.UNTOUCHED) == pytest.approx(4 * one)
 
 
-def test_the_plan_takes_a_private_pca_and_refuses_a_confidential_one():
+def test_the_plan_takes_a_private_pca_and_no_confidential_one_can_be_made():
     domain = Domain.ball(10, [0, 1], n=1000)
     learner = GradientDescent(Logistic(), steps=3)
     plan = make_plan(domain, [PCA(3, payment=Budget(0.1))], learner, epsilon=1.0, delta=1e-5)
     assert plan.steps[0].shift == pytest.approx(math.sqrt(2)) and plan.space.d == 3
-    with pytest.raises(ValueError, match="new rows"):
-        make_plan(domain, [PCA(3, payment=Sensitivity({"gap": 0.1}))], learner, epsilon=1.0, delta=1e-5)
-    assert "RankReduction" in PCA.why_not["sensitivity"]
+    with pytest.raises(ValueError, match="price is that of all rows; RankReduction"):
+        PCA(3, payment=Sensitivity({"gap": 0.1}))
 
 
 # ------------------------------------------------------------------------------------------------ by sensitivity
@@ -215,7 +214,7 @@ def turned_by_one_record():
     return others + np.outer(e[1], e[1]) / n, others + np.outer(e[2], e[2]) / n, 0.9 * e[1], n
 
 
-def test_the_papers_bound_on_coordinates_is_false_and_the_aligned_one_holds():
+def test_the_papers_bound_on_coordinates_is_false_and_only_a_rotation_mends_it():
     """Proposition 5: four times its covariance bound over the gap, .3005; a row moves 1.2728, and P does not."""
     m1, m2, row, n = turned_by_one_record()
     a1, a2 = leading(m1, 3), leading(m2, 3)
@@ -228,50 +227,12 @@ def test_the_papers_bound_on_coordinates_is_false_and_the_aligned_one_holds():
     assert paper == pytest.approx(0.3005, abs=1e-4) and paper < far
     left, _, right = np.linalg.svd(a2.T @ a1)
     aligned = np.linalg.norm((a1 - a2 @ left @ right).T @ row)
-    step = PCA(3, payment=Sensitivity({"gap": 0.2}))
-    assert aligned < 1e-9 < step.sensitivity(Space.ball(4, 1.0), n).row_shift < 0.0126
-
-
-def aligned_shift(s1, s2, k):
-    """Distances of the common rows' coordinates after the best rotation of the second frame."""
-    a1, a2 = leading(s1.T @ s1, k), leading(s2.T @ s2, k)
-    left, _, right = np.linalg.svd(a2.T @ a1)
-    return np.linalg.norm(s1 @ a1 - s2 @ (a2 @ left @ right), axis=1)[1:]
-
-
-def test_random_neighbours_never_beat_the_aligned_bounds():
-    rng = np.random.default_rng(11)
-    best = 0.0
-    for _ in range(1500):
-        n, d = int(rng.choice([3, 12, 200])), int(rng.integers(2, 6))
-        k = int(rng.integers(1, d))
-        s1 = into_ball(rng.normal(size=(n, d)) * np.exp(-rng.uniform(0, 6) * np.arange(d) / d))
-        s2 = s1.copy()
-        s1[0], s2[0] = into_ball(rng.normal(size=(2, d)) * 3)
-        if rng.random() < 0.4:
-            s2[1:] = into_ball(s2[1:] + rng.normal(size=(n - 1, d)) * 1e-3)
-        far = np.linalg.norm(s1 - s2, axis=1)[1:]
-        incoming = base.Sensitivity(float((far > 0).sum()), far.max(), far.sum())
-        spectra = [np.linalg.eigvalsh(s.T @ s / n)[::-1] for s in (s1, s2)]
-        gap = min(v[k - 1] - v[k] for v in spectra) * (1 - 1e-6)
-        tail = max(max(0.0, v[k:].sum()) for v in spectra) + 1e-6
-        for caps in ({}, {"gap": gap}, {"tail": tail}, {"gap": gap, "tail": tail}):
-            if caps.get("gap", 1) < 1e-9:
-                continue
-            claim = PCA(k, payment=Sensitivity(caps)).sensitivity(Space.ball(d, 1.0), n, incoming)
-            found = aligned_shift(s1, s2, k)
-            assert found.sum() <= claim.total_shift and found.max() <= claim.row_shift
-            best = max(best, found.sum() / claim.total_shift)
-    assert best > 0.2
+    assert aligned < 1e-9
 
 
 def test_a_price_says_what_it_rests_on():
-    space = Space.ball(10, 1.0)
-    claim = PCA(3, payment=Sensitivity({"gap": 0.1})).sensitivity(space, 10_000)
-    assert len(claim.conditions) == 2 and "rotation" in claim.conditions[1]
-    rank = RankReduction(3, payment=Sensitivity({"gap": 0.1})).sensitivity(space, 10_000)
-    assert rank.total_shift <= claim.total_shift <= rank.total_shift * 1.01
-    assert PCA(10, payment=Sensitivity()).sensitivity(space, 100).is_zero
+    claim = RankReduction(3, payment=Sensitivity({"gap": 0.1})).sensitivity(Space.ball(10, 1.0), 10_000)
+    assert len(claim.conditions) == 1 and "gap" in str(claim.conditions[0])
     bounds = projection_bounds(3, 10, 1.0, 10_000, base.UNTOUCHED, SpectrumCaps(0.1, 1e-3), centred=False)
     assert {b.needs for b in bounds} == {(), ("gap",), ("tail",), ("gap", "tail")}
 
@@ -285,5 +246,5 @@ def test_refusals():
             )
     with pytest.raises(ValueError, match="at most"):
         PCA(4, payment=Public()).output(Space.ball(3, 1.0))
-    with pytest.raises(ValueError, match="public, budget, sensitivity"):
+    with pytest.raises(ValueError, match="one of public, budget"):
         PCA(2)

@@ -139,13 +139,14 @@ class PCA(_Leading):
     ball keeps its radius. By budget, the sum of x x^T, whose Frobenius norm is norm(x)^2, goes through the
     Gaussian mechanism as one exact integer matrix; the rest is post-processing.
 
-    Paid for by sensitivity it has a price, for `account`, but no release: the directions would have to leave.
+    By sensitivity it has no price below that of all rows: one record can turn its directions, and no learner here
+    is indifferent to that (docs/proofs/pca.md, section 3).
     """
 
-    ways: ClassVar[tuple[str, ...]] = pay.WAYS
+    ways: ClassVar[tuple[str, ...]] = (pay.Public.way, pay.Budget.way)
     why_not: ClassVar[dict[str, str]] = {
-        "sensitivity": "the model needs the directions on new rows, so they have to be released; "
-        "RankReduction needs nothing there"
+        "sensitivity": "one record can turn its directions, or flip their signs, and every row with them, so its only "
+        "price is that of all rows; RankReduction projects back into the space, where turns do not matter"
     }
 
     def output(self, space: Space) -> Space:
@@ -168,36 +169,6 @@ class PCA(_Leading):
             incoming.conditions,
             incoming.any_order,
         )
-
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
-        """Up to the best rotation of one frame onto the other.
-
-        For learners whose law no rotation of the rows changes. Where projections move sin t, rows then move
-        2 sin(t / 2).
-        """
-        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        need_filled(self.name, space)
-        self.output(space)
-        if self.k == space.d:
-            return incoming
-        caps, grid = self._caps(space), moment_grid(space.radius, n)
-        incoming = grid.carry(incoming, space.d)
-        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, caps, centred=False)
-        best = smallest(bounds)
-        turned = (
-            1 / math.sqrt((1 + math.sqrt(max(0.0, 1 - best.angle**2))) / 2) * (1 + 1e-9)
-        )  # 1 / cos(t / 2)
-        # The gap-free bound counts the incoming shift once among the projections; here it is turned too.
-        total = (best.total + (incoming.total_shift if "tail" in best.needs else 0.0)) * turned
-        row = best.row * turned
-        words = caps.words(self.k, centred=False)
-        conditions = (*(words[c] for c in best.needs), "no rotation of the rows changes the learner's law")
-        own = Sensitivity(float(n - 1), row, min(total, (n - 1) * row), 0.0, conditions)
-        return incoming.plus(own, n=n)
-
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
-        """Records that must be replaced before a declared cap fails."""
-        return self._statistic(rows, space, n, centred=False)
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         if n < self.k:
