@@ -103,6 +103,9 @@ def test_schema_init_drafts_and_warns_loudly(folder, capsys):
     assert "leaks" in capsys.readouterr().err
     text = (folder / "draft.yaml").read_text()
     assert text.startswith("# This draft reads bounds") and "OFF THE DATA" in text
+    assert run(["train", "t.csv", "--schema", "draft.yaml"]) == 2
+    assert "is a draft" in capsys.readouterr().err
+    (folder / "draft.yaml").write_text(text.replace("draft: true", "draft: false"))
     assert run(["train", "t.csv", "--schema", "draft.yaml"]) == 0
 
 

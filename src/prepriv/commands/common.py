@@ -123,9 +123,9 @@ def read_columns(path: str | Path, schema: Schema, *, label: bool) -> Any:
     return read_table(path, names)
 
 
-def load(path: Path, label: str | None = None) -> Schema:
-    """The schema; `label`, if given, must be its label."""
-    schema = load_schema(path)
+def load(path: Path, label: str | None = None, *, drafts: bool = False) -> Schema:
+    """The schema; `label`, if given, must be its label. drafts: see `load_schema`."""
+    schema = load_schema(path, drafts=drafts)
     if label is not None and label != schema.label.name:
         raise Stop(f"--label {label} is not the label of the schema, {schema.label.name}")
     return schema

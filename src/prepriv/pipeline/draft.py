@@ -79,7 +79,8 @@ def draft(table: Any, label: str | None) -> Draft:
     body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
     head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
     text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
-    return Draft("".join(f"# {line}\n" for line in head) + text, tuple(notes))
+    mark = "draft: true  # plan, train, account refuse it: remove this line when no bound, category or class is off the data\n"
+    return Draft("".join(f"# {line}\n" for line in head) + mark + text, tuple(notes))
 
 
 def _classes(told: str, values: Sequence[Cell]) -> list[str]:

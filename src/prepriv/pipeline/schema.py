@@ -10,6 +10,7 @@ steps:                           # optional; the recipe otherwise ("steps: linea
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}
+draft: true                      # written by `schema init`: refused until this line is removed
 pillar: {public: public.csv, standardize: true}   # in place of steps: public PCA and its learner (pipeline/pillar.py)
 ```
 """
@@ -82,6 +83,7 @@ class Schema(_Strict):
     rows: int | None = Field(default=None, ge=1)
     steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
     pillar: PillarOptions | None = None
+    draft: bool = False
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -181,8 +183,12 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
         raise BadSchema(f"steps[{position}]: {error}") from None
 
 
-def load_schema(path: str | Path) -> Schema:
-    """Read and check a schema file. Raises BadSchema with one line."""
+def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
+    """Read and check a schema file. Raises BadSchema with one line.
+
+    drafts: take also what `prepriv schema init` wrote and nobody has edited: its bounds are the data's, so nothing
+    that leaves may depend on them.
+    """
     if not isinstance(path, str | os.PathLike):
         raise BadSchema(
             f"path must be the path of a schema file; got {type(path).__name__} "
@@ -197,8 +203,13 @@ def load_schema(path: str | Path) -> Schema:
     try:
         schema = Schema.model_validate(data)
         schema.domain()
-        return schema
     except ValidationError as error:
         raise sentence(path, error) from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
+    if schema.draft and not drafts:
+        raise BadSchema(
+            f"{path} is a draft, with bounds, categories and classes read off the data: replace each by what is known "
+            "without looking, then remove its line `draft: true`"
+        )
+    return schema
