@@ -12,6 +12,7 @@ import numpy as np
 
 from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Step
+from prepriv.preprocessing.impute import midpoints, observed_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +51,9 @@ class Center(Step):
         return mean if norm <= space.radius else mean * (space.radius / norm)
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
-        total = np.zeros(space.d)
-        for block in rows:
-            total += block.sum(axis=0)
-        return Subtract(self._inside(total / n, space))
+        """The mean of the cells that are there; the midpoint of a column without any."""
+        total, seen = observed_sums(rows, space, np.arange(space.d))
+        return Subtract(self._inside(midpoints(space) + total / np.maximum(seen, 1), space))
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         total = gaussian_sum(rows, dim=space.d, radius=space.radius)
