@@ -16,6 +16,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from prepriv.data import BadData, count_rows, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import Learner, check_budget, check_domain
 from prepriv.pipeline.pillar import check_public
@@ -133,6 +134,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         plan = self.plan(n if domain.adjacency == "replace-one" else None)
+        check_apart(plan.pipeline, X, y)
         check_public(plan)
         receipt = charge(self.ledger, plan) if self.ledger is not None else None
         table, targets = encode(X, domain), encode_labels(y, domain.classes)  # no cell is read before

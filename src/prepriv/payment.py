@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 class Public:
     """Fit on public records: costs nothing. `data`: a table or matrix with the columns of the private one.
 
-    That the table is public, and holds no private record, is the user's claim; nothing can check it.
+    That the table is public, and holds no private record, is the user's claim. Refused before any charge: the private
+    table itself, its memory (a view, a slice, a frame over it) or its file. A copy passes: no cell is compared.
     """
 
     way: ClassVar[str] = "public"

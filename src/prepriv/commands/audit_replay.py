@@ -53,7 +53,7 @@ def replay(
     """
     table = None if data is None else read_table(data)
     n = rows or (DEFAULT_ROWS if table is None else int(table.num_rows))
-    plan = _plan(config, n, epsilon, delta, adjacency)
+    plan = _plan(config, n, epsilon, delta, adjacency, data)
     raw = None if table is None else _raw(table, plan.domain)
     if raw is not None:
         console.print("for the curator only: what follows depends on private records", style="bold red")
@@ -68,10 +68,18 @@ def replay(
         raise Stop("no pair met the declared conditions; lower --missing, or declare other caps", FOUND)
 
 
-def _plan(config: Path, n: int, epsilon: float, delta: float, adjacency: str | None) -> Plan:
+def _plan(
+    config: Path, n: int, epsilon: float, delta: float, adjacency: str | None, data: Path | None
+) -> Plan:
     if config.suffix != ".py":
         return plan_for(
-            load(config), config.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency
+            load(config),
+            config.parent,
+            rows=n,
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=adjacency,
+            private=data,
         )
     if not config.is_file():
         raise Stop(f"no such file: {config}")

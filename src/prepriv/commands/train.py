@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +36,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import Learner, check_budget
 from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
@@ -58,22 +59,40 @@ AdjacencyOption = Annotated[
 
 
 def plan_for(
-    schema: Schema, base: Path, *, rows: int, epsilon: float, delta: float, adjacency: str | None
+    schema: Schema,
+    base: Path,
+    *,
+    rows: int,
+    epsilon: float,
+    delta: float,
+    adjacency: str | None,
+    private: Path | None = None,
 ) -> Plan:
-    """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one."""
+    """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one.
+
+    private: the private table, if there is one: a public table must be another file.
+    """
     domain = schema.domain(rows=rows, adjacency=adjacency)
-    built, learner = _recipe(schema, base, domain, rows, epsilon, delta)
+
+    def read_public(path: str) -> Any:
+        if private is not None:
+            check_other_file(base / path, private)
+        return read_columns(base / path, schema, label=False)
+
+    built, learner = _recipe(schema, read_public, domain, rows, epsilon, delta)
     frozen = make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
     check_public(frozen)  # before anything can be charged
     return frozen
 
 
 def _recipe(
-    schema: Schema, base: Path, domain: Domain, rows: int, epsilon: float, delta: float
+    schema: Schema,
+    read_public: Callable[[str], Any],
+    domain: Domain,
+    rows: int,
+    epsilon: float,
+    delta: float,
 ) -> tuple[tuple[Step, ...], Learner]:
-    def read_public(path: str) -> Any:
-        return read_columns(base / path, schema, label=False)
-
     if schema.pillar is None:
         steps = schema.build_steps(read_public)
         return recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
@@ -194,8 +213,12 @@ def _train(
 ) -> None:
     check_budget(epsilon, delta)
     declared = load(schema, label)
+    if public_test is not None:
+        check_other_file(public_test, data)
     n = _declared_rows(declared, data, rows, adjacency, ledger)
-    frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
+    frozen = plan_for(
+        declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency, private=data
+    )
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     check_table_file(data)
     folder = writable_run(out)
@@ -339,7 +362,7 @@ def validate(
     """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change. Never publish the output."""
     from prepriv.data import counts_of_bad_cells
 
-    declared = load(schema)
+    declared = load(schema, drafts=True)
     raw = read_columns(data, declared, label=True)
     domain = declared.domain(rows=rows)
     console.print("for the curator only: these counts are not private", style="bold red")

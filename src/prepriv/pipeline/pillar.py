@@ -300,6 +300,7 @@ def _check_one(
     if not known:
         return maps
     fitted = step.fit_public(rows, space, n)
+    _check_finite(fitted)
     if isinstance(fitted, Ranks):
         for j, knots in zip(fitted.columns, fitted.knots):
             if knots[0] == knots[-1]:
@@ -317,3 +318,14 @@ def _check_one(
                 "(constant or repeated features, or too few distinct rows): lower k"
             )
     return [*maps, fitted]
+
+
+def _check_finite(fitted: ReleasedMap) -> None:
+    """ValueError where a number of a public map is none: it would drop, or ruin, every private row."""
+    for value in vars(fitted).values():
+        if isinstance(value, ReleasedMap):
+            _check_finite(value)
+        elif isinstance(value, float | np.ndarray) and np.isnan(value).any():
+            raise ValueError(
+                "its fitted map is not a number somewhere: fill the missing cells of the table first"
+            )

@@ -22,6 +22,7 @@ from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline import odometer
+from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
@@ -132,12 +133,14 @@ def execute(
     the odometer leaves out.
 
     Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
-    Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise).
+    Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise). ValueError, too,
+    where a public table of the plan shares memory with `table`.
     """
     if plan.private and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
     if plan.domain.adjacency == "replace-one" and table.n != plan.n:
         raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+    check_apart(plan.pipeline, table)
     if counted:
         odometer.record(plan, session.private, receipt)
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
