@@ -45,6 +45,14 @@ def test_a_row_has_the_same_bits_in_any_block(d, k):
     assert (Project(np.asfortranarray(fitted.components)).transform(x) == whole).all()
 
 
+@pytest.mark.parametrize("cell", [5e-324, 1e-310, 2.0**-1000, 2.0**-899, 1e300])
+def test_a_row_of_extreme_cells_is_projected_to_numbers(cell):
+    x = np.array([[cell, -cell, cell], [0.5, 0.25, 0.0]])
+    y = Project.onto(np.eye(3)[:, :2]).transform(x)
+    assert np.isfinite(y).all()
+    assert np.abs(y[0] - x[0, :2]).max() <= max(cell * 1e-7, 2.0**-900)
+
+
 def test_the_naive_product_does_depend_on_the_block():
     """Why the exact product is there: the plain one changes last bits with the shape of the block."""
     rng = np.random.default_rng(2)

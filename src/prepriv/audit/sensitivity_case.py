@@ -89,11 +89,7 @@ class Case:
                 f = g = _fixed(step, one, space, self.n)
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
-        if self.bound.any_order:
-            first = np.column_stack([pair.labels[0], x])[stays]
-            second = np.column_stack([pair.labels[1], y])[remains]
-            return _apart_in_any_order(first, second, self.bound)
-        return _apart(x, y, stays, remains)
+        return apart((x, stays, pair.labels[0]), (y, remains, pair.labels[1]), self.bound)
 
     def _holds(self, step: Step, rows: _Labelled, space: Space) -> bool:
         if self.condition is not None and step is self.steps[0]:
@@ -152,6 +148,20 @@ def _through(fitted: FittedMap, x: Floats, stays: NDArray[np.bool_]) -> tuple[Fl
     if keep is not None:
         stays = stays & keep
     return np.where(stays[:, None], y, 0.0), stays
+
+
+Standing = tuple[Floats, NDArray[np.bool_], NDArray[np.integer[Any]]]
+"""Rows (n, d), which of them are there (n,), and their labels (n,)."""
+
+
+def apart(first: Standing, second: Standing, bound: Sensitivity) -> Sensitivity:
+    """How far apart the common rows of two data sets are; row 0 is the record, and does not count."""
+    (x, stays, one), (y, remains, two) = first, second
+    if bound.any_order:
+        return _apart_in_any_order(
+            np.column_stack([one, x])[stays], np.column_stack([two, y])[remains], bound
+        )
+    return _apart(x, y, stays, remains)
 
 
 def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.bool_]) -> Sensitivity:

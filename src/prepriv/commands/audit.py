@@ -10,7 +10,7 @@ import typer
 from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
-from prepriv.commands import audit_empirical, audit_replay
+from prepriv.commands import audit_chains, audit_empirical, audit_replay
 from prepriv.commands.common import Stop, print_table, writable_file, write_text
 from prepriv.guarantees.printed import down
 
@@ -57,4 +57,5 @@ def sensitivity(
 
 
 app.command()(audit_replay.replay)
+app.command()(audit_chains.chains)
 app.command()(audit_empirical.empirical)

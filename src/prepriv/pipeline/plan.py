@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Plan:
     learner_noise_multiplier: float
     test_delta: float
 
+    releases: ClassVar[bool] = True  # a model, which is used on new rows
+
     def __post_init__(self) -> None:
         z = self.learner_noise_multiplier
         if self.private and not (math.isfinite(z) and z > 0):
@@ -78,7 +80,9 @@ class Plan:
     def chain(self) -> Chain:
         """The steps in their places."""
         mu = budget(self.epsilon, self.delta)
-        return chain(self.pipeline, self.domain, self.n, mu, test_delta=self.test_delta)
+        return chain(
+            self.pipeline, self.domain, self.n, mu, test_delta=self.test_delta, release=self.releases
+        )
 
     @property
     def steps(self) -> tuple[PlannedStep, ...]:

@@ -39,6 +39,7 @@ from prepriv.preprocessing.second_moment import (
     second_moment_shift,
 )
 
+_LEAST_EXPONENT = -900  # of a row's largest coordinate: far below any declared radius, far above overflow here
 _COMPONENT_BITS = 26
 
 
@@ -63,6 +64,7 @@ class Project(ReleasedMap):
         bits = _COMPONENT_BITS - math.ceil(math.log2(len(self.components)) / 2)
         columns = np.trunc(self.components * 2.0**_COMPONENT_BITS)
         exponent = np.frexp(np.abs(x).max(axis=1, keepdims=True, initial=0.0))[1]
+        exponent = np.maximum(exponent, _LEAST_EXPONENT)  # below it digits go, at last all of them
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = x * np.ldexp(
                 1.0, bits - exponent
