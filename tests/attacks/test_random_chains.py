@@ -36,7 +36,7 @@ def only(monkeypatch, *steps):
 
 
 CHAINS = {
-    "scaled": (StandardScaler(0.1, payment=Sensitivity()),),
+    "scaled": (StandardScaler(0.5, payment=Sensitivity()),),
     "imputed": (MeanImputer(payment=Sensitivity({"missing": 0.3})),),
     "projected": (RankReduction(1, payment=Sensitivity({"tail": 0.5})),),
 }
