@@ -39,7 +39,9 @@ from prepriv.preprocessing.second_moment import (
     second_moment_shift,
 )
 
-_LEAST_EXPONENT = -900  # of a row's largest coordinate: far below any declared radius, far above overflow here
+_LEAST_EXPONENT = (
+    -900
+)  # of a row's largest coordinate: far below any declared radius, far above overflow here
 _COMPONENT_BITS = 26
 
 
