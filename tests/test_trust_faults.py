@@ -85,7 +85,7 @@ def outcomes(k, fault, capfd):
     said = []
     for i, canary in enumerate(CANARIES):
         with Fault(k, FAULTS[fault](canary)):
-            code = run(["train", f"t{i}.csv", "--schema", "s.yaml", "--out", "run"])
+            code = run(["train", f"t{i}.csv", "--schema", "s.yaml", "--out", "run", "--overwrite"])
         out, err = capfd.readouterr()
         said.append((code, out, err))
         written = "".join(p.read_text(errors="replace") for p in Path().rglob("run/**/*") if p.is_file())

@@ -10,6 +10,8 @@ import signal
 import sys
 from typing import Any
 
+from prepriv._text import shown
+
 INTERRUPTED = 130
 
 
@@ -65,7 +67,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _say(text: str, code: int) -> int:
-    print("prepriv: " + " ".join(text.split()), file=sys.stderr)
+    print("prepriv: " + shown(" ".join(text.split())), file=sys.stderr)
     return code
 
 

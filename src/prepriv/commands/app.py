@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import prepriv
-from prepriv.commands import account, audit, demo, reproduce, schema, shuffle, train
+from prepriv.commands import account, audit, demo, released, reproduce, schema, shuffle, train
 from prepriv.commands import ledger as ledger_commands
 
 app = typer.Typer(
@@ -41,9 +41,9 @@ app.command()(demo.demo)
 app.command()(train.train)
 app.command()(train.plan)
 app.command("account")(account.account_command)
-app.command()(train.predict)
+app.command()(released.predict)
 app.command()(train.validate)
-app.command()(train.report)
+app.command()(released.report)
 app.command()(shuffle.shuffle)
 app.add_typer(audit.app, name="audit")
 app.add_typer(reproduce.app, name="reproduce")

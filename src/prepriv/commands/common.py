@@ -7,28 +7,44 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
+from prepriv._text import shown
 from prepriv.data import BadData, read_table
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
-from prepriv.release.model import FILE
+from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.report import TITLES
 
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
 REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
 INTERRUPTED = 130
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
+]
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 
-console = Console(highlight=False)
+
+class PlainConsole(Console):
+    """A console on which a text is only read: no markup, no escape sequence of a name, a label or a path acts."""
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, width=width)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As in rich, each text through `shown`."""
+        super().print(*(shown(o, keep="\n") if isinstance(o, str) else o for o in objects), **options)
+
+
+console = PlainConsole()
 
 
 class Stop(Exception):
@@ -82,9 +98,9 @@ def print_table(
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(shown(cell) for cell in row))
     console.print(f"\n{title}", style="bold")
-    (console if console.is_terminal else Console(width=140, highlight=False)).print(table)
+    (console if console.is_terminal else PlainConsole(width=140)).print(table)
 
 
 def print_prices(table: Sequence[Price]) -> None:
@@ -161,12 +177,37 @@ def writable_file(path: Path) -> Path:
     return path
 
 
-def writable_run(folder: Path) -> Path:
-    """A folder in which a run can leave its model and its reports; checked before anything is charged or read."""
+# The files of a run, each with a text that stands in those this library wrote.
+_OF_A_RUN = {
+    f"model/{FILE}": b'"format": "prepriv-model-',
+    "report.json": b'"plan_hash": ',
+    "report.html": b"<title>prepriv report</title>",
+}
+
+
+def writable_run(folder: Path, overwrite: bool) -> Path:
+    """A folder in which a run can leave its model and its reports; checked before anything is charged or read.
+
+    A file that no run wrote is never overwritten, a model that privacy was paid for only with `overwrite`.
+    """
     writable_folder(folder / "model")
-    for name in (f"model/{FILE}", "report.json", "report.html"):
-        writable_file(folder / name)
+    for name, mark in _OF_A_RUN.items():
+        path = writable_file(folder / name)
+        if path.exists() and not (path.is_file() and (not path.stat().st_size or mark in path.read_bytes())):
+            raise Stop(f"{path} is of no run of this library and is not overwritten: choose another --out")
+    if not overwrite and _paid_for(folder / f"model/{FILE}"):
+        raise Stop(
+            f"{folder / 'model'} holds a model that privacy was paid for: choose another --out, or replace it with "
+            "--overwrite"
+        )
     return folder
+
+
+def _paid_for(model: Path) -> bool:
+    try:
+        return model.exists() and Model.load(model).private
+    except BadArtifact:  # of another version, perhaps
+        return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from prepriv.commands.common import (
+    Overwrite,
     Stop,
     console,
     print_guarantee,
@@ -38,6 +39,7 @@ def demo(
     recipe_name: Annotated[
         str, typer.Option("--recipe", help=f"auto, or one of paper 004: {', '.join(RECIPES)}.")
     ] = "auto",
+    overwrite: Overwrite = False,
 ) -> None:
     """Train on scikit-learn's handwritten digits; write OUT/model, OUT/report.html and OUT/report.json."""
     check_budget(epsilon, delta)
@@ -46,7 +48,7 @@ def demo(
     chosen = RECIPES.get(recipe_name, recipe)
     from sklearn.datasets import load_digits
 
-    folder = writable_run(out)
+    folder = writable_run(out, overwrite)
     digits = load_digits()
     test = np.arange(len(digits.target)) % 5 == 4  # every fifth image, a fixed rule
     x, y = digits.data, digits.target

@@ -1,11 +1,8 @@
-"""`prepriv train`, `plan`, `predict`, `validate`, `report`: a raw table in, a private model out."""
+"""`prepriv train`, `plan`, `validate`: a raw table in, a private model out."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +14,7 @@ from prepriv import payment as pay
 from prepriv.commands.common import (
     AFTER_TOUCH,
     INTERRUPTED,
+    Overwrite,
     Stop,
     console,
     load,
@@ -27,13 +25,11 @@ from prepriv.commands.common import (
     progress_bar,
     read_columns,
     reason,
-    writable_file,
     writable_run,
-    write_text,
 )
 from prepriv.data import BadData, check_table_file, encode, encode_labels, read_table
 from prepriv.domain import Domain
-from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.printed import down, up
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_other_file
@@ -46,7 +42,7 @@ from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import Schema
 from prepriv.preprocessing import PCA, Step
-from prepriv.release.model import BadArtifact, Model, artifact_file
+from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, _paid
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
@@ -166,6 +162,7 @@ def train(
     public_test: Annotated[
         Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
 
@@ -174,7 +171,9 @@ def train(
     """
     came = Progress()
     try:
-        _train(data, schema, label, epsilon, delta, out, rows, adjacency, ledger, public_test, came)
+        _train(
+            data, schema, label, epsilon, delta, out, rows, adjacency, ledger, public_test, overwrite, came
+        )
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
 
@@ -209,6 +208,7 @@ def _train(
     adjacency: str | None,
     ledger: Path | None,
     public_test: Path | None,
+    overwrite: bool,
     came: Progress,
 ) -> None:
     check_budget(epsilon, delta)
@@ -221,8 +221,7 @@ def _train(
     )
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     check_table_file(data)
-    folder = writable_run(out)
-    _keep_what_was_charged(folder / "model")
+    folder = writable_run(out, overwrite)
     came.charging = ledger is not None
     receipt = charge(ledger, frozen) if ledger is not None else None
     try:
@@ -274,18 +273,6 @@ def _declared_rows(
     return int(count)
 
 
-def _keep_what_was_charged(folder: Path) -> None:
-    """A model that a ledger paid for is not overwritten."""
-    try:
-        receipt = Model.load(folder).receipt
-    except BadArtifact:
-        return
-    if receipt is not None:
-        raise Stop(
-            f"{folder} holds a model that a ledger was charged for: choose another --out, or remove it"
-        )
-
-
 def run_on_file(
     data: Path, schema: Schema, plan: Plan, session: Session, receipt: Mapping[str, Any] | None = None
 ) -> Trained:
@@ -305,53 +292,6 @@ def accuracy(model: Model, table: Any, domain: Domain) -> float:
     assert domain.label is not None
     targets = encode_labels(table[domain.label], domain.classes)
     return float((model.predict_index(table.select(list(domain.columns))) == targets).mean())
-
-
-def predict(
-    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
-    data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
-    out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of stdout.")] = None,
-    proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
-) -> None:
-    """Predict labels of raw rows with the released model alone."""
-    released = Model.load(model)
-    if out is not None:
-        _check_predictions(out)
-    rows = read_table(data, list(released.domain.columns) or None)
-    with private_data_open():
-        probabilities = released.predict_proba(rows)
-    classes = released.domain.classes
-    header = ["prediction", *(f"p({c})" for c in classes)] if proba else ["prediction"]
-    lines = (
-        [str(classes[int(k)]), *(f"{v:.6f}" for v in p)] if proba else [str(classes[int(k)])]
-        for k, p in zip(probabilities.argmax(axis=1), probabilities)
-    )
-    if out is None:
-        _write_csv(sys.stdout, header, lines)
-        return
-    text = io.StringIO(newline="")
-    _write_csv(text, header, lines)
-    write_text(out, text.getvalue())
-    console.print(f"wrote {out}")
-
-
-def _check_predictions(out: Path) -> None:
-    """Predictions replace earlier ones and nothing else: no table, no model, no ledger."""
-    if out.suffix.lower() in (".gz", ".parquet", ".tsv"):
-        raise Stop(f"predictions are written as plain CSV: choose a name that ends in .csv, not {out.suffix}")
-    writable_file(out)
-    if out.is_file() and out.stat().st_size:
-        with out.open("rb") as file:
-            if file.readline(4096).split(b",")[0].rstrip() != b"prediction":
-                raise Stop(
-                    f"{out} holds something else than predictions and is not overwritten; choose another --out"
-                )
-
-
-def _write_csv(file: Any, header: list[str], lines: Any) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
 
 
 def validate(
@@ -377,21 +317,3 @@ def validate(
         lines,
         (1, 2, 3),
     )
-
-
-def report(
-    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
-) -> None:
-    """What a released model promises, read from its artifact."""
-    released = Model.load(model)
-    claim = released.plan.get("guarantee")
-    if not released.private or not isinstance(claim, dict):
-        console.print("private: no: nothing is claimed")
-        return
-    console.print(f"ε = {up(claim['epsilon'])} at δ = {exact(claim['delta'])}, {claim['adjacency']}")
-    for condition in claim["conditions"]:
-        console.print(f"  rests on: {condition}")
-    if released.receipt is not None:
-        receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
-        console.print(f"ledger receipt: {receipt}", soft_wrap=True)
-    console.print(f"file: {artifact_file(model)}")

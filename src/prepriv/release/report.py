@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from prepriv._text import shown
 from prepriv.guarantees.printed import exact, percent, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
@@ -89,7 +90,8 @@ class Report:
     def to_html(self) -> str:
         """One self-contained page."""
         source = resources.files("prepriv.release").joinpath("report.html.j2").read_text(encoding="utf-8")
-        template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
+        page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_as_text)
+        template = page.from_string(source)
         guarantee = self.plan.guarantee if self.private else None
         return template.render(
             up=up,
@@ -120,6 +122,10 @@ class Report:
         )
         write_atomically(path, text)
         return path
+
+
+def _as_text(value: Any) -> Any:
+    return shown(value, keep="\n") if isinstance(value, str) else value
 
 
 def _finite(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""`prepriv predict`, `report`: what a released model says and promises. No private record is read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prepriv._text import csv_cell
+from prepriv.commands.common import Stop, console, private_data_open, writable_file, write_text
+from prepriv.data import read_table
+from prepriv.guarantees.printed import exact, up
+from prepriv.release.model import Model, artifact_file
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
+    data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
+    out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of stdout.")] = None,
+    proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
+) -> None:
+    """Predict labels of raw rows with the released model alone."""
+    released = Model.load(model)
+    if out is not None:
+        _check_predictions(out, (data, artifact_file(model)))
+    rows = read_table(data, list(released.domain.columns) or None)
+    with private_data_open():
+        probabilities = released.predict_proba(rows)
+    classes = released.domain.classes
+    labels = [csv_cell(c) for c in classes]
+    header = ["prediction", *(f"p({c})" for c in labels)] if proba else ["prediction"]
+    lines = (
+        [labels[int(k)], *(f"{v:.6f}" for v in p)] if proba else [labels[int(k)]]
+        for k, p in zip(probabilities.argmax(axis=1), probabilities)
+    )
+    if out is None:
+        _write_csv(sys.stdout, header, lines)
+        return
+    text = io.StringIO(newline="")
+    _write_csv(text, header, lines)
+    write_text(out, text.getvalue())
+    console.print(f"wrote {out}")
+
+
+def _check_predictions(out: Path, read: Iterable[Path]) -> None:
+    """Predictions replace earlier ones and nothing else: no table, no model, no ledger, nothing that is `read`."""
+    if out.suffix.lower() in (".gz", ".parquet", ".tsv"):
+        raise Stop(f"predictions are written as plain CSV: choose a name that ends in .csv, not {out.suffix}")
+    writable_file(out)
+    if not out.is_file():
+        return
+    if any(path.exists() and os.path.samefile(out, path) for path in read):
+        raise Stop(f"{out} is read itself and is not overwritten; choose another --out")
+    if out.stat().st_size and not _are_predictions(out):
+        raise Stop(
+            f"{out} holds something else than predictions and is not overwritten; choose another --out"
+        )
+
+
+def _are_predictions(path: Path) -> bool:
+    """Whether its header is one that `predict` writes, with no column of anybody else."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        line = file.readline(2**16).replace("\0", "?")
+    names = next(csv.reader([line]), [])
+    return names[:1] == ["prediction"] and all(re.fullmatch(r"p\(.*\)", name) for name in names[1:])
+
+
+def _write_csv(file: Any, header: list[str], lines: Any) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
+) -> None:
+    """What a released model promises, read from its artifact."""
+    released = Model.load(model)
+    claim = released.plan.get("guarantee")
+    if not released.private or not isinstance(claim, dict):
+        console.print("private: no: nothing is claimed")
+        return
+    console.print(f"ε = {up(claim['epsilon'])} at δ = {exact(claim['delta'])}, {claim['adjacency']}")
+    for condition in claim["conditions"]:
+        console.print(f"  rests on: {condition}")
+    if released.receipt is not None:
+        receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
+        console.print(f"ledger receipt: {receipt}", soft_wrap=True)
+    console.print(f"file: {artifact_file(model)}")
