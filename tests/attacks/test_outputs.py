@@ -168,7 +168,7 @@ def test_markup_and_escapes_in_a_page_are_text(folder):
     domain = Domain({"a": Numeric(0, 1)}, (0, name), n=40)
     plan = make_plan(domain, (), GradientDescent(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
     page = Report.of(plan, private=True, evaluation=Evaluation(4, 0.5, table=name)).to_html()
-    assert "<script>" not in page and page.count("{{ 7 * 7 }}") == 2
+    assert "<script>" not in page and "{{ 7 * 7 }}" in page
     assert not {c for c in page if shown(c, keep="\n") != c}
 
 

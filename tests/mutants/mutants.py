@@ -698,6 +698,7 @@ MUTANTS = (
         "total / np.maximum(seen, 1)",
         "total / np.where(seen < n, np.nan, n)",
         ("tests/attacks/test_public.py", "-k", "cells_that_are_there or no_public_map"),
+    ),
     # ------------------------------------------------------------------------------------------ outputs
     Mutant(
         "predictions over the table they are made of",
@@ -727,8 +728,8 @@ MUTANTS = (
         "a formula as a label",
         "CSV injection",
         "_text.py",
-        '    return f"\'{text}" if start',
-        '    return f"{text}" if start',
+        '    return f"\'{text}" if start in _FORMULA and',
+        '    return f"\'{text}" if not start in _FORMULA and',
         ("tests/attacks/test_outputs.py", "-k", "formula"),
     ),
     Mutant(
