@@ -16,7 +16,7 @@ from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.mechanisms.session import ExactSession
-from prepriv.pipeline.run import _Mapped, execute
+from prepriv.pipeline.run import Mapped, execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
@@ -317,7 +317,7 @@ def test_a_row_in_memory_order_of_columns_has_the_same_bits_alone_in_its_block(s
                 )
                 maps.append(fitted)
                 space = step.output(space)
-            out.append(np.vstack(list(_Mapped(encode(rows, domain), maps)))[-1])
+            out.append(np.vstack(list(Mapped(encode(rows, domain), maps)))[-1])
         assert (alone[0] == whole[0]).all()
 
 
