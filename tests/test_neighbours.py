@@ -11,11 +11,11 @@ import pytest
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv._csv import parse
+from prepriv.audit.replay import Recorder, moved_squared
 from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
-from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.run import Mapped, execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
@@ -67,27 +67,15 @@ def test_steps_that_mix_the_cells_of_a_row_must_follow_imputation(step):
         make_plan(domain, (step, impute), LEARNER, epsilon=1.0, delta=1e-5)
 
 
-class Spy(ExactSession):
-    def __init__(self):
-        super().__init__()
-        self.sums = []
-
-    def _draw(self, name, total, *rest):
-        self.sums.append(np.asarray(total).copy())
-        return super()._draw(name, total, *rest)
-
-
 def first_sum_moves(domain, steps, x, x2):
     """(distance, sensitivity) of the first released sum, in exact integers."""
     plan = make_plan(domain, steps, LEARNER, epsilon=1.0, delta=1e-5)
-    sums = []
+    calls = []
     for rows in (x, x2):
-        spy = Spy()
-        object.__setattr__(plan, "guarantee", None)  # let a session without noise run it
-        execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), spy)
-        sums.append(spy.sums[0])
-    distance = sum(int(v) ** 2 for v in (sums[0] - sums[1]).ravel().tolist())
-    return distance, spy.releases[0].sensitivity
+        seen = Recorder()
+        execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), seen)
+        calls.append(seen.calls[0])
+    return moved_squared(calls[0].exact, calls[1].exact), calls[0].sensitivity
 
 
 @pytest.mark.parametrize("radius", [0.4, 0.501, 0.55, 0.6, 0.8])
