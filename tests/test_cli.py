@@ -259,13 +259,13 @@ def test_words_and_codes_in_a_schema_are_what_they_look_like(tmp_path):
     """Version 1.1 of YAML reads yes as true, 010 as eight and 2020-01-31 as a date: no cell would be one."""
     (tmp_path / "s.yaml").write_text(
         "label: {name: l, classes: [yes, no]}\ncolumns:\n"
-        "  a: {type: categorical, categories: [yes, Off, 010, 007, 7, 2020-01-31, 1_000, 12:30, true]}\n"
+        "  a: {type: categorical, categories: [yes, Off, 010, 007, 8, 2020-01-31, 1_000, 12:30, true]}\n"
         "  b: {type: numeric, low: -1e-3, high: +.5E1}\n"
     )
     domain = load_schema(tmp_path / "s.yaml").domain()
     assert domain.classes == ("yes", "no")
     assert domain.columns["a"].categories == (
-        *("yes", "Off", "010", "007", "7", "2020-01-31", "1_000", "12:30", "True"),
+        *("yes", "Off", "010", "007", "8", "2020-01-31", "1_000", "12:30", "True"),
     )
     assert (domain.columns["b"].low, domain.columns["b"].high) == (-0.001, 5.0)
     (tmp_path / "s.yaml").write_text(SCHEMA.replace("steps:", "steps: liner\nx:"))

@@ -2,7 +2,10 @@
 
 A library types a whole column by all its cells, so one odd cell can turn every other cell of its column into
 another type: 1 into 1.0 or "1", True into 1.0 or "true", a date into a time stamp of nanoseconds. Hence a cell
-is read by its value alone: every spelling of a value that such a change can bring about is read alike.
+is read by its value alone: every spelling of a value that such a change can bring about is read alike. Every text
+that `float()` reads is that number ("+1", "01234", ".5", "Infinity", "1_000"), and so is what Arrow's CSV reader
+takes for a whole number besides ("0x1F"). What a reader takes for a gap is an empty cell ("", "NA", "#N/A"): declared
+as a category or a label, it is that of all empty cells.
 Everything here is total: no value, of any class, can raise.
 """
 
@@ -23,11 +26,15 @@ Cell: TypeAlias = float | str | None
 """What a cell says: a number (never NaN, never -0.0), a text (trimmed), or nothing (None)."""
 
 UNREADABLE = "\0unreadable"
-_GAPS = frozenset(
-    {"nan", "-nan", "nat", "<na>"}
-)  # how libraries spell a gap when they make texts of a column
+LONGEST = 65_536
+"""Bytes of UTF-8 in the longest text that is read; a longer one is UNREADABLE, so that no cell costs more."""
 _TRUTH = {"true": 1.0, "false": 0.0}
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
+# What the readers of pandas and Arrow take for a gap, in a column of numbers if not in one of texts; and pandas' NaT.
+_GAPS = frozenset(
+    ["", "NA", "N/A", "n/a", "NULL", "null", "None", "<NA>", "NaT", "#N/A", "#NA", "#N/A N/A"]
+    + ["-1.#IND", "1.#IND", "-1.#QNAN", "1.#QNAN"]
+)
+_HEXADECIMAL = re.compile(r"0[xX]([0-9a-fA-F]{1,16})")  # what Arrow reads as the 64 bits of an integer
 _COMPLEX = re.compile(r"\((\S+)[+-]0j\)")
 _INTERVAL = re.compile(
     r"[(\[]([^,]+), ([^,]+)[)\]]"
@@ -36,6 +43,7 @@ _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?)?( ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?)?"
 )
+_CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")  # Arrow's CSV reader makes a time of it
 _SPAN = re.compile(
     r"(?:(-?[0-9]{1,18}) days?)?(?:,? ?(?<![0-9])\+?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}))?)?"
 )
@@ -85,15 +93,8 @@ def text(cell: Cell) -> str:
 
 
 def number(cell: Cell) -> float:
-    """A cell as a number; NaN where it is none."""
-    if isinstance(cell, float):
-        return cell
-    if cell is None:
-        return math.nan
-    try:
-        return float(cell) + 0.0  # "+1", "01", "infinity"
-    except ValueError:
-        return math.nan
+    """A cell as a number; NaN where it is none: a text that is one has been read as such."""
+    return cell if isinstance(cell, float) else math.nan
 
 
 # ------------------------------------------------------------------------------------------- type by type
@@ -141,26 +142,32 @@ def _complex(value: complex) -> Cell:
 
 
 def _bytes(value: bytes) -> Cell:
-    return _text(value.decode("utf-8", "replace"))
+    kept = value.rstrip(b"\0")
+    return UNREADABLE if len(kept) > LONGEST else _text(kept.decode("utf-8", "replace"))
 
 
 def _text(value: str) -> Cell:
     """A text; a number, a truth value, a date or a span of time in a spelling libraries give it is that value."""
-    text = value.rstrip("\0").strip()  # fixed-width texts cannot hold NULs at the end
-    if not text:
-        return text
-    first = text[0]
-    if first in "-0123456789+":
-        if _NUMBER.fullmatch(text):
-            return float(text) + 0.0
+    text = value.rstrip("\0")  # fixed-width texts cannot hold NULs at the end
+    if len(text) > LONGEST // 4 and (len(text) > LONGEST or len(text.encode("utf-8", "replace")) > LONGEST):
+        return UNREADABLE
+    text = text.strip()
+    try:
+        return _float(float(text))
+    except ValueError:
+        pass
+    if text in _GAPS:
+        return None
+    if len(text) < 6 and (lower := text.lower()) in _TRUTH:
+        return _TRUTH[lower]
+    first = text[:1]
+    if first.isdecimal() or first in ("-", "+"):
+        if found := _HEXADECIMAL.fullmatch(text):
+            bits = int(found[1], 16)
+            return float(bits - 2**64 if bits >= 2**63 else bits)
         if len(text) < 60:
             return _time_in(text)
-    elif first in "tTfFnN<":
-        lower = text.lower() if len(text) < 6 else ""
-        if lower in _GAPS:
-            return None
-        return _TRUTH.get(lower, text)
-    elif first in "([" and len(text) < 120:
+    elif first in ("(", "[") and len(text) < 120:
         if found := _COMPLEX.fullmatch(text):
             return cell_of(found[1])
         if found := _INTERVAL.fullmatch(text):
@@ -171,9 +178,7 @@ def _text(value: str) -> Cell:
 # --------------------------------------------------------------------------------------------------- time
 
 
-def _time_in(text: str) -> str | None:
-    if text in _GAPS:
-        return None
+def _time_in(text: str) -> str:
     if found := _INSTANT.fullmatch(text):
         year, month, day, hour, minute, second, fraction, zone = found.groups()
         try:
@@ -187,6 +192,8 @@ def _time_in(text: str) -> str | None:
         except (ValueError, OverflowError):
             return text  # no date of the calendar
         return _instant(seconds * _SECOND + int((fraction or "0")[:18].ljust(18, "0")), zone is not None)
+    if _CLOCK.fullmatch(text):
+        text += ":00"
     if (found := _SPAN.fullmatch(text)) and any(found.groups()):
         days, hour, minute, second, fraction = found.groups()
         whole = (int(days or 0) * 24 + int(hour or 0)) * 3600 + int(minute or 0) * 60 + int(second or 0)

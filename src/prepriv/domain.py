@@ -172,7 +172,9 @@ class Domain:
     columns: name -> Numeric or Categorical, in the order of the encoded matrix (empty for a ball).
     classes: label values, in the order of the model's outputs; at least two.
     n: the declared number of records. Under replace-one it is public by definition and may be left None, to
-       be taken from the table; under add-or-remove-one it must be declared, and only normalises.
+       be taken from the table; under add-or-remove-one it must be declared, and only normalises. It counts the
+       records before any is left out for what it holds: after `df.dropna()` one record decides n, which is printed.
+       Keep such rows: an empty cell is imputed or has a category of its own, an unknown label counts as nothing.
     label: name of the label column in a table, if any.
     ball_radius, ball_features: instead of columns, rows are points of a ball.
     """

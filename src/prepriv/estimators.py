@@ -116,7 +116,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
         LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
-        A label outside the declared classes makes its record count as nothing; no record can abort the run.
+        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave
+        out no row for what it holds (`dropna`): the number of rows is public.
         """
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):

@@ -740,4 +740,28 @@ MUTANTS = (
         "_HARMFUL = frozenset({",
         ("tests/attacks/test_outputs.py", "-k", "escape"),
     ),
+    Mutant(
+        "texts are numbers in one spelling only",
+        "our own: '+1' read or not by another record's cell, epsilon 4.15 at a claim of 1, found by an audit",
+        "_cell.py",
+        "        return _float(float(text))\n",
+        "        return _float(float(text)) if text.lstrip('-')[:1] in tuple('123456789') else text\n",
+        ("tests/attacks/test_cells.py",),
+    ),
+    Mutant(
+        "bytes of a file are no numbers",
+        "our own: the rule for numbers dropped for one container, our CSV reader",
+        "_cell.py",
+        'else _text(kept.decode("utf-8", "replace"))',
+        'else kept.decode("utf-8", "replace")',
+        ("tests/attacks/test_cells.py", "-k", "CSV or float_reads"),
+    ),
+    Mutant(
+        "a category is the text it was declared as",
+        "our own: 01 is a category of its own beside 1, whichever of them the table's library makes of a cell",
+        "data.py",
+        "    return {text_of(name): i for i, name in enumerate(names)}\n",
+        "    return {str(name): i for i, name in enumerate(names)}\n",
+        ("tests/attacks/test_cells.py",),
+    ),
 )

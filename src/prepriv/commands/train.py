@@ -48,7 +48,10 @@ from prepriv.release.report import Evaluation, Report, _paid
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
-Rows = Annotated[int | None, typer.Option(help="Declared number of records (public).")]
+Rows = Annotated[
+    int | None,
+    typer.Option(help="Declared number of records (public), before any is dropped for what it holds."),
+]
 AdjacencyOption = Annotated[
     str | None, typer.Option(help="replace-one or add-or-remove-one; wins over the schema.")
 ]

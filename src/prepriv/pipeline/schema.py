@@ -3,6 +3,7 @@
 ```yaml
 label: {name: income, classes: ["<=50K", ">50K"]}
 adjacency: replace-one          # or add-or-remove-one, which needs rows:
+rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
