@@ -110,9 +110,19 @@ def test_prices_cover_all_three_ways_and_mark_the_chosen_one():
     assert by["Center", "budget"].factor == pytest.approx(1 / math.sqrt(0.9))
     assert not by["Center", "sensitivity"].open
     assert by["MeanImputer", "sensitivity"].factor > 1.0
-    for price in table:
-        if price.epsilon is not None:  # what it would cost to ignore the step
-            assert price.epsilon == pytest.approx(gdp_epsilon(gdp_mu(1.0, 1e-5) * price.factor, 1e-5))
+    # What it costs to ignore a step: all that runs, squares of µ added; the other step pays as it did.
+    whole, grown = gdp_mu(1.0, 1e-5) ** 2, by["MeanImputer", "sensitivity"].factor ** 2
+    for key, share in {
+        ("MeanImputer", "budget"): 1 + 0.02,
+        ("MeanImputer", "sensitivity"): 0.1 + 0.9 * grown,
+        ("Center", "budget"): 1 + 0.1,
+    }.items():
+        assert by[key].epsilon == pytest.approx(gdp_epsilon(math.sqrt(whole * share), 1e-5))
+    assert {key for key, price in by.items() if price.epsilon is None} == {
+        ("MeanImputer", "public"),
+        ("Center", "public"),
+        ("Center", "sensitivity"),
+    }
 
 
 def test_a_step_that_the_model_needs_on_new_rows_has_a_price_by_sensitivity_and_no_release():

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import approximate_dp, gaussian, gdp_mu, laplace
+from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.printed import percent, up
@@ -40,12 +41,12 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.stochastic import FixedBatchSGD, Setting, StochasticLearner
 from prepriv.pipeline.chain import chain
+from prepriv.pipeline.claim import learner_shift, training_accounts
 from prepriv.pipeline.price import Costless
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
-HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
 
 
 @dataclass(frozen=True)
@@ -272,25 +273,10 @@ def _direct(
     if isinstance(learner, ReleasedStatistic):
         return learner.direct(setting.incoming)
     assert noise is not None
-    if isinstance(learner, GradientDescent):
-        return gaussian(_gradient_shift(learner, setting) * math.sqrt(learner.steps) / noise * (1 + 1e-12))
-    moved = learner.moved_rows(setting)
-    # Whatever the batches are, one sum moves by at most the record and all that moved: no amplification.
-    record = 2.0 if setting.adjacency == "replace-one" else 1.0
-    most = record + min(moved.total, moved.count * moved.each) + moved.dropped + moved.rounding
-    plain = gaussian(most / noise * math.sqrt(learner.steps) * (1 + 1e-12))
-    if most - record > HOPELESS * noise:
-        return plain
-    return smallest([learner.tradeoff(noise, setting, delta=delta), plain])
-
-
-def _gradient_shift(learner: GradientDescent, setting: Setting) -> float:
-    """Shift of one gradient sum, in units of the clip norm."""
-    s = setting
-    clip = learner.clip(s.radius)
-    if not math.isfinite(clip):
-        raise ValueError("the gradient has no finite bound: give the learner a clip_norm")
-    return learner.shift(s.radius, s.d, s.outputs, s.n, s.adjacency, s.incoming) / clip
+    shift = learner_shift(learner, setting)
+    multiplier = noise * (learner.clip(setting.radius) / shift)
+    accounts = training_accounts(learner, multiplier, setting, delta)
+    return smallest([compose(parts).symmetrized() for parts in accounts])
 
 
 def _routes(
@@ -305,7 +291,7 @@ def _routes(
         curve = smooth.preprocessed(incoming.total_shift)
         if math.isfinite(curve.epsilon(delta)):
             routes[SMOOTH] = RenyiBound(curve)
-    group = _group(learner, noise, setting, alone)
+    group = _group(learner, setting, alone)
     if group is not None:
         routes[GROUP] = group
     return routes
@@ -337,9 +323,7 @@ def _smooth(learner: AccountedLearner, noise: float | None, setting: Setting) ->
     )
 
 
-def _group(
-    learner: AccountedLearner, noise: float | None, setting: Setting, alone: TradeoffFunction
-) -> TradeoffFunction | None:
+def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction) -> TradeoffFunction | None:
     """Every moved or dropped row as one more replaced record (a dropped one is a replacement by nothing)."""
     size = math.ceil(1 + setting.incoming.rows_moved + setting.incoming.rows_dropped)
     if setting.adjacency != "replace-one" or size > LARGEST_GROUP:
@@ -353,9 +337,8 @@ def _group(
             else None
         )
     if isinstance(learner, GradientDescent):
-        assert noise is not None
-        one = _gradient_shift(learner, dataclasses.replace(setting, incoming=UNTOUCHED))
-        return gaussian(size * one * math.sqrt(learner.steps) / noise * (1 + 1e-12))
+        assert isinstance(alone, Gaussian)
+        return gaussian(size * alone.mu * (1 + 1e-12))
     return None
 
 

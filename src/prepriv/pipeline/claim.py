@@ -19,9 +19,11 @@ from prepriv.learners.stochastic import Setting, StochasticLearner, smallest_noi
 from prepriv.mechanisms.propose_test_release import LARGEST_TEST_DELTA
 from prepriv.pipeline.chain import Chain, Stages
 from prepriv.pipeline.checks import Learner
+from prepriv.preprocessing.base import UNTOUCHED
 
 LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
 TEST_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)  # of delta, tried for tests behind a release
+HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
 _TOLERANCE = 1e-3  # relative, of a budget that is found by search
 
 
@@ -38,10 +40,34 @@ def learner_shift(learner: Learner, setting: Setting) -> float:
 
 
 def training_parts(learner: Learner, multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-    """What training costs, as parts to compose."""
+    """What training costs, as parts to compose: the learner's own account."""
     if isinstance(learner, GradientDescent):
         return ((gaussian(math.sqrt(learner.steps) / multiplier * (1 + 1e-12)), 1),)
     return learner.parts(multiplier, setting, delta=delta)
+
+
+def training_accounts(
+    learner: Learner, multiplier: float, setting: Setting, delta: float
+) -> list[tuple[Part, ...]]:
+    """Every valid account of training, each as parts to compose. multiplier: noise over `learner_shift`."""
+    if isinstance(learner, GradientDescent):
+        return [training_parts(learner, multiplier, setting, delta)]
+    moved = learner.moved_rows(setting)
+    # Whatever the batches are, one sum moves by at most the record and all that moved: no amplification.
+    record = 2.0 if setting.adjacency == "replace-one" else 1.0
+    most = record + min(moved.total, moved.count * moved.each) + moved.dropped + moved.rounding
+    plain: tuple[Part, ...] = ((gaussian(most / multiplier * math.sqrt(learner.steps) * (1 + 1e-12)), 1),)
+    if most - record > HOPELESS * multiplier:
+        unmoved = replace(UNTOUCHED, any_order=setting.incoming.any_order)
+        learner.parts(multiplier, replace(setting, incoming=unmoved), delta=delta)  # refuses what cannot run
+        return [plain]
+    return [learner.parts(multiplier, setting, delta=delta), plain]
+
+
+def cost(steps: Chain, learner: Learner, setting: Setting, multiplier: float, delta: float) -> float:
+    """The least certified epsilon at delta of all that runs, if training has this noise over `learner_shift`."""
+    accounts = training_accounts(learner, multiplier, setting, delta)
+    return min(composed(steps.stages, parts).epsilon(delta) for parts in accounts)
 
 
 def composed(stages: Stages, training: tuple[Part, ...]) -> TradeoffFunction:

@@ -1,7 +1,8 @@
 """What each step costs in each of the three ways, from declared facts alone: no record is read.
 
 The currency is noise: how many times larger the noise of training becomes, at the same (epsilon, delta),
-than if the step cost nothing; and what epsilon the pipeline would really have had if that had been ignored.
+than if the step cost nothing; and what epsilon the pipeline would really have had if that had been ignored: an
+account of all that would run, by the learner's own composition.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
-from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.printed import percent
+from prepriv.learners.stochastic import Setting
+from prepriv.pipeline.chain import Chain
 from prepriv.pipeline.checks import Learner
-from prepriv.pipeline.claim import learner_shift
+from prepriv.pipeline.claim import cost, learner_shift
 from prepriv.pipeline.plan import decide
 from prepriv.preprocessing.base import Sensitivity, Step
 
@@ -32,8 +34,9 @@ _DEFAULTS: dict[str, pay.Payment] = {
 class Price:
     """One way to pay for one step. factor: noise of training over the noise if the step were free (inf: closed).
 
-    epsilon: what the pipeline would cost if training used the noise of a free step (None where that is not
-    one number). chosen: whether the pipeline pays this way. note: terms or the reason the way is closed.
+    epsilon: what the pipeline costs, its releases included, if training uses the noise of a free step (None for
+    public data, which changes nothing, and where the way is closed). chosen: whether the pipeline pays this way.
+    note: terms or the reason the way is closed.
     """
 
     step: str
@@ -104,29 +107,35 @@ def prices(
     release: False prices a pipeline whose model does not have to leave with its fitted steps. A step that the
     model needs on new rows has a price by sensitivity all the same; its note says that no model could leave.
     """
+    domain = domain.with_n(n)
 
-    def noise(variant: Sequence[Step], leaves: bool = release) -> float:
-        return training_noise(variant, domain, learner, epsilon=epsilon, delta=delta, n=n, release=leaves)
+    def decided(variant: Sequence[Step], leaves: bool) -> tuple[Chain, Setting, float, float]:
+        at = decide(domain, variant, learner, epsilon=epsilon, delta=delta, release=leaves)
+        return *at, learner_shift(learner, at[1])
 
     table: list[Price] = []
     for i, step in enumerate(steps):
         if not step.ways:
             continue
-        free = noise([*steps[:i], Costless(inner=step), *steps[i + 1 :]])
+        _, _, free, unmoved = decided([*steps[:i], Costless(inner=step), *steps[i + 1 :]], release)
         for way in pay.WAYS:
             chosen = step.way == way
             try:
                 payment = step.payment if chosen else _DEFAULTS[way]
                 variant = step if chosen else dataclasses.replace(step, payment=payment)
                 inside = way == pay.Sensitivity.way and step.at_prediction
-                factor = noise([*steps[:i], variant, *steps[i + 1 :]], release and not inside) / free
+                placed, setting, multiplier, shift = decided(
+                    [*steps[:i], variant, *steps[i + 1 :]], release and not inside
+                )
+                real = None
+                if way != pay.Public.way:  # the same noise, over what a sum now moves by
+                    real = cost(placed, learner, setting, free * (unmoved / shift), delta)
             except ValueError as closed:
                 note = step.closed_ways().get(way, str(closed))
                 table.append(Price(step.name, way, math.inf, None, False, note))
                 continue
-            real = None if way == pay.Public.way else gdp_epsilon(gdp_mu(epsilon, delta) * factor, delta)
             terms = _terms(payment) + (f"; {_INSIDE}" if inside and release else "")
-            table.append(Price(step.name, way, factor, real, chosen, terms))
+            table.append(Price(step.name, way, multiplier / free * (shift / unmoved), real, chosen, terms))
     return table
 
 
