@@ -45,7 +45,7 @@ def all_steps():
 @pytest.mark.parametrize(
     "payment",
     [Public, Budget, Sensitivity, Cheaper(0.1), "budget", 0.1, True, {"share": 0.1}, (Budget(),), object()],
-    ids=str,
+    ids=lambda p: type(p).__name__ + getattr(p, "__name__", ""),
 )
 def test_only_an_instance_of_one_of_the_three_pays(kind, payment):
     """`payment=prepriv.Sensitivity` was accepted: fitted on private rows, nothing accounted, "2% of the budget"."""
