@@ -763,6 +763,8 @@ MUTANTS = (
         "    return {text_of(name): i for i, name in enumerate(names)}\n",
         "    return {str(name): i for i, name in enumerate(names)}\n",
         ("tests/attacks/test_cells.py",),
+    ),
+    Mutant(
         "one µ for what it costs to ignore a step",
         "our own: Poisson and fixed batches converted as if they were Gaussian; 4.186 printed, 4.410 lost; found by an audit",
         "pipeline/price.py",
