@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -12,16 +13,18 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from prepriv import Budget, Domain, Sensitivity, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees import approximate_dp, gdp_epsilon, gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, Setting
 from prepriv.pipeline import price as price_module
-from prepriv.pipeline.account import DIRECT
+from prepriv.pipeline.account import DIRECT, ReleasedStatistic
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.claim import cost, learner_shift, training_accounts
+from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.price import prices
 
 # --------------------------------------------------------------------------------- PCA paid for by sensitivity
@@ -181,3 +184,102 @@ def test_a_learner_that_cannot_follow_has_no_account_however_far_rows_move():
             training_accounts(
                 LEARNERS["one pass"], 0.2, Setting(1.0, 3, 1, 1000, "replace-one", moved), DELTA
             )
+
+
+# --------------------------------------------------------------------------------------- what an account rests on
+
+SCALER = """
+rows: 20000
+domain: {features: 10, low: 0, high: 1}
+steps:
+  - {step: StandardScaler, pay: sensitivity}
+learner: {kind: dp-gd, noise_multiplier: 400, steps: 50, weight_bound: 1}
+"""
+
+
+def test_an_account_says_in_text_json_and_python_what_has_to_stay_secret_and_what_it_costs(tmp_path, capsys):
+    """It printed "the pipeline really has ε" of a scaler that every prediction needs, and no word that ε ends there."""
+    (tmp_path / "p.yaml").write_text(SCALER)
+    assert run(["account", str(tmp_path / "p.yaml")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    steps = [pre.StandardScaler(payment=Sensitivity()), pre.SoftPCA(0.1, payment=Sensitivity())]
+    learner = GradientDescent(Logistic(), steps=50, weight_bound=1.0)
+    result = account(steps, learner, domain=Domain.box(0, 1, 10, [0, 1], n=20_000), noise_multiplier=400.0)
+    scaler, soft = [note for note in result.notes if "secret" in note]
+    assert "centres and scales of StandardScaler stay secret" in scaler and "needed on new rows" in scaler
+    assert "no finite ε holds at any δ < 1" in scaler and "no finite ε holds at any δ < 1" in soft
+    assert "directions of SoftPCA" in soft and "does not need them on new rows" in soft
+    assert scaler in text
+    assert result.to_json(DELTA)["notes"] == list(result.notes)
+
+
+def test_an_account_without_confidential_steps_has_no_secret_and_a_weak_one_says_so_in_python():
+    learner = GradientDescent(Logistic(), steps=5, weight_bound=1.0)
+    domain = Domain.ball(3, [0, 1], n=1000)
+    good = account([pre.ClipNorm(1.0)], learner, domain=domain, noise_multiplier=20.0)
+    assert good.notes == ()
+    weak = account([pre.ClipNorm(1.0)], learner, domain=domain, noise_multiplier=0.5, delta=0.01)
+    assert [n[:4] for n in weak.notes] == ["weak", "weak"] and "1/n" in weak.notes[0]
+
+
+def valid(data):
+    """Read back by a parser that takes no Infinity and no NaN."""
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    return json.loads(json.dumps(data), parse_constant=refuse)
+
+
+def test_json_of_an_account_is_valid_and_calls_nothing_a_share_that_is_none():
+    """An epsilon of 34 stood there as share_of_mu_squared."""
+    steps = [pre.SoftPCA(0.05, payment=Sensitivity()), pre.Rescale(10.0)]
+    learner = GradientDescent(Logistic(), steps=5, weight_bound=1.0)
+    domain = Domain.ball(3, [0, 1], n=1000)
+    result = account(steps, learner, domain=domain, noise_multiplier=20.0)
+    data = valid(result.to_json(1e-6))
+    assert data["breakdown"] == [] and data["at_delta"] == 1e-5
+    assert data["epsilon"] == result.epsilon(1e-6) and data["epsilon"] in data["by_route"].values()
+    assert [s["step"] for s in data["steps"]] == ["SoftPCA", "Rescale"]
+    first = account(
+        steps[:1], learner, domain=domain, noise_multiplier=20.0
+    )  # the pipeline up to the first step
+    assert data["steps"][0]["epsilon"] == pytest.approx(first.by_route[DIRECT].epsilon(1e-5))
+    assert data["alternatives"][0] == {"step": "SoftPCA", "way": "public", "epsilon": None} | {
+        "note": data["alternatives"][0]["note"]
+    }
+
+
+@pytest.mark.parametrize("kind", ["laplace", "exponential"])
+def test_an_infinite_epsilon_is_a_word_in_json(kind):
+    told = Guarantee(approximate_dp(0.1, 0.5), "replace-one").to_json(1e-6)
+    assert math.isinf(approximate_dp(0.1, 0.5).epsilon(1e-6)) and valid(told)["epsilon"] == "inf"
+    step = pre.SoftPCA(1e-9, payment=Sensitivity())
+    domain = Domain.ball(3, [0, 1], n=10**6)
+    result = account([step], ReleasedStatistic(kind, 1e4, lipschitz=1e6), domain=domain)
+    valid(result.to_json(1e-6))
+
+
+def test_parts_of_a_plan_that_is_no_gaussian_have_no_share_of_a_mu():
+    """mu squared of the private fit stood there as its share."""
+    learner = PoissonSGD(Logistic(), batch_size=10, steps=2)
+    plan = make_plan(
+        Domain.ball(3, [0, 1], n=1000), [pre.Center(payment=Budget(0.1))], learner, epsilon=3.0, delta=1e-5
+    )
+    told = valid(plan.guarantee.to_json(1e-5))["breakdown"]
+    assert [(p["part"], p["share_of_mu_squared"]) for p in told] == [("Center", None), ("PoissonSGD", None)]
+
+
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda d, k: account("steps", k, domain=d, noise_multiplier=1.0), "list of steps"),
+        (lambda d, k: account([pre.SoftPCA], k, domain=d, noise_multiplier=1.0), r"steps\[0\] must be"),
+        (lambda d, k: account([], GradientDescent, domain=d, noise_multiplier=1.0), "learner must be"),
+        (lambda d, k: account([], k, domain=3, noise_multiplier=1.0), "prepriv.Domain"),
+        (lambda d, k: account([], k, domain=d, noise_multiplier=1.0, delta=0), "delta must lie"),
+    ],
+)
+def test_an_account_of_a_wrong_kind_of_thing_is_a_sentence(make, says):
+    with pytest.raises(ValueError, match=says):
+        make(Domain.ball(3, [0, 1], n=100), GradientDescent(Logistic()))

@@ -780,4 +780,12 @@ MUTANTS = (
         "return min(composed((), parts).epsilon(delta) for parts in accounts)",
         ("tests/pipeline/test_plan.py", "-k", "prices_cover"),
     ),
+    Mutant(
+        "an account that does not say what has to stay secret",
+        'our own: "the pipeline really has ε" of a scaler that every prediction needs, found by an audit',
+        "pipeline/account.py",
+        "notes=(*secrets_to_keep(steps), *notes_on(",
+        "notes=(*(), *notes_on(",
+        ("tests/attacks/test_price_accounts.py", "-k", "stay_secret"),
+    ),
 )

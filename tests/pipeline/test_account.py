@@ -109,7 +109,10 @@ def test_steps_add_up_in_order_and_public_ones_cost_nothing():
     result = account([public, SOFT, pre.ClipNorm(1.0)], LEARNER, domain=DOMAIN, noise_multiplier=40.0)
     epsilons = [e for _, e, _ in result.steps]
     assert epsilons[0] == pytest.approx(result.training_alone.epsilon(1e-5))
-    assert epsilons[0] < epsilons[1] == pytest.approx(epsilons[2])
+    assert epsilons[0] < epsilons[2] == pytest.approx(result.by_route[DIRECT].epsilon(1e-5))
+    # Each is the pipeline up to that step, on the rows as they are there: here in a ball twice as large.
+    so_far = account([public, SOFT], LEARNER, domain=DOMAIN, noise_multiplier=40.0)
+    assert epsilons[1] == pytest.approx(so_far.by_route[DIRECT].epsilon(1e-5)) and epsilons[1] > epsilons[2]
     ways = {(s, w): e for s, w, e, _ in result.alternatives}
     assert ways["Center", "public"] == pytest.approx(result.epsilon(1e-5))
 

@@ -170,6 +170,8 @@ def account_command(
         f"training alone claims ε = {_show(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows}"
     )
     console.print(f"the pipeline really has ε = {_show(result.epsilon(at))}", style="bold")
+    for note in result.notes:
+        console.print(f"  {note}")
     for condition in result.conditions:
         console.print(f"  rests on: {condition}")
     print_table(

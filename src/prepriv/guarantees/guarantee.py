@@ -9,7 +9,7 @@ from typing import Any
 
 from prepriv.domain import Adjacency
 from prepriv.guarantees.families import gaussian
-from prepriv.guarantees.printed import up
+from prepriv.guarantees.printed import plain, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 
@@ -39,7 +39,8 @@ class Guarantee:
 
     tradeoff: certified lower bound of the trade-off function between neighbouring data sets.
     adjacency: what "neighbouring" means. conditions: what must hold of the data, in words; empty means the
-    claim is unconditional. breakdown: share of the budget (in mu squared) of each part, in order.
+    claim is unconditional. breakdown: share of the budget (in mu squared) of each part, in order; nan where the
+    whole has no mu.
     """
 
     tradeoff: TradeoffFunction
@@ -68,17 +69,16 @@ class Guarantee:
         return float(self.tradeoff.delta(epsilon))
 
     def to_json(self, delta: float) -> dict[str, Any]:
-        """Plain data, at the delta the user chose."""
+        """Plain data, at the delta the user chose: valid JSON, an infinite number is the text "inf"."""
         return {
-            "epsilon": self.epsilon(delta),
+            "epsilon": plain(self.epsilon(delta)),
             "delta": delta,
-            "mu": self.mu,
+            "mu": plain(self.mu),
             "adjacency": self.adjacency,
             "conditions": list(self.conditions),
             "notes": list(self.notes),
             "breakdown": [
-                {"part": name, "share_of_mu_squared": None if math.isnan(share) else share}
-                for name, share in self.breakdown
+                {"part": name, "share_of_mu_squared": plain(share)} for name, share in self.breakdown
             ],
         }
 

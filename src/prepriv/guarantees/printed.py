@@ -49,6 +49,17 @@ def places(x: float, after: int = 4) -> str:
     return f"{Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-after), ROUND_CEILING):f}"
 
 
+def plain(x: float | None) -> float | str | None:
+    """A number as JSON can hold it: "inf" for infinity, null for what is not a number.
+
+    >>> plain(0.5), plain(math.inf), plain(math.nan), plain(None)
+    (0.5, 'inf', None, None)
+    """
+    if x is None or math.isnan(x):
+        return None
+    return x if math.isfinite(x) else repr(x)
+
+
 def percent(share: float, digits: int = 3) -> str:
     """A share as the least percentage of so many significant digits that is not below it.
 

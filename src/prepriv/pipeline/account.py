@@ -16,19 +16,18 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeAlias
 
 from prepriv import payment as pay
-from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.domain import Adjacency, Domain, Space, check_adjacency
 from prepriv.guarantees import approximate_dp, gaussian, gdp_mu, laplace
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
-from prepriv.guarantees.printed import percent, up
+from prepriv.guarantees.notes import notes_on
+from prepriv.guarantees.printed import percent, plain, up
 from prepriv.guarantees.renyi import RenyiCurve, bounded_range_renyi, gaussian_renyi, pure_renyi
+from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.smooth_renyi import (
     SmoothMechanism,
     exponential_mechanism,
@@ -41,6 +40,7 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.stochastic import FixedBatchSGD, Setting, StochasticLearner
 from prepriv.pipeline.chain import chain
+from prepriv.pipeline.checks import check_domain, check_learner, check_steps
 from prepriv.pipeline.claim import learner_shift, training_accounts
 from prepriv.pipeline.price import Costless
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
@@ -104,52 +104,6 @@ class ReleasedStatistic:
 AccountedLearner: TypeAlias = GradientDescent | StochasticLearner | ReleasedStatistic
 
 
-@dataclass(frozen=True, eq=False)
-class Smallest(TradeoffFunction):
-    """The pointwise smallest delta of several valid bounds of the same mechanism: valid, too."""
-
-    bounds: tuple[TradeoffFunction, ...]
-
-    def _delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.minimum.reduce([b.symmetrized()._delta(epsilon) for b in self.bounds]))
-
-    def _epsilon(self, delta: float) -> float:
-        return min(float(b.symmetrized().epsilon(delta)) for b in self.bounds)
-
-    def inverse(self) -> TradeoffFunction:
-        """The same: every bound is symmetrized."""
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class RenyiBound(TradeoffFunction):
-    """A Renyi curve read as a trade-off function, converted only where it is asked (a curve can be slow)."""
-
-    curve: RenyiCurve
-
-    def _delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-        flat = [self._at(float(e)) for e in np.ravel(epsilon)]
-        return np.array(flat).reshape(np.shape(epsilon))
-
-    def _at(self, epsilon: float) -> float:
-        if epsilon >= 0:
-            return min(1.0, self.curve.delta(epsilon))
-        # The bound holds in both orders of a pair, so the dual formula is an upper bound, too.
-        return min(1.0, -math.expm1(epsilon) + math.exp(epsilon) * self.curve.delta(-epsilon) + 1e-15)
-
-    def _epsilon(self, delta: float) -> float:
-        return self.curve.epsilon(delta)
-
-    def inverse(self) -> TradeoffFunction:
-        """The same: a Renyi curve bounds both orders."""
-        return self
-
-
-def smallest(bounds: Sequence[TradeoffFunction]) -> TradeoffFunction:
-    """One bound as it is, several by the smallest."""
-    return bounds[0] if len(bounds) == 1 else Smallest(tuple(bounds))
-
-
 @dataclass(frozen=True)
 class Account(Guarantee):
     """The guarantee of an existing pipeline. As a Guarantee, and:
@@ -157,7 +111,8 @@ class Account(Guarantee):
     by_route: every valid route by name; the guarantee is the smallest of them. training_alone: what ignoring
     the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order. alternatives:
     (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
-    where the way is closed, terms).
+    where the way is closed, terms). at_delta: where routes were compared and the epsilons of steps and alternatives
+    computed. notes: what has to stay secret for the guarantee to hold, and what makes it weak.
     """
 
     by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)
@@ -165,6 +120,41 @@ class Account(Guarantee):
     shift: Sensitivity = UNTOUCHED
     steps: tuple[tuple[str, float, Sensitivity], ...] = ()
     alternatives: tuple[tuple[str, str, float | None, str], ...] = ()
+    at_delta: float = math.nan
+
+    def to_json(self, delta: float) -> dict[str, Any]:
+        """The guarantee as plain data, and what it is made of: valid JSON, see `Guarantee.to_json`."""
+        alone = self.training_alone
+        shifts = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
+        return super().to_json(delta) | {
+            "training_alone": None if alone is None else plain(float(alone.epsilon(delta))),
+            "by_route": {name: plain(float(f.epsilon(delta))) for name, f in self.by_route.items()},
+            "at_delta": plain(self.at_delta),
+            "steps": [
+                {"step": name, "epsilon": plain(epsilon)}
+                | {key: plain(getattr(moved, key)) for key in shifts}
+                for name, epsilon, moved in self.steps
+            ],
+            "alternatives": [
+                {"step": step, "way": way, "epsilon": plain(epsilon), "note": note}
+                for step, way, epsilon, note in self.alternatives
+            ],
+        }
+
+
+def secrets_to_keep(steps: Sequence[Step]) -> tuple[str, ...]:
+    """A note for each step fitted without noise: what has to stay secret, and what it costs if it does not."""
+    return tuple(
+        f"holds only while the {step.fitted_state} of {step.name} stay secret: fitted on the private records without noise"
+        + (
+            ", and needed on new rows. Once they leave, in an artifact or through its predictions, no finite ε holds at "
+            "any δ < 1; fit the step on public data or by budget"
+            if step.at_prediction
+            else "; the model does not need them on new rows, and no finite ε holds at any δ < 1 if they leave"
+        )
+        for step in steps
+        if isinstance(step.payment, pay.Sensitivity)
+    )
 
 
 def account(
@@ -185,6 +175,12 @@ def account(
     domain, n: what is declared. adjacency: replace-one wherever a step was fitted without noise.
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
+    check_domain(domain)
+    check_steps(steps)
+    if not isinstance(learner, ReleasedStatistic):
+        check_learner(learner)
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1); got {delta}")
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
@@ -202,30 +198,31 @@ def account(
     planned, space, incoming = placed.steps, placed.space, placed.incoming
     outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
 
-    def setting(at: Sensitivity) -> Setting:
-        return Setting(space.radius, space.d, outputs, n, chosen, at)
+    def setting(at: Sensitivity, where: Space) -> Setting:
+        return Setting(where.radius, where.d, outputs, n, chosen, at)
 
-    alone = _direct(learner, noise_multiplier, setting(UNTOUCHED), delta)
-    by_route = _routes(learner, noise_multiplier, setting(incoming), alone, delta)
+    alone = _direct(learner, noise_multiplier, setting(UNTOUCHED, space), delta)
+    by_route = _routes(learner, noise_multiplier, setting(incoming, space), alone, delta)
     curve = smallest(list(by_route.values()))
-    listed, so_far = [], UNTOUCHED
-    for step, planned_step in zip(steps, planned):
-        so_far = planned_step.outgoing
-        part = _direct(learner, noise_multiplier, setting(so_far), delta)
-        listed.append((step.name, float(part.epsilon(delta)), so_far))
+    listed = []
+    for p in planned:
+        part = _direct(learner, noise_multiplier, setting(p.outgoing, p.after), delta)
+        listed.append((p.step.name, float(part.epsilon(delta)), p.outgoing))
+    real = float(curve.epsilon(delta))
     ways = _alternatives(
-        steps, learner, noise_multiplier, domain, n, delta, curve, float(alone.epsilon(delta))
+        steps, learner, noise_multiplier, domain, n, delta, real, float(alone.epsilon(delta))
     )
     return Account(
         curve,
         chosen,
         tuple(str(c) for c in incoming.conditions),
-        tuple((name, epsilon) for name, epsilon, _ in listed),
+        notes=(*secrets_to_keep(steps), *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta))),
         by_route=by_route,
         training_alone=alone,
         shift=incoming,
         steps=tuple(listed),
         alternatives=tuple(ways),
+        at_delta=delta,
     )
 
 
@@ -236,7 +233,7 @@ def _alternatives(
     domain: Domain,
     n: int,
     delta: float,
-    real: TradeoffFunction,
+    real: float,
     before: float,
 ) -> list[tuple[str, str, float | None, str]]:
     """What each step would cost if it were paid for otherwise, the noise and the other steps as they are."""
@@ -255,7 +252,7 @@ def _alternatives(
         for way in pay.WAYS:
             note, epsilon = step.closed_ways().get(way, ""), None
             if way == step.way:
-                epsilon, note = float(real.epsilon(delta)), "as it is"
+                epsilon, note = real, "as it is"
             elif way in step.ways and way == pay.Public.way:
                 epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
             elif way in step.ways and way == pay.Budget.way:

@@ -96,7 +96,7 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
             return exact
         breakdown = exact.breakdown
     else:
-        breakdown = tuple((e.name, e.mu_squared) for e in events) + ((learner.name, math.nan),)
+        breakdown = tuple((part.name, math.nan) for part in (*events, learner))  # the whole has no µ
     curve = composed(steps.stages, training_parts(learner, multiplier, setting, delta))
     notes = tuple(
         f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "

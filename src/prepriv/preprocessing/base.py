@@ -188,7 +188,7 @@ class Step(abc.ABC):
 
     ways: the ways to pay that are open to this step; empty for a data-independent one, which is free.
     at_prediction: whether the model needs the fitted map on new rows. If so, and the step is paid for by
-    sensitivity, the model cannot be released, and the plan refuses.
+    sensitivity, the model cannot be released, and the plan refuses. fitted_state: what the fit computes, in words.
     """
 
     payment: Payment | None = field(default=None, kw_only=True)
@@ -196,6 +196,7 @@ class Step(abc.ABC):
     ways: ClassVar[tuple[str, ...]] = ()
     why_not: ClassVar[dict[str, str]] = {}
     at_prediction: ClassVar[bool] = True
+    fitted_state: ClassVar[str] = "fitted values"
 
     @property
     def reads_labels(self) -> bool:

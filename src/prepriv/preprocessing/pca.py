@@ -208,6 +208,7 @@ class RankReduction(_Leading):
         "budget": "PCA by budget gives the same model in fewer dimensions",
     }
     at_prediction: ClassVar[bool] = False
+    fitted_state: ClassVar[str] = "directions"
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)

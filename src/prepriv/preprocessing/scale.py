@@ -85,6 +85,7 @@ class StandardScaler(Step):
     columns: tuple[str, ...] | None = None
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
+    fitted_state: ClassVar[str] = "centres and scales"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -56,6 +56,7 @@ class SoftPCA(Step):
         "budget": "PCA by budget releases its directions",
     }
     at_prediction: ClassVar[bool] = False
+    fitted_state: ClassVar[str] = "directions"
 
     def __post_init__(self) -> None:
         super().__post_init__()
