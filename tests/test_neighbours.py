@@ -18,6 +18,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.pipeline.run import Mapped, execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
+from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
 LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=2.0)
@@ -152,6 +153,15 @@ def test_a_step_that_drops_rows_must_say_so():
         )
 
 
+class Nice(Condition):
+    """A condition in words alone."""
+
+    sentence = "only if the data are nice"
+
+    def holds(self, rows, n):
+        return True
+
+
 class Untestable(pre.Step):
     """Has a condition and no statistic that tests it."""
 
@@ -162,7 +172,7 @@ class Untestable(pre.Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return pre.Sensitivity(1.0, 0.1, 0.1, conditions=("only if the data are nice",))
+        return pre.Sensitivity(1.0, 0.1, 0.1, conditions=(Nice(),))
 
 
 def test_a_condition_without_a_distance_cannot_be_tested_away():

@@ -42,7 +42,9 @@ def test_price_is_unconditional_but_for_the_caps():
     assert s.total_shift == pytest.approx(5 / 85)
     narrow = imputer(0.05, missing=0.05, spread=0.2).sensitivity(LINE, 100)
     assert narrow.total_shift == pytest.approx(0.2 * 5 / 85)
-    assert "without its 5 least and greatest values spans at most 0.2" in narrow.conditions[1]
+    assert "of rank 5 from the top is at most 0.2 above the one of rank 5 from the bottom" in str(
+        narrow.conditions[1]
+    )
     fading = imputer(0.05, missing=0.05, fade=0.1).sensitivity(LINE, 100)
     assert fading.conditions == ()
 

@@ -311,7 +311,8 @@ def test_smaller_than_the_papers_price_wherever_the_gap_means_anything():
             for gap in (0.5 / k, 0.1 / k, 5 / n):
                 step = RankReduction(k, payment=Sensitivity({"gap": gap}))
                 claim = step.sensitivity(Space.ball(100, 1.0), n)
-                assert claim.total_shift <= min(1 / gap * (1 + 1e-6), n) + 1e-6 < 12.2 / gap
+                left = gap - 2 * math.sqrt(100) * moment_grid(1.0, n).step * (1 + 1e-6)  # of it, on the grid
+                assert claim.total_shift <= min(1 / left * (1 + 1e-6), n) + 1e-6 < 12.2 / gap
 
 
 def test_without_caps_it_is_group_privacy_and_needs_nothing():
@@ -322,9 +323,9 @@ def test_without_caps_it_is_group_privacy_and_needs_nothing():
 def test_conditions_name_what_the_number_rests_on():
     space = Space.ball(20, 1.0)
     gap = RankReduction(2, payment=Sensitivity({"gap": 0.1})).sensitivity(space, 10**4)
-    assert len(gap.conditions) == 1 and "0.1" in gap.conditions[0]
+    assert len(gap.conditions) == 1 and "0.1" in str(gap.conditions[0])
     tail = RankReduction(2, payment=Sensitivity({"gap": 1e-5, "tail": 1e-5})).sensitivity(space, 10**4)
-    assert len(tail.conditions) == 1 and "add up" in tail.conditions[0]
+    assert len(tail.conditions) == 1 and "add up" in str(tail.conditions[0])
 
 
 # ------------------------------------------------------------------------------------------------- the tests

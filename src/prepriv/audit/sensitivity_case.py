@@ -48,10 +48,9 @@ class Case:
     steps: one step, or a chain. space, n: declared. incoming: how far apart the common rows may be before the
     first step (to attack `sensitivity(..., incoming)` without building the steps that cause it).
     hints: numbers that structured data sets are built from: "scale" (a radius eta), "missing" (share of the
-    records that miss a cell), "spread" (a standard deviation); "big" sets the n of the structured sets alone.
-    paper: the paper's bound for a given pair, where it has been found false. condition: whether the declared
-    caps hold of rows before the first step; by default whether the step's `distance` is positive, which a test
-    that can only bound the distance from below may deny to data sets that are within the caps.
+    records that miss a cell), "spread" (a standard deviation), "apart" (1: most rows far from each other);
+    "big" sets the n of the structured sets alone.
+    paper: the paper's bound for a given pair, where it has been found false.
     """
 
     name: str
@@ -61,27 +60,32 @@ class Case:
     incoming: Sensitivity = UNTOUCHED
     hints: Mapping[str, float] = field(default_factory=dict)
     paper: Callable[[Pair], Sensitivity] | None = None
-    condition: Callable[[Floats], bool] | None = None
 
     @cached_property
     def bound(self) -> Sensitivity:
         """What the library declares goes out of the chain."""
-        going = self.incoming
+        return self.shifts[-1]
+
+    @cached_property
+    def shifts(self) -> tuple[Sensitivity, ...]:
+        """What is declared before the first step and after each."""
+        shifts = [self.incoming]
         for step, space, _ in walk(self.steps, self.space):
             if isinstance(step.payment, pay.Sensitivity):
-                going = step.sensitivity(space, self.n, going)
+                shifts.append(step.sensitivity(space, self.n, shifts[-1]))
             else:
-                going = step.carry(space, going)
-        return going
+                shifts.append(step.carry(space, shifts[-1]))
+        return tuple(shifts)
 
     def measure(self, pair: Pair) -> Sensitivity | None:
         """How far apart the common rows of a pair end up; None if a declared condition does not hold."""
         x, y = pair.first, np.where(pair.gone[:, None], 0.0, pair.second)
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
-        for step, space, _ in walk(self.steps, self.space):
+        for (step, space, _), incoming in zip(walk(self.steps, self.space), self.shifts):
             one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
             if isinstance(step.payment, pay.Sensitivity):
-                if not (self._holds(step, one, space) and self._holds(step, two, space)):
+                conditions = step.conditions(space, self.n, incoming)
+                if not all(c.holds(rows, self.n) for c in conditions for rows in (one, two)):
                     return None
                 f: FittedMap = step.fit_confidential(one, space, self.n)
                 g: FittedMap = step.fit_confidential(two, space, self.n)
@@ -90,11 +94,6 @@ class Case:
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
         return apart((x, stays, pair.labels[0]), (y, remains, pair.labels[1]), self.bound)
-
-    def _holds(self, step: Step, rows: _Labelled, space: Space) -> bool:
-        if self.condition is not None and step is self.steps[0]:
-            return self.condition(rows.x)
-        return step.distance(rows, space, self.n) > 0
 
 
 @dataclass(frozen=True, eq=False)

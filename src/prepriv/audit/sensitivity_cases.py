@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from prepriv import payment as pay
 from prepriv.audit import sensitivity_paper as paper
 from prepriv.audit.sensitivity_case import Case
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Floats, Sensitivity
+from prepriv.preprocessing.base import Sensitivity
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
@@ -50,16 +49,6 @@ def signed_box(d: int, radius: float, *missing: int) -> Space:
 def paid(**caps: object) -> pay.Sensitivity:
     """Payment by sensitivity with these caps."""
     return pay.Sensitivity(caps)
-
-
-def crowd_within(m: int, radius: float) -> Callable[[Floats], bool]:
-    """The condition that no record has more than m records (itself among them) within the radius."""
-
-    def holds(x: Floats) -> bool:
-        far = np.sqrt(((x[:, None, :] - x[None, :, :]) ** 2).sum(axis=2))
-        return bool((far <= radius * (1 + 1e-6)).sum(axis=1).max() <= m)
-
-    return holds
 
 
 def cases() -> dict[str, Case]:
@@ -128,16 +117,16 @@ def _scaling() -> list[Case]:
 def _clusters() -> list[Case]:
     plane, line = Space.ball(2, 64.0), Space.ball(1, 64.0)
     eta, crowded = {"scale": 1.0}, paid(crowd=120)
-    few, six = paid(crowd=6), crowd_within(6, 4.0)
+    few, apart = paid(crowd=6), eta | {"apart": 1.0}
     return [
-        Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=eta, condition=six),
+        Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=apart),
         Case("Deduplicate/paper", (Deduplicate(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
-        Case("Deduplicate/by label", (Deduplicate(1.0, True, payment=few),), plane, 24, hints=eta, condition=six),
-        Case("Deduplicate/after a shift", (Deduplicate(1.0, payment=few),), plane, 24, NUDGED, eta, condition=six),
-        Case("Quantize", (Quantize(1.0, payment=few),), plane, 24, hints=eta, condition=six),
+        Case("Deduplicate/by label", (Deduplicate(1.0, True, payment=few),), plane, 24, hints=apart),
+        Case("Deduplicate/after a shift", (Deduplicate(1.0, payment=few),), plane, 24, NUDGED, apart),
+        Case("Quantize", (Quantize(1.0, payment=few),), plane, 24, hints=apart),
         Case("Quantize/paper", (Quantize(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
-        Case("Quantize/mean", (Quantize(1.0, "mean", payment=few),), line, 24, hints=eta, condition=six),
-        Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, eta, condition=six),
+        Case("Quantize/mean", (Quantize(1.0, "mean", payment=few),), line, 24, hints=apart),
+        Case("Quantize/after a shift", (Quantize(1.0, "mean", payment=few),), line, 24, NUDGED, apart),
         Case("DeduplicateCells", (DeduplicateCells(1.0, payment=paid()),), plane, 16, hints=eta),
         Case("DeduplicateCells/one row stays", (DeduplicateCells(1.0, centre=False, payment=paid()),), plane, 16, hints=eta),
         Case("QuantizeCells/after a shift", (QuantizeCells(1.0),), plane, 16, NUDGED, eta),

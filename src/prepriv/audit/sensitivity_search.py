@@ -135,7 +135,7 @@ class _Attack:
         rows, record = MAKERS[turn % len(MAKERS)](case.space, case.n, draws, case.hints)
         second = rows.copy()
         second[0] = record
-        if case.condition is not None and draws.chance(0.7):  # crowds are capped: most rows out of the way
+        if "apart" in case.hints and draws.chance(0.7):  # crowds are capped: most rows out of the way
             away = np.arange(case.n) > 2 + draws.below(case.n // 2)
             along = np.linspace(0.2, 1.0, case.n)[:, None] * case.space.high / math.sqrt(case.space.d)
             rows = np.where(away[:, None], along * (1 if draws.chance(0.5) else -1), rows)

@@ -7,7 +7,6 @@ Nothing is read: every number here is a function of the domain, n, the steps and
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,17 +171,16 @@ def _placed(
                 f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
                 "state may not leave; pay for it by public data or by budget"
             )
-        outgoing = step.sensitivity(before, n, incoming)
-        own = tuple(c for c in outgoing.conditions if c not in incoming.conditions)
+        outgoing = step.sensitivity(before, n, dataclasses.replace(incoming, conditions=()))
+        own, kept = outgoing.conditions, incoming.conditions
         if step.payment.test > 0:
-            if not incoming.is_zero and "incoming" not in inspect.signature(step.distance).parameters:
-                raise ValueError(f"{step.name} cannot be tested behind a step paid for by sensitivity")
             if own and type(step).distance is Step.distance:
                 raise ValueError(
                     f"{step.name} cannot be tested: it has no distance to data that break its caps"
                 )
-            outgoing = dataclasses.replace(outgoing, conditions=incoming.conditions)
-        return PlannedStep(step, before, after, incoming, outgoing, own)
+        else:
+            kept += own
+        return PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     outgoing = step.carry(before, incoming)
     if not isinstance(step.payment, pay.Budget):
         return PlannedStep(step, before, after, incoming, outgoing)

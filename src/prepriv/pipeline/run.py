@@ -170,7 +170,7 @@ def _execute(
             and planned.step.payment.test > 0
             and plan.private
         ):
-            room[i] = _distance(planned, rows, plan.n)
+            room[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [room[k] for k in planned.covers], session)
         training, prediction = _fit(planned, plan, rows, released, session)
@@ -181,12 +181,6 @@ def _execute(
     weights = _train(plan, _quantize(plan, Mapped(table, private), targets), session, threads, progress)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, tuple(released), weights, plan.private and session.private)
-
-
-def _distance(planned: PlannedStep, rows: Mapped, n: int) -> float:
-    if planned.incoming.is_zero:
-        return planned.step.distance(rows, planned.before, n)
-    return planned.step.distance(rows, planned.before, n, planned.incoming)
 
 
 def _test(planned: PlannedStep, plan: Plan, room: Sequence[float], session: Session) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.preprocessing.base import Floats, Rows
+from prepriv.domain import Space
+from prepriv.preprocessing.base import Floats, Rows, scaled
 
 CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
 
@@ -23,3 +25,39 @@ def sorted_columns(rows: Rows, columns: NDArray[np.intp], n: int) -> Iterator[tu
         for k, j in enumerate(some):
             column = cells[k]
             yield int(j), np.sort(column[~np.isnan(column)])
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a condition is about: its number, its name, its declared bounds."""
+
+    index: int
+    name: str
+    low: float
+    high: float
+
+    @staticmethod
+    def of(space: Space, index: int) -> Column:
+        """A column of a declared space."""
+        name = space.names[index] if space.names else f"x{index}"
+        return Column(int(index), name, float(space.low[index]), float(space.high[index]))
+
+    @property
+    def units(self) -> str:
+        """What the numbers of the condition are in, in words."""
+        return scaled(self.name, self.low, self.high)
+
+    @property
+    def width(self) -> float:
+        """Distance of the declared bounds."""
+        return self.high - self.low
+
+    def ranked(self, rows: Rows, n: int) -> Floats:
+        """The observed cells in ascending order, (N,)."""
+        ((_, cells),) = sorted_columns(rows, np.array([self.index]), n)
+        return cells
+
+
+def padded(ascending: Floats, low: float, high: float) -> Floats:
+    """Sorted cells by rank 1..N, with the declared bounds at 0 and N + 1."""
+    return np.concatenate([[low], ascending, [high]])

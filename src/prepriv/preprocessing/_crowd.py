@@ -5,14 +5,16 @@ Proof: docs/proofs/deduplicate.md. Source: paper 000, Proposition 3 (false as pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
-from prepriv.guarantees.printed import CONDITION_DIGITS, exact, up
+from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import (
     BITS,
@@ -20,9 +22,16 @@ from prepriv.preprocessing._neighbours import (
     Points,
     count_within,
     h_index,
-    squared_steps,
 )
-from prepriv.preprocessing.base import Sensitivity, check_positive
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    Floats,
+    LabelledRows,
+    Rows,
+    Sensitivity,
+    check_positive,
+)
+from prepriv.preprocessing.condition import Condition, at_least
 
 DEFAULT_CROWD = 10
 
@@ -48,12 +57,61 @@ def crowd(caps: Mapping[str, Any]) -> int:
     return m
 
 
-def crowd_words(m: int, eta: float, space: Space) -> str:
-    """The condition in words, with the units of the rows it is about."""
-    return (
-        f"no record has more than {m} records within {up(4 * eta, CONDITION_DIGITS)} of it, itself included, "
-        f"with rows scaled to norm {exact(space.radius)}"
-    )
+@dataclass(frozen=True)
+class Uncrowded(Condition):
+    """No record has more than m records (of its label) within `reach` of it, itself included.
+
+    d, radius: dimension and declared norm of the rows. The records need not be cut to the grid: `reach` is 4 eta and
+    all that the cut can hide (docs/proofs/deduplicate.md, "Exactness").
+    """
+
+    m: int
+    reach: float
+    d: int
+    radius: float
+    by_label: bool = False
+
+    @staticmethod
+    def of(m: int, eta: float, space: Space, *, by_label: bool = False) -> Uncrowded:
+        """The condition of clusters of radius eta."""
+        hidden = 2 * math.sqrt(space.d) * cluster_grid(space.radius).step
+        reach = (4 * eta + hidden) * (1 + 1e-9)  # and what floats do to a distance
+        return Uncrowded(m, at_least(reach), space.d, space.radius, by_label)
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        x = np.zeros((n, self.d))
+        at = 0
+        for block in rows:
+            x[at : at + len(block)] = block
+            at += len(block)
+        labels = rows.labels if self.by_label and isinstance(rows, LabelledRows) else None
+        return all(self._few(x[group]) for group in grouped(x, labels))
+
+    def _few(self, x: Floats) -> bool:
+        """Of the rows of one label. Only rows with many others near them on the grid are looked at again."""
+        grid = cluster_grid(self.radius)
+        distinct = Distinct.of(grid.ints(x).astype(np.float32))
+        wide = _squared(grid, self.reach + math.sqrt(self.d) * grid.step)
+        (near,) = count_within(distinct.points, distinct.count, [wide])
+        crowded = np.flatnonzero(near[distinct.inverse] > self.m)
+        for i in crowded:
+            apart = x - x[i]
+            if (np.einsum("ij,ij->i", apart, apart) <= self.reach**2).sum() > self.m:
+                return False
+        return True
+
+    @property
+    def sentence(self) -> str:
+        whose = " of its label" if self.by_label else ""
+        return (
+            f"no record has more than {self.m} records{whose} within {exact(self.reach)} of it, itself included, "
+            f"with rows scaled to norm {exact(self.radius)}"
+        )
+
+
+def _squared(grid: RowGrid, reach: float) -> int:
+    """A bound on squared distances in steps that no pair within `reach` exceeds."""
+    return math.ceil((reach / grid.step) ** 2 * (1 + 1e-12))
 
 
 def changed_rows(m: int, incoming: Sensitivity) -> float:
@@ -66,24 +124,27 @@ def changed_rows(m: int, incoming: Sensitivity) -> float:
     return 2.0 * (1 + incoming.rows_moved) * (m - 1)
 
 
-def crowd_distance(groups: Sequence[Points], grid: RowGrid, eta: float, m: int) -> float:
-    """m + 1 - H, H the h-index of the counts within 8 eta: above zero only if the condition holds.
+def crowd_distance(
+    groups: Sequence[Points], grid: RowGrid, condition: Uncrowded, incoming: Sensitivity | None
+) -> float:
+    """m + 1 - H, H the h-index of the counts within twice the reach: above zero only if the condition holds.
 
     1-Lipschitz: one record changes each other count by at most one, and how many counts there are by at most
-    one; and a ball of radius 4 eta with k records holds k records with counts >= k.
+    one; and a ball of the reach with k records holds k records with counts >= k. Rows are cut to the grid, which puts
+    two of them further apart by sqrt(d) steps at most.
     """
+    within = _squared(grid, 2 * condition.reach + math.sqrt(condition.d) * grid.step)
     counts: list[NDArray[np.int64]] = []
     weights: list[NDArray[np.int64]] = []
     for x in groups:
         rows = Distinct.of(x)
-        counts += count_within(rows.points, rows.count, [squared_steps(grid, eta, 8)])
+        counts += count_within(rows.points, rows.count, [within])
         weights.append(rows.count)
-    if not counts:
-        return float(m + 1)
-    return float(m + 1 - h_index(np.concatenate(counts), np.concatenate(weights)))
+    crowd = h_index(np.concatenate(counts), np.concatenate(weights)) if counts else 0
+    return float(condition.m + 1 - crowd) / (incoming or UNTOUCHED).records
 
 
-def grouped(x: Points, labels: NDArray[Any] | None) -> list[NDArray[np.intp]]:
+def grouped(x: NDArray[Any], labels: NDArray[Any] | None) -> list[NDArray[np.intp]]:
     """Row numbers of each label, or of all rows."""
     if labels is None:
         return [np.arange(len(x))]

@@ -14,9 +14,76 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prepriv.guarantees.printed import down
-from prepriv.preprocessing.base import Sensitivity, check_positive
-from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift
+import numpy as np
+
+from prepriv.guarantees.printed import down, exact
+from prepriv.preprocessing._grid import SLACK, RowGrid
+from prepriv.preprocessing._sums import SUM_ERROR
+from prepriv.preprocessing.base import Floats, Rows, Sensitivity, check_positive
+from prepriv.preprocessing.condition import Condition
+from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift, raw_moment
+
+
+def read_error(d: int, k: int, radius: float) -> float:
+    """Bound on the float error of a gap or a tail that is evaluated on rows in a ball (pca.md, 5)."""
+    return (4 * SUM_ERROR + 4 * LAPACK_ERROR * d * k) * radius**2
+
+
+@dataclass(frozen=True)
+class _Spectrum(Condition):
+    """About the eigenvalues of the second moment of all rows, about their mean if centred; radius: their norm.
+
+    Checked up to the error of floats, which the bounds absorb: it holds wherever the sentence is true.
+    """
+
+    k: int
+    centred: bool
+    radius: float
+
+    def _spectrum(self, rows: Rows, n: int) -> tuple[Floats, float, float]:
+        """All eigenvalues, the largest first; their sum; what floats may be off by."""
+        moment = raw_moment(rows, n, centred=self.centred)
+        error = read_error(len(moment), self.k, self.radius)
+        return np.asarray(np.linalg.eigvalsh(moment)[::-1]), float(moment.trace()), error
+
+    @property
+    def _what(self) -> str:
+        return f"eigenvalues of the {'centred ' if self.centred else ''}second moment of the rows as they reach it"
+
+    @property
+    def _units(self) -> str:
+        return f", with rows scaled to norm {exact(self.radius)}"
+
+
+@dataclass(frozen=True)
+class Gap(_Spectrum):
+    """The k-th eigenvalue exceeds the (k + 1)-th by at least `gap`."""
+
+    gap: float
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        values, _, error = self._spectrum(rows, n)
+        return bool(values[self.k - 1] - values[self.k] >= self.gap - error)
+
+    @property
+    def sentence(self) -> str:
+        k = self.k
+        return f"the gap between the {k}-th and the {k + 1}-th of the {self._what} is at least {exact(self.gap)}{self._units}"
+
+
+@dataclass(frozen=True)
+class Tail(_Spectrum):
+    """The eigenvalues beyond the k-th add up to at most `tail`."""
+
+    tail: float
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        values, trace, error = self._spectrum(rows, n)
+        return bool(trace - values[: self.k].sum() <= self.tail + error)
+
+    @property
+    def sentence(self) -> str:
+        return f"the {self._what} beyond the {self.k}-th add up to at most {exact(self.tail)}{self._units}"
 
 
 @dataclass(frozen=True)
@@ -45,13 +112,29 @@ class SpectrumCaps:
             raise ValueError(f"tail must be a finite number >= 0; got {tail}")
         return SpectrumCaps(gap, tail)
 
-    def words(self, k: int, *, centred: bool) -> dict[str, str]:
-        """The conditions in words, by name."""
-        what = f"eigenvalues of the {'centred ' if centred else ''}second moment of the rows as they reach it"
-        return {
-            "gap": f"the gap between the {k}-th and the {k + 1}-th of the {what} is at least {self.gap}",
-            "tail": f"the {what} beyond the {k}-th add up to at most {self.tail}",
-        }
+    def conditions(self, k: int, radius: float, *, centred: bool) -> dict[str, Condition]:
+        """What is declared of the rows before they are cut to a grid, by name."""
+        out: dict[str, Condition] = {}
+        if self.gap is not None:
+            out["gap"] = Gap(k, centred, radius, self.gap)
+        if self.tail is not None:
+            out["tail"] = Tail(k, centred, radius, self.tail)
+        return out
+
+    def on_grid(self, k: int, grid: RowGrid, d: int, *, centred: bool) -> SpectrumCaps:
+        """What then holds of the rows cut to the grid: less of a gap, or none, and more of a tail (pca.md, 5)."""
+        error, gap, tail = 2 * read_error(d, k, grid.reach), None, None
+        if self.gap is not None and (left := self.gap - cut_gap(grid, d, centred=centred) - error) > 0:
+            gap = left
+        if self.tail is not None:
+            cut = math.sqrt(d) * grid.step * SLACK  # no row moves further
+            tail = (math.sqrt(self.tail + error) + cut) ** 2 * (1 + 1e-12)
+        return SpectrumCaps(gap, tail)
+
+
+def cut_gap(grid: RowGrid, d: int, *, centred: bool) -> float:
+    """How much a gap or a tail can move when the rows are cut: by the nuclear norm that rows so far apart allow."""
+    return (4 if centred else 2) * grid.reach * math.sqrt(d) * grid.step * SLACK
 
 
 @dataclass(frozen=True)

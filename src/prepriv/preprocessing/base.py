@@ -252,6 +252,11 @@ class Step(abc.ABC):
             f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}"
         )
 
+    def conditions(self, space: Space, n: int, incoming: Sensitivity | None = None) -> tuple[Condition, ...]:
+        """What `sensitivity` rests on here, of the rows as they reach this step: not of any step before it."""
+        before = dataclasses.replace(incoming or UNTOUCHED, conditions=())
+        return self.sensitivity(space, n, before).conditions
+
     def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
         """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.
 

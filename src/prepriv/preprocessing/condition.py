@@ -9,6 +9,8 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING
 
+from prepriv.guarantees.printed import CONDITION_DIGITS, down, up
+
 if TYPE_CHECKING:
     from prepriv.preprocessing.base import Rows
 
@@ -31,3 +33,13 @@ class Condition(abc.ABC):
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def at_most(x: float) -> float:
+    """The limit of a condition "at most x": a number of few digits, not above x, so that print and check agree."""
+    return float(down(x, CONDITION_DIGITS))
+
+
+def at_least(x: float) -> float:
+    """The limit of a condition "at least x", not below x."""
+    return float(up(x, CONDITION_DIGITS))

@@ -16,12 +16,12 @@ from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
+    Uncrowded,
     changed_rows,
     check_eta,
     cluster_grid,
     crowd,
     crowd_distance,
-    crowd_words,
     grouped,
 )
 from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
@@ -117,22 +117,25 @@ class Deduplicate(_Dropping):
     def _crowd(self) -> int:
         return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
 
+    def _uncrowded(self, space: Space) -> Uncrowded:
+        return Uncrowded.of(self._crowd(), self.eta, space, by_label=self.by_label)
+
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """rows_dropped = 2 (m - 1) for each record that differs, and the moved rows themselves."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         m = self._crowd()
         dropped = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
-        own = Sensitivity(rows_dropped=dropped, conditions=(crowd_words(m, self.eta, space),))
+        own = Sensitivity(rows_dropped=dropped, conditions=(self._uncrowded(space),))
         return incoming.plus(own, n=n)
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
-        """m + 1 - H, H the h-index of the counts within 8 eta."""
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+        """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
         x = read_points(rows, grid, space.d, need_n(n))
         groups = grouped(x, labels_of(self, rows, len(x)))
-        return crowd_distance([x[g] for g in groups], grid, self.eta, self._crowd())
+        return crowd_distance([x[g] for g in groups], grid, self._uncrowded(space), incoming)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

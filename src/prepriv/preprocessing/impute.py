@@ -132,7 +132,7 @@ class MeanImputer(Step):
             self.name, caps, space, n, incoming, own, own, opposed=True, per_unit=1 / caps.observed
         )
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before more cells are missing than declared; inf if nothing is assumed."""
         return MissingCaps.of(self.payment, space, n).distance(rows)
 

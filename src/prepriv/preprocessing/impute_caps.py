@@ -15,8 +15,26 @@ from prepriv import payment as pay
 from prepriv.domain import Space
 from prepriv.preprocessing._caps import shares
 from prepriv.preprocessing.base import Floats, Rows, Sensitivity
+from prepriv.preprocessing.condition import Condition
 
 DEFAULT_MISSING = 0.05
+
+
+@dataclass(frozen=True)
+class FewMissing(Condition):
+    """At most `cap` of the n records miss the cell of a column."""
+
+    column: int
+    name: str
+    cap: int
+    n: int
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        return sum(int(np.isnan(block[:, self.column]).sum()) for block in rows) <= self.cap
+
+    @property
+    def sentence(self) -> str:
+        return f"at most {self.cap} of the {self.n} records miss {self.name!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +85,19 @@ class MissingCaps:
         fading = np.maximum(self.fade, 1)
         return np.where(self.fade > 0, np.clip((self.full + self.fade - missing) / fading, 0.0, 1.0), 1.0)
 
-    def conditions(self) -> tuple[str, ...]:
-        """What has to hold of the data, in words."""
+    def conditions(self) -> tuple[Condition, ...]:
+        """What has to hold of the data: a cap that does not fade."""
         return tuple(
-            f"at most {cap} of the {self.n} records miss {name!r}"
-            for name, cap, fade in zip(self.names, self.full, self.fade)
+            FewMissing(int(j), name, int(cap), self.n)
+            for j, name, cap, fade in zip(self.columns, self.names, self.full, self.fade)
             if fade == 0
         )
 
     def distance(self, rows: Rows) -> float:
-        """Records that must change before a cap without fade is exceeded: each is one cell of a column."""
+        """Records that must change before a cap without fade is exceeded: each is one cell of a column.
+
+        Rows that came in moved count for nothing: they miss the same cells in both data sets.
+        """
         missing = np.zeros(len(self.columns), dtype=np.int64)
         for block in rows:
             missing += np.isnan(block[:, self.columns]).sum(axis=0)
@@ -96,7 +117,7 @@ def filled_sensitivity(
     opposed: NDArray[np.bool_] | bool = False,
     per_unit: Floats | float = 0.0,
     stretch: float = 1.0,
-    conditions: tuple[str, ...] = (),
+    conditions: tuple[Condition, ...] = (),
 ) -> Sensitivity:
     """The shift after filling, from how far the record moves the statistic of each column.
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
-from prepriv.guarantees.printed import CONDITION_DIGITS, down
+from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps, shares
-from prepriv.preprocessing._columns import sorted_columns
+from prepriv.preprocessing._columns import Column, padded, sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -28,16 +28,46 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     need_n,
-    scaled,
 )
+from prepriv.preprocessing.condition import Condition, at_most
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
+
+_ROUNDING = 2.0**-50  # of the width: a filling is the midpoint and what was taken from it
 
 
 def lower_median(ascending: Floats, otherwise: float) -> float:
     """The order statistic of rank ceil(N / 2) of N sorted numbers; `otherwise` if there are none."""
     n = len(ascending)
     return float(ascending[(n + 1) // 2 - 1]) if n else otherwise
+
+
+def median_gap(cells: Floats, h: int, k: int = 0) -> float:
+    """The largest gap next to the value of rank h after k changes: max over 0 <= t <= k + 1 of x_(h+t) - x_(h+t-k-1).
+
+    cells: by rank, with the declared bounds beyond the ends (`padded`).
+    """
+    top, last = np.arange(h, h + k + 2), len(cells) - 1
+    return float((cells[np.clip(top, 0, last)] - cells[np.clip(top - k - 1, 0, last)]).max())
+
+
+@dataclass(frozen=True)
+class NearMedian(Condition):
+    """The observed values next to the lower median, by rank, are at most `gap` away from it, on either side."""
+
+    column: Column
+    gap: float
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        cells = self.column.ranked(rows, n)
+        return median_gap(padded(cells, self.column.low, self.column.high), (len(cells) + 1) // 2) <= self.gap
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"of the N values of {self.column.name!r} in order, those of rank ceil(N/2) - 1 and ceil(N/2) + 1 (beyond "
+            f"the ends, the bounds) are at most {exact(self.gap)} from the one between, {self.column.units}"
+        )
 
 
 def median_distance(ascending: Floats, low: float, high: float, gap: float) -> float:
@@ -47,19 +77,13 @@ def median_distance(ascending: Floats, low: float, high: float, gap: float) -> f
     h = ceil(N / 2) and the declared bounds beyond the ends. inf if `gap` is the whole width.
     """
     n = len(ascending)
-    h = (n + 1) // 2
-    padded = np.concatenate([[low], ascending, [high]])
-
-    def largest(k: int) -> float:
-        top = np.arange(h, h + k + 2)
-        return float((padded[np.clip(top, 0, n + 1)] - padded[np.clip(top - k - 1, 0, n + 1)]).max())
-
-    if largest(n + 1) <= gap:
+    h, cells = (n + 1) // 2, padded(ascending, low, high)
+    if median_gap(cells, h, n + 1) <= gap:
         return math.inf
-    few, many = 0, n + 1  # largest(many) > gap, and largest grows with k
+    few, many = 0, n + 1  # the gap after `many` changes is too large, and it grows with k
     while few < many:
         k = (few + many) // 2
-        few, many = (few, k) if largest(k) > gap else (k + 1, many)
+        few, many = (few, k) if median_gap(cells, h, k) > gap else (k + 1, many)
     return float(few)
 
 
@@ -90,27 +114,30 @@ class MedianImputer(Step):
             raise ValueError("MedianImputer needs a declared cap: gap, a share of the width, in (0, 1]")
         return np.array(shares("gap", declared, caps.names, 1.0)) * space.widths[caps.columns]
 
+    def _near(self, caps: MissingCaps, space: Space) -> tuple[NearMedian, ...]:
+        """The conditions on the gaps; a gap as wide as the column is none."""
+        gaps = zip(caps.columns, self._gaps(caps, space))
+        return tuple(
+            NearMedian(Column.of(space, j), at_most(gap)) for j, gap in gaps if gap < space.widths[j]
+        )
+
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """A changed record moves a median by a rank at most, shifted rows by the largest shift at most."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps = MissingCaps.of(self.payment, space, n)
         gaps = self._gaps(caps, space)
-        conditions = tuple(
-            f"the values of {name!r} next to its median are at most {down(gap, CONDITION_DIGITS)} away from it "
-            + scaled(name, space.low[j], space.high[j])
-            for name, gap, j in zip(caps.names, gaps, caps.columns)
-            if gap < space.widths[j]
-        )
-        own = gaps + incoming.row_shift
+        conditions = self._near(caps, space)
+        own = gaps + incoming.row_shift + _ROUNDING * space.widths[caps.columns]
         return filled_sensitivity(self.name, caps, space, n, incoming, own, own, conditions=conditions)
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or a gap fails."""
         caps = MissingCaps.of(self.payment, space, n)
-        gaps = dict(zip(caps.columns.tolist(), self._gaps(caps, space)))
-        least = caps.distance(rows)
-        for j, cells in sorted_columns(rows, caps.columns, n):
-            least = min(least, median_distance(cells, float(space.low[j]), float(space.high[j]), gaps[j]))
+        near = {c.column.index: c for c in self._near(caps, space)}
+        least, records = caps.distance(rows), (incoming or UNTOUCHED).records
+        for j, cells in sorted_columns(rows, np.array(sorted(near), dtype=np.intp), n):
+            low, high = near[j].column.low, near[j].column.high
+            least = min(least, median_distance(cells, low, high, near[j].gap) / records)
         return least
 
     def _medians(self, rows: Rows, space: Space, n: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
-from prepriv.guarantees.printed import CONDITION_DIGITS, up
+from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
@@ -34,6 +34,7 @@ from prepriv.preprocessing.base import (
     check_positive,
     need_n,
 )
+from prepriv.preprocessing.condition import Condition, at_least
 from prepriv.preprocessing.impute import FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
@@ -82,13 +83,56 @@ class Frame:
 
     def z(self, x: Floats) -> Floats:
         """Predictors and bias of a block, (b, k + 1); a row beyond the declared radius is pulled back."""
-        bias = np.full((len(x), 1), self.radius / math.sqrt(2))
-        z = np.hstack([x[:, self.predictors] - self.centre, bias]) / self.radius
-        return np.asarray(z / np.maximum(1.0, norms(z))[:, None])
+        return scaled_predictors(x[:, self.predictors], self.centre, self.radius)
 
     def t(self, x: Floats) -> Floats:
         """Targets of a block, (b, t), NaN where missing."""
         return np.asarray((x[:, self.targets] - self.middle) / self.half)
+
+
+def read_error(k: int) -> float:
+    """Bound on the float error of the least eigenvalue of a second moment (k, k), a record: of two sums, and its own."""
+    return 4 * SUM_ERROR + 4 * LAPACK_ERROR * k
+
+
+def scaled_predictors(x: Floats, centre: Floats, radius: float) -> Floats:
+    """z = (x - centre, radius / sqrt 2) / radius of predictors (b, k), pulled back to norm 1: (b, k + 1)."""
+    bias = np.full((len(x), 1), radius / math.sqrt(2))
+    z = np.hstack([x - centre, bias]) / radius
+    return np.asarray(z / np.maximum(1.0, norms(z))[:, None])
+
+
+@dataclass(frozen=True)
+class Curved(Condition):
+    """The second moment of the predictors over the records that have the target, divided by the number of all records,
+    is at least `least` in every direction. Checked up to the error of floats, which the bound absorbs.
+
+    predictors, target: column numbers. centre, radius: of the predictors (`scaled_predictors`).
+    """
+
+    target: int
+    name: str
+    predictors: tuple[int, ...]
+    centre: tuple[float, ...]
+    radius: float
+    least: float
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        k = len(self.predictors) + 1
+        total = Total((k, k))
+        for piece in pieces(rows):
+            seen = piece[~np.isnan(piece[:, self.target])]
+            z = scaled_predictors(seen[:, list(self.predictors)], np.array(self.centre), self.radius)
+            total.add(z.T @ z)
+        return float(np.linalg.eigvalsh(total.value)[0]) >= (self.least - read_error(k)) * n
+
+    @property
+    def sentence(self) -> str:
+        less = " less their midpoints" if any(self.centre) else ""
+        return (
+            f"over the records that have {self.name!r}, sum zz' / (all records) is at least {exact(self.least)} in every "
+            f"direction, z = (predictors{less} over {exact(self.radius)}, and the constant 1 / sqrt 2)"
+        )
 
 
 def fill_predicted(x: Floats, frame: Frame, weights: Floats, strength: Floats | float = 1.0) -> Floats:
@@ -206,6 +250,14 @@ class RegressionImputer(Step):
         )
         return pay.check_fraction("curvature cap", declared)
 
+    def _curved(self, names: Sequence[str], frame: Frame) -> tuple[Curved, ...]:
+        """The conditions on the predictors; a curvature of 0 is none."""
+        least = at_least(self._curvature())
+        about = tuple(frame.predictors.tolist()), tuple(frame.centre.tolist()), frame.radius
+        return tuple(
+            Curved(int(j), name, *about, least) for j, name in zip(frame.targets, names) if least > 0
+        )
+
     def stretch(self, space: Space) -> float:
         frame = Frame.of(space)
         slope = frame.half * self.weight_bound / frame.radius
@@ -221,17 +273,11 @@ class RegressionImputer(Step):
         slope = np.hypot(
             (2 * bound + 1) / frame.radius, 1 / frame.half
         )  # of one record's gradient, per unit of shift
-        curvature = (self.ridge + least) * n
+        curvature = (self.ridge + max(0.0, least - 2 * read_error(len(frame.predictors) + 1))) * n
         record = (
             frame.half * (1 + bound) / curvature
         )  # twice, or once if the record has the cell in one set only
         other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
-        conditions = tuple(
-            f"the predictors of {name!r} have a second moment of at least {up(least, CONDITION_DIGITS)} in every direction "
-            "with them and the constant scaled to norm 1"
-            for name in caps.names
-            if least > 0
-        )
         return filled_sensitivity(
             self.name,
             caps,
@@ -241,17 +287,20 @@ class RegressionImputer(Step):
             2 * record + other,
             record + other,
             stretch=self.stretch(space),
-            conditions=conditions,
+            conditions=self._curved(caps.names, frame),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
-        least = MissingCaps.of(self.payment, space, n).distance(rows)
+        least, came = MissingCaps.of(self.payment, space, n).distance(rows), incoming or UNTOUCHED
         if self._curvature() > 0 and space.may_miss.any():
-            for a in self._moments(rows, Frame.of(space))[0]:
-                error = (4 * SUM_ERROR + 4 * LAPACK_ERROR * len(a)) * n  # of two sums, and of an eigenvalue
-                room = float(np.linalg.eigvalsh(a)[0]) - self._curvature() * n - error
-                least = min(least, room / (1 + 2 * error))
+            frame, curvature = Frame.of(space), at_least(self._curvature())
+            # A row moved by d moves z by d / radius, and zz' by twice that; one record moves zz' by 1.
+            unit = min(came.records, 1 + 2 * came.total_shift / frame.radius) * (1 + 1e-12)
+            for a in self._moments(rows, frame)[0]:
+                error = 3 * read_error(len(a)) * n
+                room = float(np.linalg.eigvalsh(a)[0]) - curvature * n - error
+                least = min(least, room / (unit + 2 * error))
         return least
 
     @staticmethod

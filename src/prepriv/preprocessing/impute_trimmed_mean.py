@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
-from prepriv.guarantees.printed import CONDITION_DIGITS, down
+from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps, shares
-from prepriv.preprocessing._columns import sorted_columns
+from prepriv.preprocessing._columns import Column, padded, sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -27,10 +27,39 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     Step,
     need_n,
-    scaled,
 )
+from prepriv.preprocessing.condition import Condition, at_most
 from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
+
+
+def end_span(cells: Floats, m: int, k: Any = 0) -> Any:
+    """x_(N-m+1+k) - x_(m-k): the span of the m-th values from either end, after k changes at the most.
+
+    cells: by rank, with the declared bounds beyond the ends (`padded`). k: a number or an array.
+    """
+    last = len(cells) - 1
+    return cells[np.clip(last - m + k, 0, last)] - cells[np.clip(m - k, 0, last)]
+
+
+@dataclass(frozen=True)
+class EndSpan(Condition):
+    """The m-th greatest observed value is at most `spread` above the m-th least: the values at which trimming cuts."""
+
+    column: Column
+    m: int
+    spread: float
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        cells = padded(self.column.ranked(rows, n), self.column.low, self.column.high)
+        return bool(end_span(cells, self.m) <= self.spread)
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"the value of {self.column.name!r} of rank {self.m} from the top is at most {exact(self.spread)} above the "
+            f"one of rank {self.m} from the bottom, {self.column.units}"
+        )
 
 
 def trimmed_distance(ascending: Floats, m: int, low: float, high: float, spread: float) -> float:
@@ -39,10 +68,7 @@ def trimmed_distance(ascending: Floats, m: int, low: float, high: float, spread:
     The least k with x_(N-m+1+k) - x_(m-k) > spread, the declared bounds beyond the ends: a change moves each
     rank by at most one, so this is 1-Lipschitz.
     """
-    n = len(ascending)
-    padded = np.concatenate([[low], ascending, [high]])
-    k = np.arange(max(m, 0) + 1)
-    grown = padded[np.clip(n - m + 1 + k, 0, n + 1)] - padded[np.clip(m - k, 0, n + 1)]
+    grown = end_span(padded(ascending, low, high), m, np.arange(max(m, 0) + 1))
     above = np.flatnonzero(grown > spread)
     return float(above[0]) if len(above) else math.inf
 
@@ -92,17 +118,20 @@ class TrimmedMeanImputer(Step):
         declared = self.payment.caps.get("spread", 1.0) if isinstance(self.payment, pay.Sensitivity) else 1.0
         return np.array(shares("spread", declared, caps.names, 1.0)) * space.widths[caps.columns]
 
+    def _spans(self, caps: MissingCaps, space: Space) -> tuple[EndSpan, ...]:
+        """The conditions on the spreads; a spread as wide as the column is none."""
+        spreads, m = zip(caps.columns, self._spreads(caps, space)), self._ends(caps.n)
+        return tuple(
+            EndSpan(Column.of(space, j), m, at_most(spread))
+            for j, spread in spreads
+            if spread < space.widths[j]
+        )
+
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """A changed record moves a trimmed sum by the span of what is left, shifted rows by their shift."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps = MissingCaps.of(self.payment, space, n)
         least, spreads, w = self._least(caps), self._spreads(caps, space), space.widths[caps.columns]
-        conditions = tuple(
-            f"{name!r} without its {self._ends(n)} least and greatest values spans at most {down(spread, CONDITION_DIGITS)} "
-            + scaled(name, space.low[j], space.high[j])
-            for name, spread, j in zip(caps.names, spreads, caps.columns)
-            if spread < space.widths[j]
-        )
         own = spreads / least + SUM_ERROR * w
         return filled_sensitivity(
             self.name,
@@ -114,20 +143,18 @@ class TrimmedMeanImputer(Step):
             own,
             opposed=spreads >= w,  # as for the mean
             per_unit=1 / least,
-            conditions=conditions,
+            conditions=self._spans(caps, space),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or a declared spread fails."""
         caps = MissingCaps.of(self.payment, space, n)
-        spreads = self._spreads(caps, space)
-        least = caps.distance(rows)
-        if (spreads < space.widths[caps.columns]).any():
-            by_column = dict(zip(caps.columns.tolist(), spreads))
-            m = self._ends(n)
-            for j, cells in sorted_columns(rows, caps.columns, n):
-                reach = trimmed_distance(cells, m, float(space.low[j]), float(space.high[j]), by_column[j])
-                least = min(least, reach)
+        spans = {c.column.index: c for c in self._spans(caps, space)}
+        least, records = caps.distance(rows), (incoming or UNTOUCHED).records
+        for j, cells in sorted_columns(rows, np.array(sorted(spans), dtype=np.intp), n):
+            c = spans[j]
+            reach = trimmed_distance(cells, c.m, c.column.low, c.column.high, c.spread)
+            least = min(least, reach / records)
         return least
 
     def _sums(self, rows: Rows, space: Space, n: int) -> tuple[Floats, NDArray[np.int64]]:

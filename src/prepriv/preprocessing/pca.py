@@ -18,7 +18,7 @@ from scipy.linalg import eigh, eigvalsh
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
-from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds, smallest
+from prepriv.preprocessing._projector import SpectrumCaps, cut_gap, projection_bounds, read_error, smallest
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -116,8 +116,13 @@ class _Leading(Step):
         declared = self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {}
         return SpectrumCaps.of(declared, self.k, space.radius)
 
-    def _statistic(self, rows: Rows, space: Space, n: int, *, centred: bool) -> float:
-        """The least, over the declared caps, of the room left, in records: each moves it by at most one."""
+    def _statistic(
+        self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None, *, centred: bool
+    ) -> float:
+        """The least, over the declared caps, of the room left, in records: each moves it by at most one.
+
+        Of rows cut to the grid: by as much as the cut can do, a cap must hold the better.
+        """
         need_filled(self.name, space)
         caps, k, grid = self._caps(space), self.k, moment_grid(space.radius, need_n(n))
         if caps.gap is None and caps.tail is None:
@@ -125,13 +130,16 @@ class _Leading(Step):
         moment = moments(rows, grid, space.d, n, centred=centred).moment
         values = eigvalsh(moment)[::-1]
         error = 4 * LAPACK_ERROR * space.d * k * grid.reach**2
+        error += 2 * read_error(space.d, k, grid.reach)
+        cut = cut_gap(grid, space.d, centred=centred)
+        unit = moment_shift(grid.reach, n, grid.carry(incoming or UNTOUCHED, space.d), centred=centred)
         room: list[float] = []
         if caps.gap is not None:
-            unit = moment_shift(grid.reach, n, centred=centred).nuclear
-            room.append((float(values[k - 1] - values[k]) - caps.gap - error) / (unit + 2 * error))
+            gap = float(values[k - 1] - values[k])
+            room.append((gap - caps.gap - cut - error) / (unit.nuclear + 2 * error))
         if caps.tail is not None:
-            unit = (4 if centred else 1) * grid.reach**2 / n
-            room.append((caps.tail - float(moment.trace() - values[:k].sum()) - error) / (unit + 2 * error))
+            tail = float(moment.trace() - values[:k].sum())
+            room.append((caps.tail - tail - cut - error) / (unit.operator + 2 * error))
         return min(room)
 
 
@@ -224,16 +232,17 @@ class RankReduction(_Leading):
         self.output(space)
         caps, grid = self._caps(space), moment_grid(space.radius, n)
         incoming = grid.carry(incoming, space.d)
-        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, caps, centred=self.centred)
+        there = caps.on_grid(self.k, grid, space.d, centred=self.centred)
+        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
         best = smallest(bounds)
-        words = caps.words(self.k, centred=self.centred)
+        declared = caps.conditions(self.k, space.radius, centred=self.centred)
         total = min(best.total, (n - 1) * best.row)
-        own = Sensitivity(float(n - 1), best.row, total, 0.0, tuple(words[c] for c in best.needs))
+        own = Sensitivity(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))
         return incoming.plus(own, n=n)
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must be replaced before a declared cap fails; inf without caps."""
-        return self._statistic(rows, space, n, centred=self.centred)
+        return self._statistic(rows, space, n, incoming, centred=self.centred)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

@@ -16,12 +16,12 @@ from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
+    Uncrowded,
     changed_rows,
     check_eta,
     cluster_grid,
     crowd,
     crowd_distance,
-    crowd_words,
 )
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
@@ -101,6 +101,9 @@ class Quantize(Step):
     def _crowd(self) -> int:
         return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
 
+    def _uncrowded(self, space: Space) -> Uncrowded:
+        return Uncrowded.of(self._crowd(), self.eta, space)
+
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta behind a
         step that moved rows, and in all one eta more for each record that differs)."""
@@ -117,7 +120,7 @@ class Quantize(Step):
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
         total += came * row
-        own = Sensitivity(others + came, row, total, 0.0, (crowd_words(m, self.eta, space),))
+        own = Sensitivity(others + came, row, total, 0.0, (self._uncrowded(space),))
         both = incoming.plus(own, n=n).within(wide)
         return replace(
             both,
@@ -125,11 +128,12 @@ class Quantize(Step):
             total_shift=min(both.total_shift, own.rows_moved * both.row_shift),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
-        """m + 1 - H, H the h-index of the counts within 8 eta."""
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+        """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
-        return crowd_distance([read_points(rows, grid, space.d, need_n(n))], grid, self.eta, self._crowd())
+        x = read_points(rows, grid, space.d, need_n(n))
+        return crowd_distance([x], grid, self._uncrowded(space), incoming)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

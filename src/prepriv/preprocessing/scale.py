@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
-from prepriv.guarantees.printed import CONDITION_DIGITS, up
+from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps
+from prepriv.preprocessing._columns import Column
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -30,8 +31,8 @@ from prepriv.preprocessing.base import (
     check_positive,
     need_filled,
     need_n,
-    scaled,
 )
+from prepriv.preprocessing.condition import Condition, at_least
 from prepriv.preprocessing.scale_map import (
     Affine,
     ScaleConfidential,
@@ -59,6 +60,39 @@ class _Powers:
         for block in self.rows:
             c = np.clip((block[:, self.columns] - self.centre) / self.unit, -1.0, 1.0)
             yield np.hstack([c, c * c - self.level]) if self.first else c * c - self.level
+
+
+@dataclass(frozen=True)
+class Spread(Condition):
+    """The standard deviation of a column over all n records, about its mean or about its midpoint, is at least `least`."""
+
+    column: Column
+    least: float
+    about_midpoint: bool
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        c = self.column
+        first, second = powers(rows, np.array([c.index]), np.array([(c.low + c.high) / 2]), n)
+        variance = second if self.about_midpoint else second - first * first
+        return bool(math.sqrt(max(0.0, float(variance[0]))) >= self.least)
+
+    @property
+    def sentence(self) -> str:
+        about = " about its midpoint" if self.about_midpoint else ""
+        return (
+            f"the standard deviation of {self.column.name!r}{about}, over all records, is at least "
+            f"{exact(self.least)} {self.column.units}"
+        )
+
+
+def powers(rows: Rows, columns: NDArray[np.intp], middle: Floats, n: int) -> tuple[Floats, Floats]:
+    """One pass: first and second moments of columns about `middle`, (k,) each, dividing by n."""
+    first, second = Total(len(columns)), Total(len(columns))
+    for piece in pieces(rows):
+        c = piece[:, columns] - middle
+        first.add(c.sum(axis=0))
+        second.add(np.einsum("ij,ij->j", c, c))
+    return first.value / n, second.value / n
 
 
 @dataclass(frozen=True)
@@ -153,30 +187,32 @@ class StandardScaler(Step):
         """All rows move; (w/s) sqrt(1 + w^2/(4 s^2)) in total for one column, or less (scale_shift.py)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         scaling = self._scaling(space, incoming)
-        conditions = incoming.conditions
-        if self.rule == "none":
-            columns = self._columns(space)
-            names = [space.names[j] if space.names else f"x{j}" for j in columns]
-            about = "" if self.center == "mean" else " about its midpoint"
-            conditions += tuple(
-                f"the standard deviation of {name!r}{about} is at least {up(s, CONDITION_DIGITS)} "
-                + scaled(name, space.low[j], space.high[j])
-                for name, s, j in zip(names, scaling.floor, columns)
-            )
+        conditions = incoming.conditions + self._spreads(space)
         row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)
         moved = float(n - 1)
         total = min(total, moved * row)
         return Sensitivity(moved, row, total, incoming.rows_dropped, conditions, incoming.any_order)
 
-    def distance(self, rows: Rows, space: Space, n: int) -> float:
+    def _spreads(self, space: Space) -> tuple[Spread, ...]:
+        """The conditions of rule "none"."""
+        if self.rule != "none":
+            return ()
+        return tuple(
+            Spread(Column.of(space, j), at_least(self.floor * space.widths[j]), self.center == "midpoint")
+            for j in self._columns(space)
+        )
+
+    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Rule "none": records that must change before a standard deviation is below its floor; else inf."""
         if self.rule != "none":
             return math.inf
-        scaling = self._scaling(space, UNTOUCHED)
+        came = incoming or UNTOUCHED
+        scaling = self._scaling(space, came)
         _, variance = self._moments(rows, space, n)
-        per_record = scaling.variance_shift()
-        error = 2 * SUM_ERROR * per_record  # of a computed variance: more records with n
-        room = (variance - scaling.floor**2 - error) / (per_record / n + 2 * error)
+        least = np.array([c.least for c in self._spreads(space)])
+        shift = scaling.moved_variance(came)
+        error = 2 * SUM_ERROR * scaling.variance_shift()  # of a computed variance: more records with n
+        room = (variance - least**2 - error) / (shift / n + 2 * error)
         return float(room.min()) * (1 - 1e-9)
 
     # --------------------------------------------------------------------------------------------- fits
@@ -185,12 +221,7 @@ class StandardScaler(Step):
         """One pass: (centre, variance about it) of each scaled column, dividing by n."""
         columns = self._columns(space)
         middle = (space.low + space.high)[columns] / 2
-        first, second = Total(len(columns)), Total(len(columns))
-        for piece in pieces(rows):
-            c = piece[:, columns] - middle
-            first.add(c.sum(axis=0))
-            second.add(np.einsum("ij,ij->j", c, c))
-        return self._centred(middle, first.value / n, second.value / n)
+        return self._centred(middle, *powers(rows, columns, middle, n))
 
     def _centred(self, middle: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         """(centre, variance about it) from the moments about the midpoints."""

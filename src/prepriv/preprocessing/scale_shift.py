@@ -44,6 +44,15 @@ class Scaling:
         """n times what one replaced record moves each variance by, at most, (k,)."""
         return self.width**2 if self.about_mean else self.reach**2
 
+    def moved_variance(self, incoming: Sensitivity) -> Floats:
+        """n times what one record and the rows that came in moved or dropped move each variance by, at most, (k,).
+
+        Moved rows by their shifts, or as so many records that are replaced.
+        """
+        one, gone = self.variance_shift(), incoming.rows_dropped
+        by_shift = (1 + gone) * one + 2 * self._far * incoming.total_shift
+        return np.asarray(np.minimum(by_shift, incoming.records * one))
+
     def _mean_shift(self) -> float:
         """n times what one replaced record moves the means by, each over its floor, in norm."""
         if not self.about_mean:

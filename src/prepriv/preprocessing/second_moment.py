@@ -12,6 +12,7 @@ import numpy as np
 
 from prepriv.domain import Adjacency
 from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, Sensitivity
 
 _CHUNK = 256  # rows: a product of 22-bit integers over 2^8 rows stays below 2^52
@@ -49,6 +50,20 @@ def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False)
     if not centred:
         return Moments(moment, np.zeros(d))
     return Moments(moment - np.outer(mean, mean), mean)
+
+
+def raw_moment(rows: Rows, n: int, *, centred: bool) -> Floats:
+    """The second moment (d, d) of the rows as they are, cut to no grid: for conditions, which speak of those."""
+    total: Total | None = None
+    for piece in pieces(rows):
+        x = np.hstack([piece, np.ones((len(piece), 1))])
+        total = total or Total((x.shape[1], x.shape[1]))
+        total.add(x.T @ x)
+    if total is None:
+        raise ValueError("there are no rows")
+    whole = total.value / n
+    moment, mean = whole[:-1, :-1], whole[:-1, -1]
+    return np.asarray(moment - np.outer(mean, mean) if centred else moment)
 
 
 @dataclass(frozen=True)
