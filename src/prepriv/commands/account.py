@@ -23,7 +23,9 @@ from prepriv.learners.losses import (
     Softmax,
     SquaredHinge,
 )
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.learners.noisy_sgd import NoisySGD
+from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
 from prepriv.pipeline.account import AccountedLearner, ReleasedStatistic, account
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.pipeline.schema import build_step, load_schema
@@ -35,6 +37,12 @@ LOSSES: dict[str, type[Loss]] = {  # and least-squares, which has a bound to dec
     "hinge": Hinge,
     "squared-hinge": SquaredHinge,
     "huberised-hinge": HuberisedHinge,
+}
+SAMPLED: dict[str, type[StochasticLearner]] = {
+    "dp-sgd": PoissonSGD,
+    "dp-sgd-fixed-batch": FixedBatchSGD,
+    "one-pass": OnePassSGD,
+    "noisy-sgd": NoisySGD,
 }
 
 
@@ -63,13 +71,16 @@ class Rows(_Strict):
 class LearnerSpec(_Strict):
     """The private learner as it ran."""
 
-    kind: Literal["dp-sgd", "dp-sgd-fixed-batch", "dp-gd", "gaussian", "laplace", "exponential"]
+    kind: Literal[
+        "dp-sgd", "dp-sgd-fixed-batch", "one-pass", "noisy-sgd", "dp-gd", "gaussian", "laplace", "exponential"
+    ]
     noise_multiplier: float | None = None
     steps: int | None = Field(default=None, ge=1)
     epochs: float | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, ge=1)
     clip_norm: float = Field(default=1.0, gt=0)
     weight_bound: float = Field(default=math.inf, gt=0)
+    learning_rate: float | None = Field(default=None, gt=0)
     loss: str = "logistic"
     target_bound: float | None = Field(default=None, ge=0)
     epsilon: float | None = None
@@ -96,8 +107,9 @@ class LearnerSpec(_Strict):
             return GradientDescent(loss, **common)
         if self.batch_size is None:
             raise BadSchema(f"learner: {self.kind} needs batch_size")
-        kind = PoissonSGD if self.kind == "dp-sgd" else FixedBatchSGD
-        return kind(loss, batch_size=self.batch_size, **common)
+        if self.learning_rate is not None:
+            common["learning_rate"] = self.learning_rate
+        return SAMPLED[self.kind](loss, batch_size=self.batch_size, **common)
 
     def _loss(self) -> Loss:
         if self.loss == "least-squares":
