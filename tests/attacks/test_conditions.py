@@ -17,11 +17,14 @@ from hypothesis import strategies as st
 from prepriv import Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
+from prepriv.cli import run
+from prepriv.commands.train import plan_for
 from prepriv.data import encode
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.pipeline.run import execute
+from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing.base import Sensitivity as Shift
 from prepriv.preprocessing.pca import leading
@@ -217,6 +220,38 @@ def test_a_condition_of_two_steps_is_one_of_each():
     steps = [pre.RankReduction(k, payment=Sensitivity({"gap": 0.2})) for k in (1, 1)]
     plan = make_plan(Domain.ball(3, (0, 1), n=400), steps, LEARNER, epsilon=3.0, delta=1e-4)
     assert [len(p.conditions) for p in plan.steps] == [1, 1] and len(plan.guarantee.conditions) == 2
+
+
+SCHEMA = """
+label: {name: y, classes: [a, b]}
+columns:
+  u: {type: numeric, low: 0, high: 10}
+  v: {type: numeric, low: 0, high: 10, missing: impute}
+steps:
+  - {step: MedianImputer, pay: sensitivity, missing: 0.3, gap: 0.2}
+  - {step: Center, pay: budget}
+  - {step: RankReduction, k: 1, pay: sensitivity, gap: GAP}
+"""
+
+
+@pytest.mark.parametrize(("values", "gap", "said"), [((5, 5, 5), 0.2, "holds"), ((0, 4, 8), 0.4, "FAILS")])
+def test_validate_prints_each_sentence_and_whether_it_holds(tmp_path, capsys, values, gap, said):
+    lines = [f"{10 * (k % 2)},{values[k % 3] if k % 10 else ''},{'ab'[k % 2]}" for k in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["u,v,y", *lines]))
+    (tmp_path / "s.yaml").write_text(SCHEMA.replace("GAP", str(gap)))
+    assert (
+        run(["validate", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.yaml"), "--epsilon", "100"])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "curator only" in out
+    plan = plan_for(
+        load_schema(tmp_path / "s.yaml"), tmp_path, rows=300, epsilon=100.0, delta=1e-5, adjacency=None
+    )
+    assert len(plan.guarantee.conditions) == 3
+    missing, near, spectrum = plan.guarantee.conditions
+    assert f"  holds: {missing} (MedianImputer)" in out
+    assert f"  holds: {near} (MedianImputer)" in out and f"  {said}: {spectrum} (RankReduction)" in out
 
 
 # --------------------------------------------------------------------------------- statistics of the tests

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.commands.common import (
@@ -27,7 +29,7 @@ from prepriv.commands.common import (
     reason,
     writable_run,
 )
-from prepriv.data import BadData, check_table_file, encode, encode_labels, read_table
+from prepriv.data import BadData, Table, check_table_file, encode, encode_labels, read_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
 from prepriv.ledger import Ledger
@@ -284,10 +286,17 @@ def run_on_file(
         raw = read_columns(data, schema, label=True)
         if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
             raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
-        table = encode(raw.select(list(schema.columns)), plan.domain)
-        targets = encode_labels(raw[schema.label.name], plan.domain.classes)
+        table, targets = encoded(raw, schema, plan)
         with progress_bar() as progress:
             return execute(plan, table, targets, session, progress=progress, receipt=receipt)
+
+
+def encoded(raw: Any, schema: Schema, plan: Plan) -> tuple[Table, NDArray[np.int32]]:
+    """The rows of a labelled Arrow table and their class indices."""
+    return (
+        encode(raw.select(list(schema.columns)), plan.domain),
+        encode_labels(raw[schema.label.name], plan.domain.classes),
+    )
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:
@@ -301,8 +310,11 @@ def validate(
     data: Annotated[Path, typer.Argument(help="The private table.")],
     schema: SchemaFile,
     rows: Rows = None,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
 ) -> None:
-    """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change. Never publish the output."""
+    """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
+    conditions that the guarantee rests on. Never publish the output."""
     from prepriv.data import counts_of_bad_cells
 
     declared = load(schema, drafts=True)
@@ -320,3 +332,22 @@ def validate(
         lines,
         (1, 2, 3),
     )
+    steps = declared.steps if isinstance(declared.steps, list) else []
+    if any(step.get("pay") == pay.Sensitivity.way for step in steps):
+        n = rows or declared.rows or raw.num_rows
+        frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
+        _show_conditions(frozen, encoded(raw, declared, frozen))
+
+
+def _show_conditions(plan: Plan, rows: tuple[Table, NDArray[np.int32]]) -> None:
+    """Each condition of the plan and whether the rows meet it: for the curator."""
+    from prepriv.pipeline.conditions import check
+
+    if rows[0].n != plan.n:
+        console.print(f"conditions: not checked, the plan is for {plan.n} records")
+        return
+    console.print(
+        "conditions of the guarantee, on this table (what is released before them taken without noise):"
+    )
+    for step, condition, good in check(plan, *rows):
+        console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)

@@ -173,7 +173,7 @@ def _execute(
             room[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [room[k] for k in planned.covers], session)
-        training, prediction = _fit(planned, plan, rows, released, session)
+        training, prediction = fit_step(planned, plan, rows, released, session)
         if type(training).keep is not FittedMap.keep and not planned.step.drops:
             raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
         private.append(training)
@@ -227,7 +227,7 @@ def _train(
     )
 
 
-def _fit(
+def fit_step(
     planned: PlannedStep,
     plan: Plan,
     private_rows: Mapped,
