@@ -15,7 +15,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._cell import UNREADABLE, Cell, cell_of, instant_of, number, span_of
+from prepriv._cell import LONGEST, UNREADABLE, Cell, cell_of, instant_of, number, span_of
 
 Cells: TypeAlias = tuple[NDArray[np.int64], list[float | str]]
 """(n,) index of each cell among the distinct cells, -1 for an empty one; the distinct cells."""
@@ -221,8 +221,17 @@ def _arrow_cells_at_once(array: Any) -> Cells | None:
     if reader is None:
         return None
     storage, read = reader
-    coded = (array.view(storage) if storage is not None else array).dictionary_encode()
+    array = array.view(storage) if storage is not None else array
+    if storage in (pa.binary(), pa.large_binary()) and _longest(array) > LONGEST:
+        return None  # one by one: no second copy of a text that is not read
+    coded = array.dictionary_encode()
     return _renamed(_places(coded.indices), *_distinct(map(read, coded.dictionary.to_pylist())))
+
+
+def _longest(texts: Any) -> int:
+    import pyarrow.compute as pc
+
+    return pc.max(pc.binary_length(texts)).as_py() or 0
 
 
 def _places(indices: Any) -> NDArray[np.int64]:

@@ -1,8 +1,11 @@
-"""CSV bytes to an Arrow table of byte cells: one record is what a correct CSV writer makes of one row.
+"""A CSV file to an Arrow table of byte cells: one record is what a correct CSV writer makes of one row.
 
 Total: no content of a record can fail, hide another record or change how another one is read. A record with
-too few or too many cells is kept, with every cell missing; a quote that is never closed is an ordinary
-character; a blank line is a record of one empty cell. Cells are never typed here.
+too few or too many cells is kept, with every cell missing, and so is one too long to be held; a quote that is
+never closed is an ordinary character; a blank line is a record of one empty cell. Cells are never typed here.
+
+The file is read in blocks of whole records, each by the fastest reader that reads it right: what one record costs
+in memory is bounded, however long it is and whatever stands in it.
 """
 
 from __future__ import annotations
@@ -11,31 +14,173 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv
 
 _BOM = b"\xef\xbb\xbf"
+RECORD = 2**22
+"""Bytes in the longest record that is read, besides 1 KiB a column."""
+_READ = 2**20  # bytes at a time; at most RECORD, so that no record within is too long
+_BLOCK = 2**24  # bytes of records that are parsed together
+_HEADER = 2**24  # bytes in the longest header line
+
+
+class _NeverClosed(Exception):
+    """Nothing closes the quote at offset `args[0]`, and what follows is too long to be held."""
 
 
 def parse(content: bytes, delimiter: str) -> pa.Table:
-    """Every column as binary cells; a missing cell is null. ValueError without a header line."""
+    """`read` of bytes."""
+    return read(lambda: io.BytesIO(content), delimiter)
+
+
+def read(opened: Callable[[], IO[bytes]], delimiter: str) -> pa.Table:
+    """Every column as binary cells; a missing cell is null. ValueError without a header line.
+
+    opened: opens the file at its beginning, maybe twice.
+    """
+    try:
+        return _read(opened, delimiter, sys.maxsize)
+    except (
+        _NeverClosed
+    ) as record:  # behind that quote none is left that holds a cell together: records are lines
+        return _read(opened, delimiter, record.args[0])
+
+
+def _read(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> pa.Table:
     comma = delimiter.encode("ascii")
-    content = content[len(_BOM) :] if content.startswith(_BOM) else content
-    header, end = _first(content, comma)
-    if header in ([], [b""]):
-        raise ValueError("no header line")
-    names = [name.decode("utf-8", "replace") for name in header]
-    body = content[end:]
+    with opened() as file:
+        blocks = _blocks(file, comma, lines_from)
+        header, _ = _first(next(blocks), comma)
+        if header in ([], [b""]):
+            raise ValueError("no header line")
+        names = [name.decode("utf-8", "replace") for name in header]
+        tables: list[pa.Table] = []
+        pending: list[bytes] = []
+        size = 0
+        for block in blocks:
+            pending.append(block)
+            size += len(block)
+            if size >= _BLOCK:
+                tables.append(_parsed(b"".join(pending), delimiter, names))
+                pending.clear()
+                size = 0
+        return pa.concat_tables([*tables, _parsed(b"".join(pending), delimiter, names)])
+
+
+def _parsed(body: bytes, delimiter: str, names: list[str]) -> pa.Table:
     fast = _by_arrow(body, delimiter, names) if b'"' not in body else _by_module(body, delimiter, names)
-    return _by_hand(body, comma, names) if fast is None else fast
+    return _by_hand(body, delimiter.encode("ascii"), names) if fast is None else fast
+
+
+# ------------------------------------------------------------------------------------------- whole records
+
+
+def _blocks(file: IO[bytes], comma: bytes, lines_from: int) -> Iterator[bytes]:
+    """The header line, then whole records, some at a time; a record too long is a blank line.
+
+    lines_from: offset of a quote that is never closed: from there on every line end is the end of a record.
+    """
+    held, at, limit = (
+        b"",
+        0,
+        0,
+    )  # what is read of records not yet returned; offset of its end; none before the header
+    state, quote = (
+        "",
+        0,
+    )  # where in a record too long we are; offset of the quote that opened its last quoted cell
+    while chunk := file.read(min(_READ, lines_from - at) if at < lines_from else _READ):
+        chunk = chunk.removeprefix(_BOM) if not at else chunk
+        at = file.tell()
+        if state:
+            end, state, opened = _record_end(chunk, comma, state, lines_from - at + len(chunk))
+            quote = quote if opened < 0 else at - len(chunk) + opened
+            if state:
+                continue
+            yield b"\n"
+            chunk = chunk[end:]
+        held += chunk
+        first, last = _ends(held, comma, lines_from - at + len(held))
+        if not limit:
+            if not last:
+                if len(held) > _HEADER:
+                    break
+                continue
+            yield held[:first]
+            limit = RECORD + 1024 * len(_first(held[:first], comma)[0])
+            held = held[first:]
+            first, last = _ends(held, comma, lines_from - at + len(held))
+        yield b"\n" + held[first:last] if first - 1 > limit else held[:last]
+        held = held[last:]
+        if len(held) > limit:
+            _, state, opened = _record_end(held, comma, "start", lines_from - at + len(held))
+            quote = at - len(held) + opened
+            held = b""
+    if not limit:  # all is header, as far as was read
+        _, state, opened = _record_end(held, comma, "start", lines_from - at + len(held))
+        quote = at - len(held) + opened
+    if state == "quoted":
+        raise _NeverClosed(quote)
+    if len(held) > max(limit, _HEADER):
+        raise ValueError("no header line")
+    yield b"\n" if state and limit else held
+
+
+def _ends(held: bytes, comma: bytes, lines_from: int) -> tuple[int, int]:
+    """Offsets behind the first and the last whole record; 0 for none."""
+    if lines_from < len(held) or b'"' not in held:
+        return held.find(b"\n", max(0, lines_from) if lines_from < len(held) else 0) + 1, held.rfind(
+            b"\n"
+        ) + 1
+    c = re.escape(comma)
+    cell = rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^%b\n]*|(?!")[^%b\n]*)' % (c, c)
+    record = re.compile(rb"%b(?:%b%b)*\n" % (cell, c, cell))
+    first = last = 0
+    while found := record.match(held, last):
+        last = found.end()
+        first = first or last
+    return first, last
+
+
+def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple[int, str, int]:
+    """(offset behind the record's end, "", ...), or (0, state, ...) where it does not end in this part of it.
+
+    state: at the "start" of a cell, in a "plain" or a "quoted" one, or at a quote that may close it ("closing").
+    The third is the offset of the last quote that opened a cell; -1 for none.
+    """
+    if lines_from < len(part) or (b'"' not in part and state in ("start", "plain")):
+        end = part.find(b"\n", max(0, lines_from) if lines_from < len(part) else 0) + 1
+        return end, "" if end else "start" if part.endswith(comma) else "plain", -1
+    separator, inside = re.compile(rb"[%b\n]" % re.escape(comma)), re.compile(rb'[^"]*(?:""[^"]*)*')
+    at, opened = 0, -1
+    while at < len(part):
+        if state == "quoted":
+            at = inside.match(part, at).end() + 1  # type: ignore[union-attr]
+            state = "closing" if at <= len(part) else state
+        elif part[at] == ord('"') and state in ("start", "closing"):
+            opened = at if state == "start" else opened
+            at, state = at + 1, "quoted"
+        else:
+            found = separator.search(part, at)
+            if found is None:
+                return 0, "plain", opened
+            at, state = found.end(), "start"
+            if found[0] == b"\n":
+                return at, "", opened
+    return 0, state, opened
+
+
+# ------------------------------------------------------------------------------------------------- parsing
 
 
 def _pattern(comma: bytes) -> re.Pattern[bytes]:
     c = re.escape(comma)
     # A quoted cell (a doubled quote is a quote) and whatever stands behind it, or a plain cell; then its end.
-    return re.compile(rb'(?:"([^"]*(?:""[^"]*)*)"([^%b\n]*)|([^%b\n]*))(%b|\n|\Z)' % (c, c, c))
+    return re.compile(rb'(?:"([^"]*(?:""[^"]*)*)"(?!")([^%b\n]*)|([^%b\n]*))(%b|\n|\Z)' % (c, c, c))
 
 
 def _records(content: bytes, comma: bytes) -> Iterator[tuple[list[bytes], int]]:

@@ -93,15 +93,15 @@ def no_file(path: Path) -> str:
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
-    from prepriv._csv import parse as parse_csv
+    from prepriv._csv import read as read_csv
 
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
-        content = file.read()
+        content = file.read(2**16)
     if content.startswith(_UTF16) or b"\0" in _header_line(content):
         raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
-        table = parse_csv(content, delimiter)
+        table = read_csv(lambda: opener(path, "rb"), delimiter)
     except ValueError:
         raise BadData(f"{path} is empty or has no header line") from None
     _check_columns(columns, table.column_names, path, text=True)
@@ -338,9 +338,11 @@ def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) ->
     width = domain.n_inputs
     if numeric_only:
         try:
-            array = np.asarray(rows)
+            kinds = {type(cell) for row in rows for cell in row}
+            numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+            array = np.asarray(rows if numbers else ())  # one long text would set the size of all cells
         except Exception:
-            array = np.empty(0)  # various lengths, or cells that fit no type
+            array = np.asarray(())  # various lengths, or cells that fit no type
         if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width:
             return array
     matrix = np.full((len(rows), width), None, dtype=object)
