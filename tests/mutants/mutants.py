@@ -852,4 +852,28 @@ MUTANTS = (
         " / UNTOUCHED.records\n",
         ("tests/attacks/test_conditions.py", "-k", "came_in_moved"),
     ),
+    Mutant(
+        "a record of any length is held",
+        "our own: one cell of 200 MB took 2 GB and ended a run under a memory limit, found by an audit",
+        "_csv.py",
+        "        if len(held) > limit:\n",
+        "        if False:\n",
+        ("tests/attacks/test_giant_cells.py", "-k", "in_blocks"),
+    ),
+    Mutant(
+        "a giant cell swallows the records behind it",
+        "the end of a record too long: a doubled quote does not close a cell",
+        "_csv.py",
+        """state in ("start", "closing")""",
+        """state == "start\"""",
+        ("tests/attacks/test_giant_cells.py",),
+    ),
+    Mutant(
+        "a text of any length is read",
+        "our own: what is read of a cell has a bound",
+        "_cell.py",
+        "    if len(text) > LONGEST // 4 and (",
+        "    if False and (",
+        ("tests/attacks/test_giant_cells.py", "-k", "longest_cell_that or giant_cell_is_one"),
+    ),
 )
