@@ -14,9 +14,15 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.common import Stop, console, private_data_open, writable_file, write_text
+from prepriv.commands.common import (
+    Stop,
+    console,
+    print_guarantee,
+    private_data_open,
+    writable_file,
+    write_text,
+)
 from prepriv.data import read_table
-from prepriv.guarantees.printed import exact, up
 from prepriv.release.model import Model, artifact_file
 
 
@@ -83,13 +89,7 @@ def report(
 ) -> None:
     """What a released model promises, read from its artifact."""
     released = Model.load(model)
-    claim = released.plan.get("guarantee")
-    if not released.private or not isinstance(claim, dict):
-        console.print("private: no: nothing is claimed")
-        return
-    console.print(f"ε = {up(claim['epsilon'])} at δ = {exact(claim['delta'])}, {claim['adjacency']}")
-    for condition in claim["conditions"]:
-        console.print(f"  rests on: {condition}")
+    print_guarantee(released.declared, released.private)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)

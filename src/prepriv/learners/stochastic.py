@@ -282,6 +282,12 @@ def batch_source(session: Session, source: NoiseSource | None) -> NoiseSource:
     return source
 
 
+def about_least_mu(learner: BatchLearner, noise_multiplier: float, n: int) -> float:
+    """About the least GDP parameter of a whole run, by the central limit theorem of Bu et al. (2020): no claim, but
+    where it is far above a budget the account, which can be slow there, need not be computed."""
+    return learner.batch_size / n * math.sqrt(learner.steps) / noise_multiplier
+
+
 @dataclass(frozen=True)
 class PoissonSGD(BatchLearner):
     """DP-SGD in which every record is in every batch with probability b/n, independently.

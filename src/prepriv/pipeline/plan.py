@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv import payment as pay
+from prepriv._kinds import kind_of
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
@@ -129,7 +130,8 @@ class Plan:
         learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}
         loss = self.learner.loss
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
-        learner["loss"] = {"name": loss.name, **{k: _plain(v) for k, v in dataclasses.asdict(loss).items()}}  # type: ignore[call-overload]
+        options = dataclasses.asdict(loss)  # type: ignore[call-overload]
+        learner["loss"] = {"name": kind_of(type(loss)), **{k: _plain(v) for k, v in options.items()}}
         return {
             "domain": self.domain.to_json(),
             "n": self.n,
@@ -138,7 +140,7 @@ class Plan:
             "steps": [_step_json(s) for s in self.steps],
             "test_delta": self.test_delta,
             "learner": {
-                "name": self.learner.name,
+                "name": kind_of(type(self.learner)),
                 **learner,
                 "shift": self.learner_shift,
                 "noise_multiplier": self.learner_noise_multiplier,
@@ -155,23 +157,25 @@ class Plan:
 
 def _plain(value: Any) -> Any:
     """An option as plain data, so that every one of them is in the plan's hash."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "inf" if value > 0 else str(value)
     if isinstance(value, int | float | str | bool | type(None)):
         return value
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return str(value)
+    raise ValueError(
+        f"an option must be a number, a text, or a list or mapping of those; got {type(value).__name__}"
+    )
 
 
 def _step_json(planned: PlannedStep) -> dict[str, Any]:
     step = planned.step
     options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
-    out: dict[str, Any] = {"step": step.name, "way": step.way, **options}
+    out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **options}
     if isinstance(step.payment, pay.Budget):
         out |= {
             "share": step.payment.share,
@@ -180,7 +184,7 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
         }
     if isinstance(step.payment, pay.Sensitivity):
         caps = step.payment.caps
-        out |= {"caps": _plain(caps)}
+        out |= {"caps": _plain(caps)} | ({"test_share": step.payment.test} if step.payment.test else {})
         moved = {f.name: getattr(planned.outgoing, f.name) for f in dataclasses.fields(planned.outgoing)}
         out |= {"shift_of_common_rows": moved | {"conditions": [str(c) for c in planned.outgoing.conditions]}}
     if planned.test is not None:
@@ -244,6 +248,7 @@ def make_plan(
     placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
+    plan.to_json()  # options that could not be written down are refused here
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(

@@ -274,9 +274,10 @@ def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32]) -> Quantized
 def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> Floats:
     """Scores (n, K) of raw rows under released maps and weights (d + 1, K), the bias last."""
     out = np.empty((table.n, weights.shape[1]))
-    for start in range(0, table.n, BLOCK):
-        x = table.block(start, min(start + BLOCK, table.n))
-        for fitted in maps:
-            x = fitted.transform(x)
-        out[start : start + len(x)] = x @ weights[:-1] + weights[-1]
+    with np.errstate(all="ignore"):  # as in training
+        for start in range(0, table.n, BLOCK):
+            x = table.block(start, min(start + BLOCK, table.n))
+            for fitted in maps:
+                x = fitted.transform(x)
+            out[start : start + len(x)] = x @ weights[:-1] + weights[-1]
     return out

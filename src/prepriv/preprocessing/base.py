@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -144,11 +144,21 @@ class FittedMap(abc.ABC):
 
 
 class ReleasedMap(FittedMap):
-    """A map that may leave: made from public data, declared constants or the output of a mechanism."""
+    """A map that may leave: made from public data, declared constants or the output of a mechanism.
+
+    A subclass of somebody else's is named in an artifact by its import path, and read back where that is imported.
+    """
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Plain data with a "map" key naming the kind, for the artifact (see release/model.py)."""
+        """Plain data for the artifact; "map" names the kind of one of ours (release/maps.py). Lists of numbers may be
+        arrays, and come back as such."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ReleasedMap:
+        """Inverse of `to_json`: for a dataclass its fields by name. ValueError on anything malformed."""
+        names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: data[name] for name in names})
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,14 @@ def directions(d: int, m: int, signs: int = 1) -> NDArray[np.float32]:
     text = f"prepriv random features, {d}" + (f" x {signs}" if signs > 1 else "")
     count = m * d * signs
     stream = hashlib.shake_128(text.encode()).digest((count + 7) // 8)
-    bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=count).reshape(m, d, signs)
-    table = ((signs - 2 * bits.sum(axis=2, dtype=np.float32)) / np.float32(math.sqrt(signs))).T
+    table, root = np.empty((m, d), np.float32), np.float32(math.sqrt(signs))
+    block = 8 * max(1, 2**19 // (d * signs))  # features at a time: whole bytes, some megabytes
+    for start in range(0, m, block):
+        part = table[start : start + block]
+        whole = np.frombuffer(stream, np.uint8, offset=start * d * signs // 8)
+        bits = np.unpackbits(whole[: (part.size * signs + 7) // 8], count=part.size * signs)
+        part[:] = (signs - 2 * bits.reshape(len(part), d, signs).sum(axis=2, dtype=np.float32)) / root
+    table = table.T
     table.flags.writeable = False
     return table
 

@@ -11,114 +11,38 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._kinds import NotImported
 from prepriv.data import encode
 from prepriv.domain import Domain
-from prepriv.pipeline.dpsgd_f import Augment
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, predict_scores
-from prepriv.preprocessing._cells import Cells
+from prepriv.pipeline.stored import OtherClaim, plan_from_json, same
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
-from prepriv.preprocessing.encode import ClipMap, OneHotMap
-from prepriv.preprocessing.homogenize import HomogeneousRows
-from prepriv.preprocessing.impute import FillReleased
-from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
-from prepriv.preprocessing.normalize import Multiply, ScaleRows
+from prepriv.preprocessing.encode import OneHotMap
+from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
-from prepriv.preprocessing.quantile_transform import Ranks
-from prepriv.preprocessing.random_features import LARGEST, AddRandomFeatures
-from prepriv.preprocessing.scale_map import Affine, ScaleReleased
-from prepriv.preprocessing.square_root import SignedRoot
+from prepriv.preprocessing.random_features import AddRandomFeatures, enough_signs
 from prepriv.release.arrays import pack, unpack
+from prepriv.release.maps import read_map, write_map
+from prepriv.release.strict_json import read_strictly
 
 FORMAT = "prepriv-model-1"
 FILE = "model.json"
-LARGEST_FILE = 2**30
-
-
-def _array(data: Mapping[str, Any], name: str) -> Floats:
-    return unpack(data[name], name)
-
-
-def _whole(data: Mapping[str, Any], name: str) -> NDArray[np.intp]:
-    values = _array(data, name)
-    if (values != np.trunc(values)).any() or (np.abs(values) > 2**31).any():
-        raise ValueError(f"{name} holds a number that is not whole")
-    return values.astype(np.intp)
-
-
-def _affine(m: Mapping[str, Any]) -> Affine:
-    return Affine(
-        _array(m, "offset"), _array(m, "factor"), _array(m, "low"), _array(m, "high"), _number(m, "radius")
-    )
-
-
-def _regression(m: Mapping[str, Any]) -> RegressionReleased:
-    frame = Frame(
-        _whole(m, "predictors"),
-        _whole(m, "targets"),
-        _array(m, "centre"),
-        _number(m, "radius"),
-        _array(m, "middle"),
-        _array(m, "half"),
-    )
-    return RegressionReleased(frame, _array(m, "weights"))
-
-
-def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
-    features = _number(m, "features")
-    if features != int(features) or not 1 <= features <= LARGEST:
-        raise ValueError("features is out of range")
-    signs = _number(m, "signs") if "signs" in m else 1  # models from before sums of signs
-    if signs not in (1, 4, 16, 64):
-        raise ValueError("signs is out of range")
-    return AddRandomFeatures(int(features), _number(m, "weight"), _number(m, "radius"), int(signs))
-
-
-# How each released map is read back; arrays are packed by name on the way out.
-_READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
-    "identity": lambda m: Identity(),
-    "signed_root": lambda m: SignedRoot(),
-    "augment": lambda m: Augment(_number(m, "tau")),
-    "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
-    "homogeneous_rows": lambda m: HomogeneousRows(_number(m, "level"), _number(m, "radius")),
-    "multiply": lambda m: Multiply(_number(m, "factor")),
-    "random_features": _random_features,
-    "subtract": lambda m: Subtract(_array(m, "offset")),
-    "fill": lambda m: FillReleased(_array(m, "fill")),
-    "fill_regression": _regression,
-    "project": lambda m: Project(_array(m, "components")),
-    "ranks": lambda m: Ranks(_whole(m, "columns"), _array(m, "knots")),
-    "scale": lambda m: ScaleReleased(_affine(m)),
-    "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
-    "one_hot": lambda m: OneHotMap(
-        _whole(m, "columns"), _whole(m, "counts"), _array(m, "low"), _array(m, "width")
-    ),
-    "cells": lambda m: Cells(
-        _number(m, "side"), _number(m, "offset"), _array(m, "low"), _array(m, "high"), _number(m, "radius")
-    ),
-}
-
-
-_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
 
 class BadArtifact(ValueError):
     """The file is no model of this library."""
-
-
-def _number(data: Mapping[str, Any], name: str) -> float:
-    value = data[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{name} is no finite number")
-    return float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +81,9 @@ class Model:
         scores = self.scores(data)
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        with np.errstate(all="ignore"):
+            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
         """Index of the predicted class among the declared ones, (n,)."""
@@ -192,7 +117,7 @@ class Model:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
-        maps = [_packed(m.to_json()) for m in self.maps]
+        maps = [write_map(m) for m in self.maps]
         charged = {} if self.receipt is None else {"ledger": dict(self.receipt)}
         return charged | {
             "format": FORMAT,
@@ -211,26 +136,35 @@ class Model:
         write_atomically(target, json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n")
         return target
 
+    @cached_property
+    def declared(self) -> Plan:
+        """The plan, read back: what it claims is computed anew. ValueError (`plan_from_json`) if that is not stated."""
+        return plan_from_json(self.plan)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is claimed, computed from the plan; None without privacy."""
+        return self.declared.guarantee if self.private else None
+
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read a model from its file, its folder or the folder of its run. Raises BadArtifact on anything else."""
+        """Read a model from its file, its folder or the folder of its run.
+
+        The guarantee is computed anew from the plan. A file is not signed: that the run followed the plan is the
+        word of who made it. Raises BadArtifact on anything that is no model, or that states another guarantee.
+        """
         path = artifact_file(path)
         if not path.is_file():
             raise BadArtifact(f"no model at {path}")
-        if path.stat().st_size > LARGEST_FILE:
-            raise BadArtifact(f"{path} is too large to be a model")
         try:
-            text = path.read_text(encoding="utf-8")
+            return _read(*read_strictly(path))
         except OSError as error:
             raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
-        except ValueError:
-            raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT:
-                raise ValueError
-            return _read(data, len(text))
-        except _DAMAGED:
+        except NotImported as error:
+            raise BadArtifact(f"{path} is no model of this library alone: {error}") from None
+        except OtherClaim as error:
+            raise BadArtifact(f"{path} is forged, damaged or of another version: {error}") from None
+        except Exception:
             raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
 
 
@@ -243,15 +177,15 @@ def artifact_file(path: str | Path) -> Path:
     return inside if inside.is_file() and not (path / FILE).exists() else path / FILE
 
 
-def _packed(data: dict[str, Any]) -> dict[str, Any]:
-    return {k: pack(np.asarray(v, dtype=np.float64)) if isinstance(v, list) else v for k, v in data.items()}
-
-
-def _read(data: Mapping[str, Any], length: int) -> Model:
-    if not isinstance(data["private"], bool) or len(data["maps"]) > 64:
+def _read(data: dict[str, Any], length: int) -> Model:
+    """The model of a file of `length` bytes, which bounds what it can ask for."""
+    optional = {"ledger"} & data.keys()
+    if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
+        raise ValueError
+    if data["format"] != FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
         raise ValueError
     domain = Domain.from_json(data["domain"])
-    maps = tuple(_READERS[m["map"]](m) for m in data["maps"])
+    maps = tuple(read_map(m) for m in data["maps"])
     weights = unpack(data["weights"], "weights")
     outputs = 1 if len(domain.classes) == 2 and weights.shape[-1] == 1 else len(domain.classes)
     if weights.ndim != 2 or weights.shape[1] != outputs:
@@ -260,16 +194,39 @@ def _read(data: Mapping[str, Any], length: int) -> Model:
     cells = sum(int(np.abs(m.counts).sum()) + len(m.counts) for m in maps if isinstance(m, OneHotMap))
     if domain.n_inputs > length or cells > length:
         raise ValueError
-    model = Model(domain, maps, weights, data["private"], dict(data["plan"]), _receipt(data.get("ledger")))
-    model.scores(np.zeros((1, domain.n_inputs)) if domain.is_ball else _blank(domain))  # shapes fit together
+    row = encode(np.zeros((1, domain.n_inputs)) if domain.is_ball else _blank(domain), domain)
+    cheap = [_Wider(m) if isinstance(m, AddRandomFeatures) else m for m in maps]
+    predict_scores(cheap, weights, row)  # shapes fit together
+    plan = plan_from_json(data["plan"], length)
+    if not same(plan.domain.to_json(), data["domain"]) or (data["private"] and not plan.private):
+        raise ValueError
+    model = Model(domain, maps, weights, data["private"], plan.to_json(), _receipt(data.get("ledger")))
+    vars(model)["declared"] = plan  # `Model.declared`: its guarantee is computed already
     return model
+
+
+@dataclass(frozen=True)
+class _Wider(ReleasedMap):
+    """A map to random features without their directions, which can be far larger than the file."""
+
+    inner: AddRandomFeatures
+
+    def transform(self, x: Floats) -> Floats:
+        if self.inner.signs not in (1, enough_signs(x.shape[1])):
+            raise ValueError
+        return np.pad(x, ((0, 0), (0, self.inner.features)))
+
+    def to_json(self) -> dict[str, Any]:
+        return self.inner.to_json()
 
 
 def _receipt(data: Any) -> dict[str, Any] | None:
     if data is None:
         return None
     uid, sequence, head = data["plan_uid"], data["sequence"], data["head"]
-    if not isinstance(uid, str) or type(sequence) is not int or not re.fullmatch("[0-9a-f]{64}", head):
+    if not (
+        re.fullmatch("[!-~]{1,200}", uid) and re.fullmatch("[0-9a-f]{64}", head) and type(sequence) is int
+    ):
         raise ValueError
     return {"plan_uid": uid, "sequence": sequence, "head": head}
 
