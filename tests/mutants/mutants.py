@@ -382,8 +382,8 @@ MUTANTS = (
         "the number of rows on stdout",
         "n leak: Opacus, Synthcity",
         "commands/train.py",
-        "        table = encode(raw.select(list(schema.columns)), plan.domain)\n",
-        '        console.print(f"{raw.num_rows} rows")\n        table = encode(raw.select(list(schema.columns)), plan.domain)\n',
+        "        table, targets = encoded(raw, schema, plan)\n",
+        '        console.print(f"{raw.num_rows} rows")\n        table, targets = encoded(raw, schema, plan)\n',
         ("tests/test_trust_cli_replay.py", "-k", "csv and add"),
     ),
     Mutant(
@@ -908,5 +908,13 @@ MUTANTS = (
         "    if len(text) > LONGEST // 4 and (",
         "    if False and (",
         ("tests/attacks/test_giant_cells.py", "-k", "longest_cell_that or giant_cell_is_one"),
+    ),
+    Mutant(
+        "two gradients of a regression at right angles",
+        "the diameter is not where one gradient is largest",
+        "preprocessing/impute_regression.py",
+        "    c = 2 * bound / (1 + math.sqrt(1 + 8 * bound * bound))\n",
+        "    c = 0.0 * bound\n",
+        ("tests/preprocessing/test_impute_regression.py", "-k", "apart_by_the_diameter"),
     ),
 )

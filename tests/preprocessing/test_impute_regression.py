@@ -14,7 +14,12 @@ from prepriv.domain import Domain, Numeric, Space
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Sensitivity
 from prepriv.preprocessing.impute_caps import MissingCaps
-from prepriv.preprocessing.impute_regression import Frame, RegressionImputer, solve_in_ball
+from prepriv.preprocessing.impute_regression import (
+    Frame,
+    RegressionImputer,
+    gradient_diameter,
+    solve_in_ball,
+)
 
 NAN = math.nan
 
@@ -71,12 +76,13 @@ def test_predicts_better_than_the_mean():
 
 
 def test_price_of_one_column_by_hand():
-    """Twice the largest gradient, half the width, over ridge times n: p (1 + B) / (ridge n) in all."""
+    """The diameter of the gradients, at B = 1 1.5 sqrt 3, half the width, over ridge times n: p D / (2 ridge n) in all."""
     s = imputer(0.1, 1.0, missing=0.05).sensitivity(box(3, 2), 1000)
-    assert s.total_shift == pytest.approx(50 * 2 / 100, rel=1e-6)
-    assert s.row_shift == pytest.approx(2 / 100, rel=1e-6)
+    apart = 1.5 * math.sqrt(3)
+    assert s.total_shift == pytest.approx(50 * apart / 200, rel=1e-6)
+    assert s.row_shift == pytest.approx(apart / 200, rel=1e-6)
     curved = imputer(0.1, 1.0, missing=0.05, curvature=0.1).sensitivity(box(3, 2), 1000)
-    assert curved.total_shift == pytest.approx(0.5, rel=1e-6)
+    assert curved.total_shift == pytest.approx(50 * apart / 400, rel=1e-6)
     assert "records that have 'x2', sum zz' / (all records) is at least 0.1" in str(curved.conditions[1])
     assert imputer(missing=0.05, fade=0.1).sensitivity(box(3, 2), 1000).conditions == ()
 
@@ -213,3 +219,26 @@ def test_distance_holds_for_the_moments_as_computed_whatever_n(monkeypatch, n):
     assert seen(0.1 * n + wrong) <= 0
     for true in (0.2, 0.4):
         assert abs(seen(true * n + 1 + wrong) - seen(true * n - wrong)) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.25, 0.6, 1.0, 2.0, 3.0, 10.0])
+def test_two_gradients_are_apart_by_the_diameter_and_no_more(bound):
+    """Against all pairs of a fine set of records in space, for weights of any length up to the bound."""
+    rng, declared = np.random.default_rng(7), gradient_diameter(bound)
+    for length in (bound, 0.7 * bound, 0.2 * bound, 0.0):
+        angle = np.concatenate([np.linspace(0, np.pi, 181), rng.uniform(0, np.pi, 200)])
+        turn, r = rng.choice([0.0, np.pi, 1.0], len(angle)), np.sqrt(rng.random(len(angle)))
+        r[:181] = 1.0
+        sides = np.sin(angle) * np.cos(turn), np.sin(angle) * np.sin(turn)
+        z = r[:, None] * np.column_stack([np.cos(angle), *sides])
+        z = np.concatenate([z, z * [1, -1, -1]])
+        for t in (np.ones(len(z)), -np.ones(len(z)), rng.uniform(-1, 1, len(z))):
+            g = (length * z[:, :1] - t[:, None]) * z
+            far = np.sqrt(((g[:, None] - g[None]) ** 2).sum(axis=2).max())
+            assert far <= declared
+    c = 2 * bound / (1 + math.sqrt(1 + 8 * bound**2))
+    one, two = (np.array([c, s * math.sqrt(1 - c * c)]) for s in (1, -1))
+    reached = np.linalg.norm((bound * c + 1) * one - (bound * c + 1) * two)
+    assert reached == pytest.approx(declared, rel=1e-11) and declared <= 2 * (1 + bound)
+    every = np.linspace(0, 1, 100_001)
+    assert declared == pytest.approx((2 * (1 + bound * every) * np.sqrt(1 - every**2)).max(), rel=1e-8)

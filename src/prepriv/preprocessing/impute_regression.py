@@ -90,6 +90,15 @@ class Frame:
         return np.asarray((x[:, self.targets] - self.middle) / self.half)
 
 
+def gradient_diameter(bound: float) -> float:
+    """How far apart two gradients (v.z - t) z can be: norm(v) <= bound, norm(z) <= 1, abs(t) <= 1. Rounded up.
+
+    The largest 2 (1 + B c) sqrt(1 - c^2) over 0 <= c <= 1, at the root of 2 B c^2 + c = B (docs/proofs/impute.md).
+    """
+    c = 2 * bound / (1 + math.sqrt(1 + 8 * bound * bound))
+    return 2 * (1 + bound * c) * math.sqrt(1 - c * c) * (1 + 1e-12)
+
+
 def read_error(k: int) -> float:
     """Bound on the float error of the least eigenvalue of a second moment (k, k), a record: of two sums, and its own."""
     return 4 * SUM_ERROR + 4 * LAPACK_ERROR * k
@@ -222,7 +231,7 @@ class RegressionImputer(Step):
 
     ridge: the penalty per record, in units where predictors and targets are at most 1. weight_bound: radius B
     of the ball the weights lie in; predictions are clipped to the declared bounds. Prefer it to MeanImputer
-    when columns predict each other well: it costs (1 + B) / ridge times as much.
+    when columns predict each other well: it costs (1 + B) / ridge times as much, or somewhat more for a small B.
     Paid for by sensitivity with declared caps `missing` and `fade` as in MeanImputer, and optionally
       `curvature`: the least eigenvalue of the predictors' second moment over the observed rows is at least
       this (per record); it adds to ridge in the price, and makes the claim conditional.
@@ -274,9 +283,7 @@ class RegressionImputer(Step):
             (2 * bound + 1) / frame.radius, 1 / frame.half
         )  # of one record's gradient, per unit of shift
         curvature = (self.ridge + max(0.0, least - 2 * read_error(len(frame.predictors) + 1))) * n
-        record = (
-            frame.half * (1 + bound) / curvature
-        )  # twice, or once if the record has the cell in one set only
+        record = frame.half / curvature  # per unit of what a record's gradient moves by
         other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
         return filled_sensitivity(
             self.name,
@@ -284,8 +291,8 @@ class RegressionImputer(Step):
             space,
             n,
             incoming,
-            2 * record + other,
-            record + other,
+            record * gradient_diameter(bound) + other,
+            record * (1 + bound) + other,  # the record has the cell in one of the two only
             stretch=self.stretch(space),
             conditions=self._curved(caps.names, frame),
         )
