@@ -16,7 +16,8 @@ from prepriv.data import BadData, encode, encode_labels
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
-from prepriv.pipeline.run import Mapped, execute
+from prepriv.pipeline.rows import Mapped
+from prepriv.pipeline.run import execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.second_moment import LAPACK_ERROR

@@ -19,8 +19,8 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import Learner, check_budget, check_domain
-from prepriv.pipeline.pillar import check_public
 from prepriv.pipeline.plan import Plan, make_plan
+from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step

@@ -9,13 +9,70 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
+from prepriv.guarantees.printed import percent
+
+
+class Access(Protocol):
+    """What a fit may see. Each payment takes what it pays for, and nothing else."""
+
+    @property
+    def n(self) -> int:
+        """The declared number of private records."""
+
+    def public(self, data: Any) -> tuple[Any, int]:
+        """(rows, their number) of a public table, after the released maps of the earlier steps."""
+
+    def private(self) -> Any:
+        """The private rows as they reach the step."""
+
+    def mechanisms(self) -> Any:
+        """The mechanisms its share pays for (`preprocessing.GaussianSum`)."""
+
+
+class Way:
+    """How a step is paid for: what it may be fitted on, what leaves, and how far apart neighbours are behind it.
+
+    share, test: parts of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
+    caps: what is declared of the data. data: the public table. private: whether private rows are read; leaves: whether
+    the fitted map may.
+    """
+
+    way: ClassVar[str] = "free"
+    private: ClassVar[bool] = False
+    leaves: ClassVar[bool] = True
+    share: float = 0.0
+    test: float = 0.0
+    caps: Mapping[str, Any] = MappingProxyType({})
+    data: Any = None
+
+    def terms(self) -> str:
+        """What is paid, in words."""
+        return "nothing"
+
+    def check(self, step: Any, adjacency: str, release: bool) -> None:
+        """ValueError where the step cannot be paid for in this way; release: whether a model is to leave."""
+
+    def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
+        """The shift of the common rows behind the step: here of a map that is one and the same for neighbours."""
+        return step.carry(space, incoming)
+
+    def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
+        """(map of the training rows, map that leaves)."""
+        fitted = step.free(space)
+        return fitted, fitted
+
+
+FREE = Way()
+"""Of a step that depends on no data."""
+
 
 @dataclass(frozen=True, eq=False)
-class Public:
+class Public(Way):
     """Fit on public records: costs nothing. `data`: a table or matrix with the columns of the private one.
 
     That the table is public, and holds no private record, is the user's claim. Refused before any charge: the private
@@ -25,24 +82,40 @@ class Public:
     way: ClassVar[str] = "public"
     data: Any = None
 
+    def terms(self) -> str:
+        return "a public table with the same columns"
+
+    def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
+        rows, n = access.public(self.data)
+        fitted = step.fit_public(rows, space, n)
+        return fitted, fitted
+
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Way):
     """Fit by a differentially private mechanism; the result may be released.
 
     share: the part of the whole budget (in mu squared, the quantity that adds up under composition) in (0, 1).
     """
 
     way: ClassVar[str] = "budget"
+    private: ClassVar[bool] = True
     share: float = 0.02
 
     def __post_init__(self) -> None:
         if not (isinstance(self.share, int | float) and 0 < self.share < 1):
             raise ValueError(f"share must lie in (0, 1); got {self.share}")
 
+    def terms(self) -> str:
+        return f"{percent(self.share)} of the budget; may be released"
+
+    def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
+        fitted = step.fit_budget(access.private(), space, access.n, access.mechanisms())
+        return fitted, fitted
+
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Way):
     """Fit on the private records without noise; every later mechanism adds more noise instead.
 
     caps: what is declared so that the sensitivity is bounded, by name (each step documents its own).
@@ -52,12 +125,35 @@ class Sensitivity:
     """
 
     way: ClassVar[str] = "sensitivity"
+    private: ClassVar[bool] = True
+    leaves: ClassVar[bool] = False
     caps: Mapping[str, Any] = field(default_factory=dict)
     test: float = 0.0
 
     def __post_init__(self) -> None:
         if not (isinstance(self.test, int | float) and 0 <= self.test < 1):
             raise ValueError(f"test, a share of the budget, must lie in [0, 1); got {self.test}")
+
+    def terms(self) -> str:
+        test = f", tested with {percent(self.test)} of the budget" if self.test else ""
+        return (
+            ", ".join(f"{k} {v}" for k, v in self.caps.items()) or "default caps"
+        ) + f"{test}; never released"
+
+    def check(self, step: Any, adjacency: str, release: bool) -> None:
+        if adjacency != "replace-one":
+            raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
+        if step.at_prediction and release:
+            raise ValueError(
+                f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
+                "state may not leave; pay for it by public data or by budget"
+            )
+
+    def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
+        return step.sensitivity(space, n, incoming)
+
+    def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
+        return step.fit_confidential(access.private(), space, access.n), step.prediction_map(space)
 
 
 Payment: TypeAlias = Public | Budget | Sensitivity

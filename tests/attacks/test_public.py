@@ -25,8 +25,9 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.declared_file import BadSchema
-from prepriv.pipeline.pillar import check_public, pillar
+from prepriv.pipeline.pillar import pillar
 from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
 from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing.center import Subtract

@@ -15,7 +15,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.pillar import check_public
+from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
 

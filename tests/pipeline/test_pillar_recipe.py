@@ -14,8 +14,10 @@ import prepriv
 from prepriv import payment as pay
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.pipeline.pillar import check_public_steps, follow, mapped_public, pillar
+from prepriv.pipeline.pillar import pillar
 from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.public import check_public_steps, follow
+from prepriv.pipeline.rows import public_rows
 from prepriv.preprocessing import PCA, Center, Normalize, QuantileTransform, Rescale, StandardScaler
 from prepriv.preprocessing.base import Step
 
@@ -39,7 +41,7 @@ def cells(rows: slice) -> pa.Table:
 
 def after(domain: Domain, steps: Any, rows: Any) -> np.ndarray:
     _, maps = follow(domain, steps, rows)
-    return np.vstack(list(mapped_public(rows, domain, maps)))
+    return np.vstack(list(public_rows(rows, domain, maps)))
 
 
 def fit(domain: Domain, steps: Any, learner: Any, rows: Any, labels: Any) -> prepriv.PrivateClassifier:

@@ -26,7 +26,7 @@ from prepriv.learners.losses import Softmax
 from prepriv.payment import Budget, Payment, Public, Sensitivity
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.run import Mapped
+from prepriv.pipeline.rows import Mapped
 from prepriv.preprocessing.base import Floats, Rows, Step
 
 LONGEST = 4  # steps of a chain

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
 from prepriv.domain import Space
 from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, Sensitivity, Step, walk
 
@@ -71,10 +70,7 @@ class Case:
         """What is declared before the first step and after each."""
         shifts = [self.incoming]
         for step, space, _ in walk(self.steps, self.space):
-            if isinstance(step.payment, pay.Sensitivity):
-                shifts.append(step.sensitivity(space, self.n, shifts[-1]))
-            else:
-                shifts.append(step.carry(space, shifts[-1]))
+            shifts.append(step.paid.outgoing(step, space, self.n, shifts[-1]))
         return tuple(shifts)
 
     def measure(self, pair: Pair) -> Sensitivity | None:
@@ -83,14 +79,13 @@ class Case:
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
         for (step, space, _), incoming in zip(walk(self.steps, self.space), self.shifts):
             one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
-            if isinstance(step.payment, pay.Sensitivity):
-                conditions = step.conditions(space, self.n, incoming)
-                if not all(c.holds(rows, self.n) for c in conditions for rows in (one, two)):
-                    return None
-                f: FittedMap = step.fit_confidential(one, space, self.n)
-                g: FittedMap = step.fit_confidential(two, space, self.n)
-            else:
-                f = g = _fixed(step, one, space, self.n)
+            conditions = () if step.paid.leaves else step.conditions(space, self.n, incoming)
+            if not all(c.holds(rows, self.n) for c in conditions for rows in (one, two)):
+                return None
+            f: FittedMap = step.paid.fit(step, space, _Access(one, self.n))[0]
+            g = f  # free, public, or as released (here without noise)
+            if not step.paid.leaves:
+                g = step.paid.fit(step, space, _Access(two, self.n))[0]
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
         return apart((x, stays, pair.labels[0]), (y, remains, pair.labels[1]), self.bound)
@@ -107,13 +102,21 @@ class _Labelled:
         yield self.x
 
 
-def _fixed(step: Step, rows: Rows, space: Space, n: int) -> FittedMap:
-    """The map of a step that is the same for both: free, public, or as released (here without noise)."""
-    if step.payment is None:
-        return step.free(space)
-    if isinstance(step.payment, pay.Public):
-        return step.fit_public(rows, space, n)
-    return step.fit_budget(rows, space, n, _ExactSum(n))
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """What a fit sees here (`payment.Access`): its rows, also in place of public ones."""
+
+    rows: Rows
+    n: int
+
+    def public(self, data: Any) -> tuple[Rows, int]:
+        return self.rows, self.n
+
+    def private(self) -> Rows:
+        return self.rows
+
+    def mechanisms(self) -> _ExactSum:
+        return _ExactSum(self.n)
 
 
 @dataclass(frozen=True)

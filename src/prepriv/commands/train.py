@@ -37,9 +37,10 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import Learner, check_budget
-from prepriv.pipeline.pillar import check_public, pillar, public_spectrum, recommend_k
+from prepriv.pipeline.pillar import pillar, public_spectrum, recommend_k
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.price import prices
+from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import Schema

@@ -190,7 +190,7 @@ def account(
         raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
     if noise_multiplier is not None and not (math.isfinite(noise_multiplier) and noise_multiplier > 0):
         raise ValueError(f"noise_multiplier must be finite and positive; got {noise_multiplier}")
-    if any(isinstance(s.payment, pay.Budget) or getattr(s.payment, "test", 0) for s in steps):
+    if any(s.paid.share or s.paid.test for s in steps):
         raise ValueError(
             "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
         )

@@ -17,7 +17,6 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
 from prepriv.data import BadData, Table
 from prepriv.preprocessing.base import Step
 
@@ -53,12 +52,12 @@ def check_apart(steps: Sequence[Step], *private: Any) -> None:
     held: list[_Piece] | None = None
     rows: frozenset[int] = frozenset()
     for step in steps:
-        if not isinstance(step.payment, pay.Public) or step.payment.data is None:
+        if step.paid.data is None:
             continue
         if held is None:
             held = [piece for table in private for piece in _pieces(table)]
             rows = frozenset().union(*map(_row_objects, private))
-        data = step.payment.data
+        data = step.paid.data
         same = any(data is table for table in private) or not rows.isdisjoint(_row_objects(data))
         if same or any(piece.meets(other) for piece in _pieces(data) for other in held):
             raise ValueError(

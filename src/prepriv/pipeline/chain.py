@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prepriv import payment as pay
 from prepriv.domain import Domain, Space
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.mechanisms.propose_test_release import GaussianTest
+from prepriv.payment import check_payment
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
 from prepriv.preprocessing.condition import Condition
 
@@ -93,8 +93,7 @@ class Chain:
 
 def spent_shares(steps: Sequence[Step]) -> float:
     """The part of mu squared that Budget steps and tests take."""
-    total = sum(s.payment.share for s in steps if isinstance(s.payment, pay.Budget))
-    total += sum(s.payment.test for s in steps if isinstance(s.payment, pay.Sensitivity))
+    total = sum(s.paid.share + s.paid.test for s in steps)
     if total >= 1:
         raise ValueError(f"budget shares add up to {total}: they must leave something for training")
     return total
@@ -112,7 +111,7 @@ def chain(
     incoming = UNTOUCHED
     space, planned = domain.space, []
     for step, before, after in walk(steps, domain.space):
-        pay.check_payment(step.name, step.payment)
+        check_payment(step.name, step.payment)
         placed = _placed(step, before, after, incoming, domain, n, mu, release)
         planned.append(placed)
         space, incoming = after, placed.outgoing
@@ -136,9 +135,9 @@ def tested_together(steps: Sequence[Step]) -> list[tuple[int, ...]]:
     groups: list[tuple[int, ...]] = []
     together: tuple[int, ...] = ()
     for i, step in enumerate(steps):
-        if isinstance(step.payment, pay.Sensitivity) and step.payment.test > 0:
+        if step.paid.test > 0:
             together = (*together, i)
-        elif isinstance(step.payment, pay.Budget) and together:
+        elif step.paid.share > 0 and together:
             groups.append(together)
             together = ()
     return [*groups, together] if together else groups
@@ -147,7 +146,7 @@ def tested_together(steps: Sequence[Step]) -> list[tuple[int, ...]]:
 def _with_test(
     planned: Sequence[PlannedStep], group: tuple[int, ...], mu: float, delta: float
 ) -> PlannedStep:
-    shares = [p.step.payment.test for p in (planned[i] for i in group)]  # type: ignore[union-attr]
+    shares = [planned[i].step.paid.test for i in group]
     name = " + ".join(planned[i].step.name for i in group) + " (test)"
     test = GaussianTest(mu=mu * math.sqrt(sum(shares)), delta=delta, error=TEST_ERROR)
     return dataclasses.replace(planned[group[-1]], test=test, test_name=name, covers=group)
@@ -163,28 +162,19 @@ def _placed(
     mu: float,
     release: bool,
 ) -> PlannedStep:
-    if isinstance(step.payment, pay.Sensitivity):
-        if domain.adjacency != "replace-one":
-            raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
-        if step.at_prediction and release:
-            raise ValueError(
-                f"{step.name} is paid for by sensitivity, but the model needs it on new rows and its fitted "
-                "state may not leave; pay for it by public data or by budget"
-            )
-        outgoing = step.sensitivity(before, n, dataclasses.replace(incoming, conditions=()))
-        own, kept = outgoing.conditions, incoming.conditions
-        if step.payment.test > 0:
-            if own and type(step).distance is Step.distance:
-                raise ValueError(
-                    f"{step.name} cannot be tested: it has no distance to data that break its caps"
-                )
-        else:
-            kept += own
-        return PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
-    outgoing = step.carry(before, incoming)
-    if not isinstance(step.payment, pay.Budget):
-        return PlannedStep(step, before, after, incoming, outgoing)
+    paid = step.paid
+    paid.check(step, domain.adjacency, release)
+    outgoing = paid.outgoing(step, before, n, dataclasses.replace(incoming, conditions=()))
+    own, kept = outgoing.conditions, incoming.conditions
+    if paid.test == 0:
+        kept += own
+    elif own and type(step).distance is Step.distance:
+        raise ValueError(f"{step.name} cannot be tested: it has no distance to data that break its caps")
+    planned = PlannedStep(
+        step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own
+    )
+    if paid.share == 0:
+        return planned
     shift = step.record_shift(before, domain.adjacency, incoming)
-    share = mu * math.sqrt(step.payment.share)
-    multiplier = (1 + 1e-12) / share if mu < math.inf else 0.0
-    return PlannedStep(step, before, after, incoming, outgoing, (), shift, multiplier)
+    multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
+    return dataclasses.replace(planned, shift=shift, noise_multiplier=multiplier)

@@ -15,22 +15,20 @@ from typing import Any
 import numpy as np
 
 from prepriv import payment as pay
-from prepriv.data import encode
-from prepriv.domain import Adjacency, Domain, Space, check_adjacency
+from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.checks import Learner, check_budget
-from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.public import check_public_steps, follow
 from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner, zero_is_least
-from prepriv.pipeline.run import Mapped
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step, need_n, walk
+from prepriv.pipeline.rows import public_rows
+from prepriv.preprocessing.base import Floats, Step, need_n
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
-from prepriv.preprocessing.pca import PCA
-from prepriv.preprocessing.quantile_transform import Ranks
+from prepriv.preprocessing.pca import PCA, RANK
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.second_moment import moment_grid, moments
 from prepriv.preprocessing.square_root import SquareRoot
@@ -39,7 +37,6 @@ NOISE_WEIGHT = 0.4  # of the noise of a direction beside the energy it holds, in
 REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
 LITTLE = 200.0  # reach below which half of the iterates are averaged, above it the last 0.15
 ZETA = 0.1  # margin of the hinge, for rows of norm one
-RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 SGD_STEPS, SGD_BATCH = 500, 256
 FLOOR = 1e-3  # least public deviation that is divided by, as a share of a column's width
 WEIGHTS = 5.0  # ball of the weights of noisy SGD
@@ -119,25 +116,9 @@ def public_spectrum(step: PCA, data: Any, domain: Domain, before: Sequence[Step]
     what the rows look like after it is not known until the private run).
     """
     space, maps = follow(domain, before, data)
-    rows = mapped_public(data, domain, maps)
+    rows = public_rows(data, domain, maps)
     moment = moments(rows, moment_grid(space.radius, rows.table.n), space.d, rows.table.n).moment
     return np.asarray(np.linalg.eigvalsh(moment)[::-1])
-
-
-def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Space, list[ReleasedMap]]:
-    """(space, fitted maps) after free and public steps. data: the table of Public() steps that name none."""
-    space, maps = domain.space, list[ReleasedMap]()
-    for step, _before, after in walk(steps, domain.space):
-        if step.payment is None:
-            maps.append(step.free(space))
-        elif isinstance(step.payment, pay.Public):
-            table = step.payment.data if step.payment.data is not None else data
-            rows = mapped_public(table, domain, maps)
-            maps.append(step.fit_public(rows, space, rows.table.n))
-        else:
-            raise ValueError(f"{step.name} is paid for by {step.way}: its map is not known before the run")
-        space = after
-    return space, maps
 
 
 def before_pca(domain: Domain, public: Any, *, standardize: bool = False) -> tuple[Step, ...]:
@@ -192,7 +173,7 @@ def pillar(
             epsilon=epsilon,
             delta=delta,
             adjacency=domain.adjacency,
-            public_rows=mapped_public(public, domain, []).table.n,
+            public_rows=public_rows(public, domain, []).table.n,
             classes=len(domain.classes),
         ).k
     steps: tuple[Step, ...] = (*before, PCA(k, payment=pay.Public(public)))
@@ -247,85 +228,3 @@ def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
     if loss == "logistic" and classes != 2:
         raise ValueError(f"loss 'logistic' is for two classes, 'softmax' for more; got {classes} classes")
     return Logistic() if classes == 2 else Softmax()
-
-
-# ------------------------------------------------------------------------------------------- public tables
-
-
-def mapped_public(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:
-    """Public rows of the declared columns, encoded, after some maps. ValueError without a table, columns or rows."""
-    if data is None:
-        raise ValueError("Public() needs the public table: Public(data)")
-    table = encode(data, domain)
-    if table.n < 1:
-        raise ValueError("the public table has no rows")
-    return Mapped(table, maps)
-
-
-def check_public(plan: Plan) -> None:
-    """Fit every public step that can be fitted now, so that a bad public table is refused before any charge.
-
-    ValueError, naming the step: no table, columns that differ from the schema's, fewer rows than PCA has
-    directions, or rows without energy in k directions (constant features). Steps behind one that is fitted on
-    private rows are checked for columns and row counts only. Reads no private record, and changes no charge.
-    """
-    check_public_steps(plan.domain, [p.step for p in plan.steps])
-
-
-def check_public_steps(domain: Domain, steps: Sequence[Step]) -> None:
-    """The same for steps that are in no plan yet."""
-    space, known = domain.space, True
-    maps: list[ReleasedMap] = []
-    for step, _before, after in walk(steps, domain.space):
-        if isinstance(step.payment, pay.Public):
-            try:
-                maps = _check_one(step, domain, space, maps, known)
-            except ValueError as error:
-                raise ValueError(f"{step.name}, the public table: {error}") from None
-        elif step.payment is None:
-            maps = [*maps, step.free(space)]
-        else:
-            known = False
-        space = after
-
-
-def _check_one(
-    step: Step, domain: Domain, space: Space, maps: list[ReleasedMap], known: bool
-) -> list[ReleasedMap]:
-    assert isinstance(step.payment, pay.Public)
-    rows = mapped_public(step.payment.data, domain, maps if known else [])
-    n = rows.table.n
-    if isinstance(step, PCA) and n < step.k:
-        raise ValueError(f"k={step.k} directions need at least {step.k} public rows; got {n}")
-    if not known:
-        return maps
-    fitted = step.fit_public(rows, space, n)
-    _check_finite(fitted)
-    if isinstance(fitted, Ranks):
-        for j, knots in zip(fitted.columns, fitted.knots):
-            if knots[0] == knots[-1]:
-                name = space.names[j] if space.names else f"x{j}"
-                raise ValueError(
-                    f"{name!r} is constant among the public rows and has no ranks: leave it out of columns"
-                )
-    if isinstance(step, PCA):
-        moment = moments(rows, moment_grid(space.radius, n), space.d, n).moment
-        values = np.linalg.eigvalsh(moment)[::-1]
-        rank = int((values > RANK * space.radius**2).sum())
-        if rank < step.k:
-            raise ValueError(
-                f"the public rows vary in {rank} directions only, fewer than k={step.k} "
-                "(constant or repeated features, or too few distinct rows): lower k"
-            )
-    return [*maps, fitted]
-
-
-def _check_finite(fitted: ReleasedMap) -> None:
-    """ValueError where a number of a public map is none: it would drop, or ruin, every private row."""
-    for value in vars(fitted).values():
-        if isinstance(value, ReleasedMap):
-            _check_finite(value)
-        elif isinstance(value, float | np.ndarray) and np.isnan(value).any():
-            raise ValueError(
-                "its fitted map is not a number somewhere: fill the missing cells of the table first"
-            )

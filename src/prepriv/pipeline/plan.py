@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prepriv import payment as pay
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_mu
@@ -176,15 +175,14 @@ def _step_json(planned: PlannedStep) -> dict[str, Any]:
     step = planned.step
     options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
     out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **options}
-    if isinstance(step.payment, pay.Budget):
+    if planned.shift is not None:
         out |= {
-            "share": step.payment.share,
+            "share": step.paid.share,
             "shift": planned.shift,
             "noise_multiplier": planned.noise_multiplier,
         }
-    if isinstance(step.payment, pay.Sensitivity):
-        caps = step.payment.caps
-        out |= {"caps": _plain(caps)} | ({"test_share": step.payment.test} if step.payment.test else {})
+    if not step.paid.leaves:
+        out |= {"caps": _plain(step.paid.caps)} | ({"test_share": step.paid.test} if step.paid.test else {})
         moved = {f.name: getattr(planned.outgoing, f.name) for f in dataclasses.fields(planned.outgoing)}
         out |= {"shift_of_common_rows": moved | {"conditions": [str(c) for c in planned.outgoing.conditions]}}
     if planned.test is not None:

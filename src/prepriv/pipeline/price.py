@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
-from prepriv.guarantees.printed import percent
 from prepriv.learners.stochastic import Setting
 from prepriv.pipeline.chain import Chain
 from prepriv.pipeline.checks import Learner
@@ -134,18 +133,8 @@ def prices(
                 note = step.closed_ways().get(way, str(closed))
                 table.append(Price(step.name, way, math.inf, None, False, note))
                 continue
-            terms = _terms(payment) + (f"; {_INSIDE}" if inside and release else "")
+            terms = variant.paid.terms() + (f"; {_INSIDE}" if inside and release else "")
             table.append(Price(step.name, way, multiplier / free * (shift / unmoved), real, chosen, terms))
     return table
 
-
-def _terms(payment: pay.Payment | None) -> str:
-    if isinstance(payment, pay.Public):
-        return "a public table with the same columns"
-    if isinstance(payment, pay.Budget):
-        return f"{percent(payment.share)} of the budget; may be released"
-    if isinstance(payment, pay.Sensitivity):
-        test = f", tested with {percent(payment.test)} of the budget" if payment.test else ""
-        caps = ", ".join(f"{k} {v}" for k, v in payment.caps.items()) or "default caps"
-        return f"{caps}{test}; never released"
     return ""

@@ -67,7 +67,7 @@ def recipe(
         return tuple(steps), learner
     if learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
-    paid = any(isinstance(s.payment, pay.Sensitivity) for s in steps)
+    paid = any(not s.paid.leaves for s in steps)
     d = [domain.space.d, *(after.d for _, _, after in walk(steps, domain.space))][-1]
     return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=d)
 

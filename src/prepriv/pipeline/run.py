@@ -7,15 +7,14 @@ Nothing here looks at a record except through `preprocessing` (confidential maps
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
-from prepriv.data import BLOCK, Table, encode
+from prepriv.data import BLOCK, Table
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart, private_second_moment
@@ -25,6 +24,7 @@ from prepriv.pipeline import odometer
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
 
 Progress = Callable[[str, int, int], Any]
@@ -39,32 +39,6 @@ class Trained:
     maps: tuple[ReleasedMap, ...]
     weights: Floats
     private: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Mapped:
-    """Encoded rows after some fitted maps; rows that a map drops become zero rows."""
-
-    table: Table
-    maps: Sequence[FittedMap]
-    labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-
-    def __iter__(self) -> Iterator[Floats]:
-        for x, _, _ in self.blocks():
-            yield x
-
-    def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
-        """(rows, which of them stay, first row number) of each block."""
-        for start in range(0, self.table.n, BLOCK):
-            x, kept = np.ascontiguousarray(self.table.block(start, min(start + BLOCK, self.table.n))), None
-            for fitted in self.maps:
-                keep = fitted.keep(x, start)
-                x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
-                if keep is not None:
-                    kept = keep if kept is None else kept & keep
-            if kept is not None:
-                x = np.where(kept[:, None], x, 0.0)
-            yield x, kept, start
 
 
 class Handle:
@@ -165,11 +139,7 @@ def _execute(
         rows = Mapped(table, private, targets)
         if watch is not None:
             watch(planned, rows)
-        if (
-            isinstance(planned.step.payment, pay.Sensitivity)
-            and planned.step.payment.test > 0
-            and plan.private
-        ):
+        if planned.step.paid.test > 0 and plan.private:
             room[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [room[k] for k in planned.covers], session)
@@ -235,30 +205,34 @@ def fit_step(
     session: Session,
 ) -> tuple[FittedMap, ReleasedMap]:
     """(map of the training rows, map that leaves: for public rows and for prediction)."""
-    step, space = planned.step, planned.before
-    if step.payment is None:
-        free = step.free(space)
-        return free, free
-    if isinstance(step.payment, pay.Public):
-        rows = public_rows(step.payment, plan, released)
-        fitted = step.fit_public(rows, space, rows.table.n)
-        return fitted, fitted
-    if isinstance(step.payment, pay.Budget):
-        noisy = step.fit_budget(private_rows, space, plan.n, Handle(planned, plan, session))
-        return noisy, noisy
-    if isinstance(step.payment, pay.Sensitivity):
-        return step.fit_confidential(private_rows, space, plan.n), step.prediction_map(space)
-    raise ValueError(f"{step.name} has a payment of no known kind")
+    access = _Access(planned, plan, private_rows, released, session)
+    return planned.step.paid.fit(planned.step, planned.before, access)
 
 
-def public_rows(payment: pay.Public, plan: Plan, released: Sequence[ReleasedMap]) -> Mapped:
-    """Public rows after the released maps of the earlier steps: never after a confidential one."""
-    if payment.data is None:
-        raise ValueError("Public() needs the public table: Public(data)")
-    table = encode(payment.data, plan.domain)
-    if table.n < 1:
-        raise ValueError("the public table has no rows")
-    return Mapped(table, released)
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """What the fit of one step may see (`payment.Access`)."""
+
+    planned: PlannedStep
+    plan: Plan
+    rows: Mapped
+    released: Sequence[ReleasedMap]
+    session: Session
+
+    @property
+    def n(self) -> int:
+        return self.plan.n
+
+    def public(self, data: Any) -> tuple[Mapped, int]:
+        """Public rows after the released maps of the earlier steps: never after a confidential one."""
+        rows = public_rows(data, self.plan.domain, self.released)
+        return rows, rows.table.n
+
+    def private(self) -> Mapped:
+        return self.rows
+
+    def mechanisms(self) -> Handle:
+        return Handle(self.planned, self.plan, self.session)
 
 
 def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32]) -> QuantizedRows:

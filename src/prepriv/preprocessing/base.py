@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency, Domain, Space
 from prepriv.guarantees.printed import exact
-from prepriv.payment import WAYS, Payment, check_payment
+from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
 
 Floats = NDArray[np.float64]
@@ -240,9 +240,14 @@ class Step(abc.ABC):
         return type(self).__name__
 
     @property
+    def paid(self) -> Way:
+        """Its payment; `FREE` without one."""
+        return FREE if self.payment is None else self.payment
+
+    @property
     def way(self) -> str:
         """ "free", "public", "budget" or "sensitivity"."""
-        return "free" if self.payment is None else self.payment.way
+        return self.paid.way
 
     def closed_ways(self) -> dict[str, str]:
         """The ways that are not open, with the reason of each."""
@@ -293,6 +298,9 @@ class Step(abc.ABC):
     def free(self, space: Space) -> ReleasedMap:
         """The map of a data-independent step."""
         raise TypeError(f"{self.name} depends on data")
+
+    def check_public(self, n: int, rows: Rows | None, space: Space) -> None:  # noqa: B027  most have nothing to say
+        """ValueError if n public rows cannot serve, seen before any charge; rows None: their form is not known yet."""
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         """Fit on n public rows."""

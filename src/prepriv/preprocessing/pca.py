@@ -39,6 +39,7 @@ from prepriv.preprocessing.second_moment import (
     second_moment_shift,
 )
 
+RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 _LEAST_EXPONENT = (
     -900
 )  # of a row's largest coordinate: far below any declared radius, far above overflow here
@@ -181,6 +182,19 @@ class PCA(_Leading):
             incoming.conditions,
             incoming.any_order,
         )
+
+    def check_public(self, n: int, rows: Rows | None, space: Space) -> None:
+        if n < self.k:
+            raise ValueError(f"k={self.k} directions need at least {self.k} public rows; got {n}")
+        if rows is None:
+            return
+        moment = moments(rows, moment_grid(space.radius, n), space.d, n).moment
+        rank = int((eigvalsh(moment) > RANK * space.radius**2).sum())
+        if rank < self.k:
+            raise ValueError(
+                f"the public rows vary in {rank} directions only, fewer than k={self.k} "
+                "(constant or repeated features, or too few distinct rows): lower k"
+            )
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         if n < self.k:

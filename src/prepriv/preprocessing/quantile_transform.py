@@ -97,6 +97,16 @@ class QuantileTransform(Step):
     def stretch(self, space: Space) -> float:
         return math.inf
 
+    def check_public(self, n: int, rows: Rows | None, space: Space) -> None:
+        if rows is None:
+            return
+        for j, cells in sorted_columns(rows, chosen_columns(self.name, space, self.columns), n):
+            if not len(cells) or cells[0] == cells[-1]:
+                name = space.names[j] if space.names else f"x{j}"
+                raise ValueError(
+                    f"{name!r} is constant among the public rows and has no ranks: leave it out of columns"
+                )
+
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         columns = chosen_columns(self.name, space, self.columns)
         levels = np.linspace(0.0, 1.0, int(self.levels) + 1)

@@ -1,0 +1,50 @@
+"""Encoded rows after some fitted maps: private ones inside a run, public ones before and inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.data import BLOCK, Table, encode
+from prepriv.domain import Domain
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Encoded rows after some fitted maps; rows that a map drops become zero rows."""
+
+    table: Table
+    maps: Sequence[FittedMap]
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __iter__(self) -> Iterator[Floats]:
+        for x, _, _ in self.blocks():
+            yield x
+
+    def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
+        """(rows, which of them stay, first row number) of each block."""
+        for start in range(0, self.table.n, BLOCK):
+            x, kept = np.ascontiguousarray(self.table.block(start, min(start + BLOCK, self.table.n))), None
+            for fitted in self.maps:
+                keep = fitted.keep(x, start)
+                x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
+                if keep is not None:
+                    kept = keep if kept is None else kept & keep
+            if kept is not None:
+                x = np.where(kept[:, None], x, 0.0)
+            yield x, kept, start
+
+
+def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:
+    """Public rows of the declared columns, encoded, after some maps. ValueError without a table, columns or rows."""
+    if data is None:
+        raise ValueError("Public() needs the public table: Public(data)")
+    table = encode(data, domain)
+    if table.n < 1:
+        raise ValueError("the public table has no rows")
+    return Mapped(table, maps)
