@@ -365,17 +365,17 @@ MUTANTS = (
     Mutant(
         "a private fit is released",
         "StandardScaler.n_samples_seen_ and friends: fitted state in the artifact",
-        "pipeline/run.py",
-        "    return step.fit_confidential(private_rows, space, plan.n), step.prediction_map(space)\n",
-        "    from prepriv.preprocessing.impute import FillReleased\n\n    fitted = step.fit_confidential(private_rows, space, plan.n)\n    return fitted, FillReleased(fitted.fill) if hasattr(fitted, 'fill') else step.prediction_map(space)\n",
+        "payment.py",
+        "        return step.fit_confidential(access.private(), space, access.n), step.prediction_map(space)\n",
+        "        from prepriv.preprocessing.impute import FillReleased\n\n        fitted = step.fit_confidential(access.private(), space, access.n)\n        return fitted, FillReleased(fitted.fill) if hasattr(fitted, 'fill') else step.prediction_map(space)\n",
         replayed("mean and sensitivity"),
     ),
     Mutant(
         "public rows behind a private map",
         "data-dependent pre-processing of public data",
         "pipeline/run.py",
-        "        rows = public_rows(step.payment, plan, released)\n",
-        "        rows = Mapped(public_rows(step.payment, plan, released).table, private_rows.maps)\n",
+        "        rows = public_rows(data, self.plan.domain, self.released)\n",
+        "        rows = public_rows(data, self.plan.domain, self.rows.maps)\n",
         ("tests/pipeline/test_run.py", "-k", "public_rows"),
     ),
     Mutant(

@@ -153,7 +153,7 @@ def secrets_to_keep(steps: Sequence[Step]) -> tuple[str, ...]:
             else "; the model does not need them on new rows, and no finite ε holds at any δ < 1 if they leave"
         )
         for step in steps
-        if isinstance(step.payment, pay.Sensitivity)
+        if not step.paid.leaves
     )
 
 

@@ -170,9 +170,7 @@ def _placed(
         kept += own
     elif own and type(step).distance is Step.distance:
         raise ValueError(f"{step.name} cannot be tested: it has no distance to data that break its caps")
-    planned = PlannedStep(
-        step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own
-    )
+    planned = PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     if paid.share == 0:
         return planned
     shift = step.record_shift(before, domain.adjacency, incoming)

@@ -96,7 +96,9 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
             return exact
         breakdown = exact.breakdown
     else:
-        breakdown = tuple((part.name, math.nan) for part in (*events, learner))  # the whole has no µ
+        breakdown = tuple(
+            (name, math.nan) for name in (*(e.name for e in events), learner.name)
+        )  # no µ in all
     curve = composed(steps.stages, training_parts(learner, multiplier, setting, delta))
     notes = tuple(
         f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from prepriv import payment as pay
 
 
-def known_caps(step: str, payment: pay.Payment | None, *names: str) -> None:
+def known_caps(step: str, payment: pay.Way, *names: str) -> None:
     """ValueError if a payment by sensitivity declares a cap that the step does not have: a typo caps nothing."""
-    unknown = sorted(set(payment.caps) - set(names)) if isinstance(payment, pay.Sensitivity) else []
+    unknown = sorted(set(payment.caps) - set(names))
     if unknown:
         has = f"it has {', '.join(names)}" if names else "it needs none"
         raise ValueError(f"{step} has no cap {unknown[0]!r}; {has}")

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -115,7 +114,7 @@ class Deduplicate(_Dropping):
         return self.by_label
 
     def _crowd(self) -> int:
-        return crowd(self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {})
+        return crowd(self.paid.caps)
 
     def _uncrowded(self, space: Space) -> Uncrowded:
         return Uncrowded.of(self._crowd(), self.eta, space, by_label=self.by_label)

@@ -109,11 +109,11 @@ class MeanImputer(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known_caps(self.name, self.payment, "missing", "fade")
+        known_caps(self.name, self.paid, "missing", "fade")
 
     def caps(self, space: Space, n: int) -> NDArray[np.int64]:
         """Declared cap on the missing cells of each imputable column, in records."""
-        return MissingCaps.of(self.payment, space, n).full
+        return MissingCaps.of(self.paid, space, n).full
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
@@ -124,7 +124,7 @@ class MeanImputer(Step):
         Rows that already moved by tau_j in column j move its mean by another tau_j / N_j.
         """
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         w = space.widths[caps.columns]
         own = w / caps.observed + SUM_ERROR * w
         # One cell less moves a mean and its weight in opposite directions: the larger counts, not both.
@@ -134,10 +134,10 @@ class MeanImputer(Step):
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before more cells are missing than declared; inf if nothing is assumed."""
-        return MissingCaps.of(self.payment, space, n).distance(rows)
+        return MissingCaps.of(self.paid, space, n).distance(rows)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         total, seen = observed_sums(rows, space, caps.columns)
         fill = midpoints(space)
         fill[caps.columns] += caps.weight(n - seen) * (total / np.maximum(seen, caps.observed))

@@ -52,9 +52,9 @@ class MissingCaps:
     n: int
 
     @staticmethod
-    def of(payment: pay.Payment | None, space: Space, n: int) -> MissingCaps:
+    def of(payment: pay.Way, space: Space, n: int) -> MissingCaps:
         """The caps `missing` and `fade` of a payment by sensitivity (defaults for any other payment)."""
-        declared = payment.caps if isinstance(payment, pay.Sensitivity) else {}
+        declared = payment.caps
         columns = np.flatnonzero(space.may_miss)
         names = tuple(space.names[j] if space.names else f"x{j}" for j in columns)
         missing = shares("missing", declared.get("missing", DEFAULT_MISSING), names, DEFAULT_MISSING)

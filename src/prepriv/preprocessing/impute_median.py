@@ -103,13 +103,13 @@ class MedianImputer(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known_caps(self.name, self.payment, "missing", "fade", "gap")
+        known_caps(self.name, self.paid, "missing", "fade", "gap")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def _gaps(self, caps: MissingCaps, space: Space) -> Floats:
-        declared = self.payment.caps.get("gap") if isinstance(self.payment, pay.Sensitivity) else None
+        declared = self.paid.caps.get("gap")
         if declared is None:
             raise ValueError("MedianImputer needs a declared cap: gap, a share of the width, in (0, 1]")
         return np.array(shares("gap", declared, caps.names, 1.0)) * space.widths[caps.columns]
@@ -124,7 +124,7 @@ class MedianImputer(Step):
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """A changed record moves a median by a rank at most, shifted rows by the largest shift at most."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         gaps = self._gaps(caps, space)
         conditions = self._near(caps, space)
         own = gaps + incoming.row_shift + _ROUNDING * space.widths[caps.columns]
@@ -132,7 +132,7 @@ class MedianImputer(Step):
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or a gap fails."""
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         near = {c.column.index: c for c in self._near(caps, space)}
         least, records = caps.distance(rows), (incoming or UNTOUCHED).records
         for j, cells in sorted_columns(rows, np.array(sorted(near), dtype=np.intp), n):
@@ -148,7 +148,7 @@ class MedianImputer(Step):
         return fill, seen
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         medians, seen = self._medians(rows, space, n)
         j, fill = caps.columns, midpoints(space)
         fill[j] += caps.weight(n - seen[j]) * (medians[j] - fill[j])

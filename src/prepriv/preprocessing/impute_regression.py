@@ -248,15 +248,13 @@ class RegressionImputer(Step):
         super().__post_init__()
         check_positive("ridge", self.ridge)
         check_positive("weight_bound", self.weight_bound)
-        known_caps(self.name, self.payment, "missing", "fade", "curvature")
+        known_caps(self.name, self.paid, "missing", "fade", "curvature")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def _curvature(self) -> float:
-        declared = (
-            self.payment.caps.get("curvature", 0.0) if isinstance(self.payment, pay.Sensitivity) else 0.0
-        )
+        declared = self.paid.caps.get("curvature", 0.0)
         return pay.check_fraction("curvature cap", declared)
 
     def _curved(self, names: Sequence[str], frame: Frame) -> tuple[Curved, ...]:
@@ -275,7 +273,7 @@ class RegressionImputer(Step):
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """Weights move by at most (change of the gradient at the optimum) / (curvature)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps, bound = MissingCaps.of(self.payment, space, n), self.weight_bound
+        caps, bound = MissingCaps.of(self.paid, space, n), self.weight_bound
         if not len(caps.columns):
             return incoming
         frame, least = Frame.of(space), self._curvature()
@@ -299,7 +297,7 @@ class RegressionImputer(Step):
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
-        least, came = MissingCaps.of(self.payment, space, n).distance(rows), incoming or UNTOUCHED
+        least, came = MissingCaps.of(self.paid, space, n).distance(rows), incoming or UNTOUCHED
         if self._curvature() > 0 and space.may_miss.any():
             frame, curvature = Frame.of(space), at_least(self._curvature())
             # A row moved by d moves z by d / radius, and zz' by twice that; one record moves zz' by 1.
@@ -336,7 +334,7 @@ class RegressionImputer(Step):
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         frame = Frame.of(space)
         weights, seen = self._weights(rows, frame, n)
-        strength = MissingCaps.of(self.payment, space, n).weight(n - seen)
+        strength = MissingCaps.of(self.paid, space, n).weight(n - seen)
         return RegressionConfidential(frame, weights, strength)
 
     def prediction_map(self, space: Space) -> ReleasedMap:

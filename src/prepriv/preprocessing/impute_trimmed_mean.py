@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
 from prepriv.domain import Domain, Space, as_space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps, shares
@@ -97,7 +96,7 @@ class TrimmedMeanImputer(Step):
         super().__post_init__()
         if not (isinstance(self.trim, int | float) and 0 < self.trim < 0.5):
             raise ValueError(f"trim must lie in (0, 0.5); got {self.trim}")
-        known_caps(self.name, self.payment, "missing", "fade", "spread")
+        known_caps(self.name, self.paid, "missing", "fade", "spread")
 
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
@@ -115,7 +114,7 @@ class TrimmedMeanImputer(Step):
         return least
 
     def _spreads(self, caps: MissingCaps, space: Space) -> Floats:
-        declared = self.payment.caps.get("spread", 1.0) if isinstance(self.payment, pay.Sensitivity) else 1.0
+        declared = self.paid.caps.get("spread", 1.0)
         return np.array(shares("spread", declared, caps.names, 1.0)) * space.widths[caps.columns]
 
     def _spans(self, caps: MissingCaps, space: Space) -> tuple[EndSpan, ...]:
@@ -130,7 +129,7 @@ class TrimmedMeanImputer(Step):
     def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
         """A changed record moves a trimmed sum by the span of what is left, shifted rows by their shift."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         least, spreads, w = self._least(caps), self._spreads(caps, space), space.widths[caps.columns]
         own = spreads / least + SUM_ERROR * w
         return filled_sensitivity(
@@ -148,7 +147,7 @@ class TrimmedMeanImputer(Step):
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
         """Records that must change before a cap on missing cells or a declared spread fails."""
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         spans = {c.column.index: c for c in self._spans(caps, space)}
         least, records = caps.distance(rows), (incoming or UNTOUCHED).records
         for j, cells in sorted_columns(rows, np.array(sorted(spans), dtype=np.intp), n):
@@ -167,7 +166,7 @@ class TrimmedMeanImputer(Step):
         return total, seen
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        caps = MissingCaps.of(self.payment, space, n)
+        caps = MissingCaps.of(self.paid, space, n)
         total, seen = self._sums(rows, space, n)
         j, fill = caps.columns, midpoints(space)
         divisor = np.maximum(seen[j] - 2 * self._ends(n), self._least(caps))

@@ -114,7 +114,7 @@ class _Leading(Step):
             raise ValueError(f"k must be a whole number >= 1; got {self.k}")
 
     def _caps(self, space: Space) -> SpectrumCaps:
-        declared = self.payment.caps if isinstance(self.payment, pay.Sensitivity) else {}
+        declared = self.paid.caps
         return SpectrumCaps.of(declared, self.k, space.radius)
 
     def _statistic(

@@ -129,7 +129,7 @@ class StandardScaler(Step):
             raise ValueError(f"rule must be 'max', 'root' or 'none'; got {self.rule!r}")
         if self.center not in ("mean", "midpoint"):
             raise ValueError(f"center must be 'mean' or 'midpoint'; got {self.center!r}")
-        known_caps(self.name, self.payment)
+        known_caps(self.name, self.paid)
         if self.radius is not None:
             check_positive("radius", self.radius)
         if self.columns is not None:
