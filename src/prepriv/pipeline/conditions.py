@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from prepriv.data import Table
 from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.run import Mapped, fit_step
+from prepriv.pipeline.rows import Mapped
+from prepriv.pipeline.run import fit_step
 from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.preprocessing.condition import Condition
 
