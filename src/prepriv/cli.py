@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from typing import Any
 
 from prepriv._text import shown
@@ -28,11 +29,14 @@ def _run(arguments: list[str] | None) -> int:
 
     from prepriv.commands.app import app
     from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, reason, usage_errors
+    from prepriv.guarantees.notes import PrivacyWarning
     from prepriv.ledger import LedgerError
 
     usage_error, click_error = usage_errors()
     try:
-        code = app(args=arguments, standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # what it says is printed beside the claim
+            code = app(args=arguments, standalone_mode=False)
         if code == INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0

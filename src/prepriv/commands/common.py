@@ -123,10 +123,6 @@ def print_guarantee(plan: Plan, private: bool) -> None:
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
     epsilon = up(g.epsilon(plan.delta))
     console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n}{same}")
-    if plan.delta * plan.n >= 1:
-        console.print(
-            f"  weak: δ should be well below 1/n = {1 / plan.n:.1g}; publishing a record whole with probability δ would satisfy it"
-        )
     for note in g.notes:
         console.print(f"  {note}")
     for condition in g.conditions:

@@ -7,7 +7,6 @@ has spent twice, and no `guarantee_` says so. Nothing here depends on a record: 
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from prepriv._callers import callers_level
 from prepriv.domain import Adjacency
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.guarantee import Guarantee
@@ -144,21 +144,13 @@ class Odometer:
                 "joblib's workers and other runs count apart. With ledger= every fit is charged to one cap, wherever "
                 "it runs. This is said once",
                 CompositionWarning,
-                stacklevel=_callers_level(),
+                stacklevel=callers_level(),
             )
 
     def spent(self, delta: float) -> Spent:
         """What was recorded so far."""
         _, at = check_budget(math.inf, delta)
         return Spent(at, tuple(self._fits), len(self._unprotected))
-
-
-def _callers_level() -> int:
-    """Of a warning given by the function that asks: the nearest frame outside this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "prepriv":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 _PROCESS = Odometer()

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from prepriv._callers import callers_level
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_mu
@@ -257,7 +258,7 @@ def make_plan(
         _check_room(plan)
         for note in plan.guarantee.notes:
             if note.startswith("weak"):
-                warnings.warn(note, PrivacyWarning, stacklevel=2)
+                warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
     return plan
 
 

@@ -1,0 +1,43 @@
+"""What weakens a claim is said wherever the claim is. Finding: a weak δ was noted on the command line only."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from prepriv import Domain, Model, PrivateClassifier
+from prepriv.guarantees.notes import PrivacyWarning
+from prepriv.pipeline.stored import plan_from_json
+
+X, Y = np.tile([[0.0, 1.0], [1.0, 0.0]], (2, 1)), [0, 1, 0, 1]
+
+
+def test_a_weak_claim_says_so_in_python_and_points_at_the_line_of_the_user(tmp_path):
+    """1/n is right for four records, too."""
+    clf = PrivateClassifier(Domain.box(0, 1, 2, [0, 1]), epsilon=20.0, delta=0.25)
+    for call in (lambda: clf.plan(4), lambda: clf.fit(X, Y)):
+        with pytest.warns(PrivacyWarning) as said:
+            call()
+        assert {w.filename for w in said} == {__file__}
+        text = " ".join(str(w.message) for w in said)
+        assert "1/n = 0.25" in text and "above 10" in text
+    notes = [note for note in clf.guarantee_.notes if note.startswith("weak")]
+    assert len(notes) == 2
+    clf.model_.save(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = Model.load(tmp_path)
+    page, data = clf.report_.to_html(), clf.report_.to_json()
+    for note in notes:
+        assert note in page and note in data["guarantee"]["notes"] and note in loaded.guarantee.notes
+        assert note in clf.model_.plan["guarantee"]["notes"] and note in repr(clf.guarantee_)
+    assert plan_from_json(clf.model_.plan).guarantee.notes == clf.guarantee_.notes
+
+
+def test_a_strong_claim_has_no_notes():
+    clf = PrivateClassifier(Domain.box(0, 1, 2, [0, 1]), epsilon=2.0, delta=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clf.plan(10_000).guarantee.notes == ()
