@@ -350,5 +350,5 @@ def _show_conditions(plan: Plan, rows: tuple[Table, NDArray[np.int32]]) -> None:
     console.print(
         "conditions of the guarantee, on this table (what is released before them taken without noise):"
     )
-    for step, condition, good in check(plan, *rows):
+    for step, condition, good in check(plan, *rows, ExactSession()):
         console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)

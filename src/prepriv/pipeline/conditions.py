@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.data import Table
-from prepriv.mechanisms.session import ExactSession
+from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import fit_step
@@ -18,14 +18,17 @@ from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.preprocessing.condition import Condition
 
 
-def check(plan: Plan, table: Table, targets: NDArray[np.int32]) -> Iterator[tuple[str, Condition, bool]]:
+def check(
+    plan: Plan, table: Table, targets: NDArray[np.int32], session: Session
+) -> Iterator[tuple[str, Condition, bool]]:
     """(step, condition, whether it holds) for each condition of the plan, tested ones too.
 
     Each is checked on the rows as they reach its step, before the step rounds or cuts anything. What an earlier step
-    releases is taken without noise: behind it, a run may see rows of which something else holds.
+    releases is what `session` makes of it, for the curator without noise: behind it, a run may see rows of which
+    something else holds.
     table, targets: encoded rows and class indices, as many as the plan's n.
     """
-    exact, session = dataclasses.replace(plan, epsilon=math.inf), ExactSession()
+    exact = dataclasses.replace(plan, epsilon=math.inf)
     private: list[FittedMap] = []
     released: list[ReleasedMap] = []
     last = max((i for i, p in enumerate(plan.steps) if p.conditions), default=-1)
