@@ -9,6 +9,8 @@ import os
 import pickle
 import signal
 import struct
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -403,17 +405,18 @@ class TestFork:
         streams.append(tuple(source.uint64(8).tolist()))
         assert len({word for stream in streams for word in stream}) == 40
 
-    def test_the_process_number_is_a_second_guard(self, monkeypatch):
-        monkeypatch.setattr(noise, "_live", set())  # as if the fork handler had not run
-        source = NoiseSource()
-        noise._live.clear()
+    def test_a_seeded_child_leaves_the_stream_by_its_process_number(self):
+        source = NoiseSource.for_tests(1)
         assert words_of_a_child(source) != tuple(source.uint64(8).tolist())
 
-    def test_the_fork_handler_is_enough(self):
+    def test_a_child_with_the_process_number_of_its_parent_draws_other_words(self):
         source, parent, original = NoiseSource(), os.getpid(), os.getpid
 
         def reuse_the_number():
+            import posix
+
             os.getpid = lambda: parent
+            os.urandom = posix.urandom  # the suite's own repeats itself in a process of the same number
 
         try:
             child = words_of_a_child(source, ready=reuse_the_number)
@@ -421,9 +424,25 @@ class TestFork:
             os.getpid = original
         assert child != tuple(source.uint64(8).tolist())
 
+    def test_a_child_that_no_fork_handler_saw_draws_other_words(self):
+        """In a PID namespace of its own such a child had its parent's number, and its noise: found by an audit."""
+        code = (
+            "import ctypes, os; from prepriv.mechanisms.noise import NoiseSource\n"
+            "source, libc, parent = NoiseSource(), ctypes.CDLL(None), os.getpid()\n"
+            "os.getpid = lambda: parent\n"
+            "source.uint64(3)\n"
+            "read, write = os.pipe()\n"
+            "if libc.fork() == 0:\n"
+            "    os.write(write, source.uint64(8).tobytes()); os._exit(0)\n"
+            "child = os.read(read, 64)\n"
+            "print(len(child), child == source.uint64(8).tobytes())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert done.stdout.split() == ["64", "False"]
+
     def test_a_child_does_not_wait_for_a_lock_of_its_parent(self):
-        source = NoiseSource()
-        with source._lock:
+        source = NoiseSource.for_tests(1)
+        with source._seeded._lock:
             assert len(words_of_a_child(source)) == 8
 
     def test_a_child_without_system_randomness_draws_nothing(self, monkeypatch):
@@ -562,8 +581,8 @@ def test_bad_thresholds_are_refused(threshold):
 
 
 def test_locks_are_per_source():
-    first, second = NoiseSource(), NoiseSource()
-    with first._lock:
+    first, second = NoiseSource.for_tests(1), NoiseSource.for_tests(2)
+    with first._seeded._lock:
         done = threading.Event()
         threading.Thread(target=lambda: (second.uint64(1), done.set()), daemon=True).start()
         assert done.wait(10)

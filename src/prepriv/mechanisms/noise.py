@@ -1,4 +1,4 @@
-"""The only noise of the library: integers drawn exactly, from a ChaCha20 key stream keyed by the operating
+"""The only noise of the library: integers drawn exactly, from ChaCha20 key streams keyed by the operating
 system.
 
 A mechanism adds one of these integers to an integer (see `prepriv.mechanisms.lattice`), so no bit of its
@@ -11,7 +11,7 @@ import hashlib
 import math
 import os
 import threading
-import weakref
+from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -30,22 +30,20 @@ _BYTES_PER_KEY = 2**36  # below the 2^32 blocks of 64 bytes after which a 32-bit
 _ZEROS = bytes(8 * CHUNK)
 _WORD = 2**64
 
-_live: weakref.WeakSet[NoiseSource] = weakref.WeakSet()
-
 
 class NoiseSource:
     """Random integers for mechanisms: unpredictable, exactly distributed, never repeated, never stored.
 
-    The key is 256 bits of `os.urandom`; if the operating system gives none, the constructor raises and
-    nothing is released. A forked child draws a key of its own before its first word. A source can be used
-    by several threads and can be neither pickled nor copied, so that no two releases share noise. Proof:
-    docs/proofs/noise.md (P6).
+    Each request has a key of its own, 256 bits of `os.urandom`; if the operating system gives none, the
+    constructor and the request raise and nothing is released. So no two requests share a stream, whatever thread,
+    forked process, process namespace or resumed snapshot they come from. A source can be neither pickled nor
+    copied. Proof: docs/proofs/noise.md (P6).
     """
 
-    __slots__ = ("__weakref__", "_lock", "_pid", "_private", "_seeded_key", "_stream", "_used")
+    __slots__ = ("_seeded",)
 
     def __init__(self) -> None:
-        self._setup(seeded_key=None)
+        self._setup(seeded=None)
 
     @classmethod
     def for_tests(cls, seed: int) -> NoiseSource:
@@ -57,13 +55,13 @@ class NoiseSource:
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise ValueError(f"seed: got {type(seed).__name__}, need an int")
         source = cls.__new__(cls)
-        source._setup(hashlib.sha256(f"prepriv test seed {seed}".encode()).digest())
+        source._setup(_SeededStream(seed))
         return source
 
     @property
     def private(self) -> bool:
-        """True if the key came from the operating system, False for a test source."""
-        return self._private
+        """True if the keys come from the operating system, False for a test source."""
+        return self._seeded is None
 
     def uint64(self, size: int) -> NDArray[np.uint64]:
         """`size` uniform 64-bit words, shape (size,)."""
@@ -124,56 +122,68 @@ class NoiseSource:
             sample(law, self.uint64(len(part)), lambda: int(self.uint64(1)[0]), part)
         return out
 
-    def _setup(self, seeded_key: bytes | None) -> None:
-        self._seeded_key = seeded_key
-        self._private = seeded_key is None
-        self._lock = threading.Lock()
-        self._pid = os.getpid()
-        self._rekey()
-        _live.add(self)
-
-    def _rekey(self) -> None:
-        key = self._seeded_key if self._seeded_key is not None else os.urandom(_KEY_BYTES)
-        if len(key) != _KEY_BYTES:
-            raise OSError("the operating system returned too few random bytes; nothing is released")
-        if self._seeded_key is not None:
-            self._seeded_key = hashlib.sha256(b"next" + key).digest()
-        self._stream: CipherContext = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
-        self._used = 0
+    def _setup(self, seeded: _SeededStream | None) -> None:
+        self._seeded = seeded
+        if seeded is None:
+            _system_key()  # an operating system without randomness is refused now
 
     def _fill(self, words: NDArray[np.uint64]) -> None:
         """Fill a contiguous array of words from the key stream."""
-        if self._pid != os.getpid():
-            self._leave_parent()
         if not words.size:
             return
         target = words.data.cast("B")
-        with self._lock:
-            if self._pid != os.getpid():
+        seeded = self._seeded
+        if seeded is None or seeded.pid != os.getpid():
+            _KeyStream(_system_key).fill(target)  # shared with no thread, no fork and no later request
+        else:
+            seeded.fill(target)
+
+
+def _system_key() -> bytes:
+    key = os.urandom(_KEY_BYTES)
+    if len(key) != _KEY_BYTES:
+        raise OSError("the operating system returned too few random bytes; nothing is released")
+    return key
+
+
+class _KeyStream:
+    """ChaCha20 under one key after the other: each is replaced before its counter could repeat."""
+
+    def __init__(self, next_key: Callable[[], bytes]) -> None:
+        self._next_key = next_key
+        self._rekey()
+
+    def _rekey(self) -> None:
+        key = self._next_key()
+        self._stream: CipherContext = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+        self._used = 0
+
+    def fill(self, target: memoryview) -> None:
+        """The next bytes of the stream."""
+        for start in range(0, len(target), len(_ZEROS)):
+            part = target[start : start + len(_ZEROS)]
+            if self._used + len(part) > _BYTES_PER_KEY:
                 self._rekey()
-                self._pid = os.getpid()
-            for start in range(0, len(target), len(_ZEROS)):
-                part = target[start : start + len(_ZEROS)]
-                if self._used + len(part) > _BYTES_PER_KEY:
-                    self._rekey()
-                self._stream.update_into(_ZEROS[: len(part)], part)
-                self._used += len(part)
+            self._stream.update_into(_ZEROS[: len(part)], part)
+            self._used += len(part)
 
-    def _leave_parent(self) -> None:
-        """In a forked child: forget the parent's key and its lock, which another thread may have held."""
+
+class _SeededStream(_KeyStream):
+    """A reproducible stream, of the process that made it."""
+
+    def __init__(self, seed: int) -> None:
+        self.pid = os.getpid()
         self._lock = threading.Lock()
-        self._seeded_key = None
-        self._pid = -1
+        self._key = hashlib.sha256(f"prepriv test seed {seed}".encode()).digest()
+        super().__init__(self._following)
 
+    def _following(self) -> bytes:
+        key, self._key = self._key, hashlib.sha256(b"next" + self._key).digest()
+        return key
 
-def _leave_parents() -> None:
-    # Only marks: an error raised in a fork handler would be swallowed, one raised at the next draw is not.
-    for source in list(_live):
-        source._leave_parent()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_parents)
+    def fill(self, target: memoryview) -> None:
+        with self._lock:
+            super().fill(target)
 
 
 def _checked_size(size: int) -> int:
