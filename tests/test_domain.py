@@ -70,7 +70,7 @@ def test_mistakes_are_sentences(make, says):
             "two encoded features would be named 'job=x'",
         ),
         (lambda: Categorical("abc"), "categories must be a list of values"),
-        (lambda: Domain.ball(3, (0, 1), radius=-1.0), "radius must be finite and positive"),
+        (lambda: Domain.ball(3, (0, 1), radius=-1.0), "radius must be a finite positive number"),
     ],
 )
 def test_a_mistake_of_type_is_a_sentence(build, sentence):

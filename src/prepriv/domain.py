@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, LEAST, choice, integer, length, numbers, real, settle, shown
 from prepriv._cell import text_of
 
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
@@ -25,15 +26,15 @@ MISSING = "missing"
 def check_adjacency(adjacency: str) -> Adjacency:
     """Return `adjacency`, or raise ValueError naming the two that exist."""
     for known in ADJACENCIES:
-        if adjacency == known:
+        if isinstance(adjacency, str) and adjacency == known:
             return known
-    raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {adjacency!r}")
+    raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {shown(adjacency)}")
 
 
 def _listed(what: str, names: Any) -> tuple[Any, ...]:
     """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be a list of values; got {names!r}")
+        raise ValueError(f"{what} must be a list of values; got {shown(names)}")
     listed = tuple(names)
     if any(isinstance(value, float) and math.isnan(value) for value in listed):
         raise ValueError(f"{what} must not hold NaN: a missing cell is never one of them")
@@ -51,9 +52,12 @@ def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
 
 def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArray[np.float64]:
     try:
-        return np.broadcast_to(np.asarray(values, dtype=float), (features,))
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a number or a list of {features}, one a feature") from None
+        found = numbers(what, values)
+        if found.shape in ((), (features,)):
+            return np.broadcast_to(found, (features,))
+    except ValueError:
+        pass
+    raise ValueError(f"{what} must be a number or a list of {features}, one a feature; got {shown(values)}")
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,19 @@ class Numeric:
     missing: Literal["impute", "midpoint"] = "midpoint"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", float(self.low))
-        object.__setattr__(self, "high", float(self.high))
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"bounds must be finite with low < high; got low={self.low}, high={self.high}")
-        if self.missing not in ("impute", "midpoint"):
-            raise ValueError(f"missing must be 'impute' or 'midpoint'; got {self.missing!r}")
+        low, high = real(self.low), real(self.high)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"bounds must be finite with low < high; got low={shown(self.low)}, high={shown(self.high)}"
+            )
+        if max(-low, high) > LARGEST or high - low < LEAST:
+            raise ValueError(
+                f"bounds must lie in [{-LARGEST:g}, {LARGEST:g}], low and high at least {LEAST:g} apart; "
+                f"got low={low}, high={high}"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        choice("missing", self.missing, ("impute", "midpoint"))
 
     @property
     def width(self) -> int:
@@ -127,8 +138,7 @@ class Space:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.radius) and self.radius > 0):
-            raise ValueError(f"radius must be finite and positive; got {self.radius}")
+        length("radius", self.radius)
         if not (self.low <= self.high).all():
             raise ValueError("the box of a space must have low <= high in every feature")
 
@@ -190,15 +200,17 @@ class Domain:
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
         if not isinstance(self.columns, Mapping):
-            raise ValueError(f"columns must map names to Numeric or Categorical; got {self.columns!r}")
+            raise ValueError(f"columns must map names to Numeric or Categorical; got {shown(self.columns)}")
         object.__setattr__(self, "classes", _listed("classes", self.classes))
         for name, column in self.columns.items():
             if not isinstance(column, Numeric | Categorical):
                 raise ValueError(
-                    f"column {name!r} must be Numeric(low, high) or Categorical(categories); got {column!r}"
+                    f"column {name!r} must be Numeric(low, high) or Categorical(categories); got {shown(column)}"
                 )
-        if self.n is not None and (isinstance(self.n, bool) or int(self.n) != self.n or self.n < 1):
-            raise ValueError(f"n must be a whole number >= 1; got {self.n}")
+        if self.n is not None:
+            object.__setattr__(self, "n", integer("n", self.n))
+        if self.label is not None and not isinstance(self.label, str):
+            raise ValueError(f"label must be the name of a column; got {shown(self.label)}")
         if len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
         _check_distinct("classes", self.classes)
@@ -212,8 +224,8 @@ class Domain:
             raise ValueError("a domain needs columns, or a ball (Domain.ball)")
         if self.ball_radius is not None and (self.columns or self.ball_features < 1):
             raise ValueError("a ball domain has a positive number of features and no columns")
-        if self.ball_radius is not None and not (math.isfinite(self.ball_radius) and self.ball_radius > 0):
-            raise ValueError(f"radius must be finite and positive; got {self.ball_radius}")
+        if self.ball_radius is not None:
+            settle(self, ball_radius=length("radius", self.ball_radius))
 
     @staticmethod
     def box(
@@ -227,8 +239,7 @@ class Domain:
         missing: Literal["impute", "midpoint"] = "midpoint",
     ) -> Domain:
         """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
-        if isinstance(features, bool) or not isinstance(features, int | np.integer) or features < 1:
-            raise ValueError(f"features must be a whole number above 0; got {features!r}")
+        features = integer("features", features)
         lows, highs = _bounds("low", low, features), _bounds("high", high, features)
         columns = {
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
@@ -249,7 +260,8 @@ class Domain:
         The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where its length
         says as much, as in a table of a few columns, declare the columns.
         """
-        return Domain({}, _listed("classes", classes), n, adjacency, None, float(radius), features)
+        features = integer("features", features)
+        return Domain({}, _listed("classes", classes), n, adjacency, None, length("radius", radius), features)
 
     @property
     def labels(self) -> NDArray[Any]:

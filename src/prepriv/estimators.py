@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
+from prepriv._arguments import shown
 from prepriv.data import BadData, count_rows, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
@@ -26,6 +27,8 @@ from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+
+MOST_THREADS = 4096
 
 
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -121,7 +124,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
-            raise ValueError(f"threads must be None or a whole number above 0; got {self.threads!r}")
+            raise ValueError(f"threads must be None or a whole number above 0; got {shown(self.threads)}")
+        if self.threads is not None and self.threads > MOST_THREADS:
+            raise ValueError(f"threads must be at most {MOST_THREADS}; got {shown(self.threads)}")
         check_ledger(self.ledger)
         if y is None:
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")

@@ -6,14 +6,16 @@ no payment.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Number
+from os import PathLike
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
+from prepriv._arguments import number, real, settle, shown
 from prepriv.guarantees.printed import percent
 
 
@@ -70,6 +72,8 @@ class Way:
 FREE = Way()
 """Of a step that depends on no data."""
 
+LEAST_SHARE = 1e-12  # of the budget: less buys noise that fits no 64 bits
+
 
 @dataclass(frozen=True, eq=False)
 class Public(Way):
@@ -81,6 +85,12 @@ class Public(Way):
 
     way: ClassVar[str] = "public"
     data: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, str | bytes | PathLike | Number | Mapping | type):
+            raise ValueError(
+                f"data must be the public table itself, a matrix or a frame; got {shown(self.data)}"
+            )
 
     def terms(self) -> str:
         return "a public table with the same columns"
@@ -95,7 +105,7 @@ class Public(Way):
 class Budget(Way):
     """Fit by a differentially private mechanism; the result may be released.
 
-    share: the part of the whole budget (in mu squared, the quantity that adds up under composition) in (0, 1).
+    share: the part of the whole budget (in mu squared, the quantity that adds up under composition), at least 1e-12.
     """
 
     way: ClassVar[str] = "budget"
@@ -103,8 +113,7 @@ class Budget(Way):
     share: float = 0.02
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.share, int | float) and 0 < self.share < 1):
-            raise ValueError(f"share must lie in (0, 1); got {self.share}")
+        settle(self, share=number("share", self.share, at_least=LEAST_SHARE, below=1.0))
 
     def terms(self) -> str:
         return f"{percent(self.share)} of the budget; may be released"
@@ -131,8 +140,13 @@ class Sensitivity(Way):
     test: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.test, int | float) and 0 <= self.test < 1):
-            raise ValueError(f"test, a share of the budget, must lie in [0, 1); got {self.test}")
+        if not isinstance(self.caps, Mapping) or not all(isinstance(name, str) for name in self.caps):
+            raise ValueError(
+                f"caps must be a mapping of names, such as {{'missing': 0.02}}; got {shown(self.caps)}"
+            )
+        if real(self.test) != 0.0:
+            number("test, a share of the budget,", self.test, at_least=LEAST_SHARE, below=1.0)
+        settle(self, test=real(self.test))
 
     def terms(self) -> str:
         test = f", tested with {percent(self.test)} of the budget" if self.test else ""
@@ -175,9 +189,7 @@ def check_payment(step: str, payment: Any) -> None:
 
 def check_fraction(name: str, value: float) -> float:
     """A number in [0, 1], or ValueError."""
-    if not (isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1):
-        raise ValueError(f"{name} must lie in [0, 1]; got {value}")
-    return float(value)
+    return number(name, value, at_least=0.0, at_most=1.0)
 
 
 Matrix: TypeAlias = NDArray[Any]

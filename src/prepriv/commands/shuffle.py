@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from prepriv import guarantees as g
+from prepriv._arguments import number
 from prepriv.commands.common import console, print_table, writable_file
-from prepriv.guarantees.arguments import number
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling import Shuffled
 from prepriv.guarantees.variation_ratio import LocalRandomizer

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 
 _SPLIT = 134217729.0  # 2^27 + 1, Veltkamp
 _STIRLING = np.array(  # log n! - log(sqrt(2 pi n) (n/e)^n), n = 0..15 (entry 0 is never used)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 
 _UP = 1.0 + 1e-13
 

@@ -13,9 +13,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from prepriv._arguments import FloatArray
 from prepriv.guarantees._binomial import Binomial, half_pmf
 from prepriv.guarantees._clone_pair import SLACK
-from prepriv.guarantees.arguments import FloatArray
 from prepriv.guarantees.lines import ULP, LossAtoms
 
 _RELATIVE_WIDTH = 2e-4  # of a block of clone counts: costs half of that, relative, in epsilon

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from prepriv._arguments import FloatArray
 from prepriv.guarantees._binomial import Binomial, clones, half_pmf, two_product
-from prepriv.guarantees.arguments import FloatArray
 
 SLACK = 1e-11  # rounding, at most 2.1e-13 in 66,000 comparisons with exact integers
 SMALLEST = 1e-300

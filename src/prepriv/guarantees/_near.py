@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 
 
 def epsilon_near(

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray, number
+from prepriv._arguments import FloatArray, number
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.mixtures import mixture
 from prepriv.guarantees.tradeoff import TradeoffFunction

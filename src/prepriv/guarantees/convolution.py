@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 from prepriv.guarantees.lines import ULP, LossAtoms
 
 TRANSFORM = 8.0  # rounding of a transform: ulp of the sum of its entries, for each factor 2 of its length

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray, number
+from prepriv._arguments import FloatArray, number
 from prepriv.guarantees.gaussian import (
     beta_lower,
     delta_upper,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr, ndtri
 
-from prepriv.guarantees.arguments import FloatArray, number, numbers
+from prepriv._arguments import FloatArray, number, numbers
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.solve import largest_below, smallest_epsilon
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from prepriv.domain import Adjacency
+from prepriv._arguments import instance, integer, length, settle, shown
+from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.printed import plain, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -22,10 +23,10 @@ class GaussianEvent:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier > 0):
-            raise ValueError(f"noise_multiplier must be finite and positive; got {self.noise_multiplier}")
-        if self.count < 1:
-            raise ValueError(f"count must be at least 1; got {self.count}")
+        if not isinstance(self.name, str):
+            raise ValueError(f"name must be a text; got {shown(self.name)}")
+        settle(self, noise_multiplier=length("noise_multiplier", self.noise_multiplier))
+        object.__setattr__(self, "count", integer("count", self.count))
 
     @property
     def mu_squared(self) -> float:
@@ -49,6 +50,10 @@ class Guarantee:
     breakdown: tuple[tuple[str, float], ...] = ()
     mu: float | None = None
     notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        instance("tradeoff", self.tradeoff, TradeoffFunction, "a trade-off function of prepriv.guarantees")
+        check_adjacency(self.adjacency)
 
     @staticmethod
     def of_gaussians(

@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr
 
+from prepriv._arguments import FloatArray, number
 from prepriv.guarantees._clone_pair import DeltaBounds
-from prepriv.guarantees.arguments import FloatArray, number
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.printed import exact
 from prepriv.guarantees.tradeoff import TradeoffFunction

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray, integer, number, numbers
+from prepriv._arguments import FloatArray, integer, number, numbers
 from prepriv.guarantees.subsampling import GaussianMixture
 
 _UP = 1.0 + 1e-12

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 
 ULP = 2.0**-52  # spacing of floats at 1
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray, integer, number
+from prepriv._arguments import FloatArray, integer, number
 from prepriv.guarantees.convolution import composed_deltas, discretize
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from prepriv.guarantees.arguments import FloatArray, numbers
+from prepriv._arguments import FloatArray, numbers
 from prepriv.guarantees.lines import ULP, LossAtoms
 from prepriv.guarantees.loss_distribution import loss_atoms
 from prepriv.guarantees.tradeoff import TradeoffFunction

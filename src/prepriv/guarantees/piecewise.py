@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from prepriv.guarantees.arguments import FloatArray, numbers
+from prepriv._arguments import FloatArray, numbers
 from prepriv.guarantees.lines import ULP, SupportLines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.guarantees.arguments import integer, number
+from prepriv._arguments import integer, number
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.piecewise import piecewise_linear
 from prepriv.guarantees.tradeoff import TradeoffFunction

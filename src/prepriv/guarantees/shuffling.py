@@ -18,12 +18,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
+from prepriv._arguments import FloatArray, integer, number
 from prepriv.guarantees._binomial import Binomial, clones
 from prepriv.guarantees._clone_closed_form import closed_form_delta, closed_form_epsilon
 from prepriv.guarantees._clone_loss import clone_loss
 from prepriv.guarantees._clone_pair import DeltaBounds, clone_pair_bounds, joint_concavity_bounds
 from prepriv.guarantees._near import epsilon_near
-from prepriv.guarantees.arguments import FloatArray, integer, number
 from prepriv.guarantees.gaussian import epsilon_upper
 from prepriv.guarantees.lines import LossAtoms, SupportLines, support_lines
 from prepriv.guarantees.solve import smallest_epsilon

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from prepriv.guarantees.arguments import integer, number, numbers
+from prepriv._arguments import integer, number, numbers
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.renyi import (
     RenyiCurve,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 
 LARGEST = 2.0**40  # beyond this epsilon a claim says nothing
 PRECISION = 1e-12

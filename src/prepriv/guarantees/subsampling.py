@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import erfcx
 
-from prepriv.guarantees.arguments import FloatArray
+from prepriv._arguments import FloatArray
 from prepriv.guarantees.gaussian import SMALLEST, delta_upper
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from prepriv.guarantees.arguments import FloatArray, number
+from prepriv._arguments import FloatArray, number
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.tradeoff import TradeoffFunction

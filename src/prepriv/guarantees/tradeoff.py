@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from prepriv.guarantees.arguments import FloatArray, integer, number, numbers
+from prepriv._arguments import FloatArray, integer, number, numbers
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines
 from prepriv.guarantees.solve import smallest_epsilon
 

@@ -18,9 +18,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from prepriv._arguments import FloatArray, integer, number
 from prepriv.guarantees._binomial import Binomial, clones, half_pmf
 from prepriv.guarantees._clone_pair import DeltaBounds, clone_pair_bounds
-from prepriv.guarantees.arguments import FloatArray, integer, number
 
 _BLOCKS = 128  # of the number of uninformative blanket reports; gap of delta ~ 1e-2, of epsilon ~ 1e-4
 _TAIL_ERROR = 1e-10  # relative error granted to binomial tails; measured 2e-13

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv.learners.gradient_sum import Grid
 from prepriv.learners.losses import Loss
 from prepriv.preprocessing.base import Sensitivity
@@ -25,14 +26,15 @@ class LinearLearner:
     def check_settings(self, *whole: str) -> None:
         """ValueError naming the first setting that is out of range; `whole`: names of the whole numbers."""
         for name in whole:
-            value = getattr(self, name)
-            if isinstance(value, bool) or int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1; got {value}")
-        for name in ("learning_rate", "clip_norm", "weight_bound"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive; got {getattr(self, name)}")
-        if not (math.isfinite(self.bias) and self.bias >= 0):
-            raise ValueError(f"bias must be finite and >= 0; got {self.bias}")
+            settle(self, **{name: integer(name, getattr(self, name))})
+        instance("loss", self.loss, Loss, "a loss, such as prepriv.learners.losses.Logistic()")
+        settle(
+            self,
+            learning_rate=length("learning_rate", self.learning_rate),
+            clip_norm=length_or_inf("clip_norm", self.clip_norm),
+            weight_bound=length_or_inf("weight_bound", self.weight_bound),
+            bias=number("bias", self.bias, at_least=0.0, at_most=LARGEST),
+        )
 
     @property
     def name(self) -> str:
@@ -54,10 +56,8 @@ class LinearLearner:
 
 def check_averaged_descent(momentum: float, average: float) -> None:
     """ValueError unless momentum lies in [0, 1) and the averaged share of the iterates in (0, 1]."""
-    if not 0 <= momentum < 1:
-        raise ValueError(f"momentum must lie in [0, 1); got {momentum}")
-    if not 0 < average <= 1:
-        raise ValueError(f"average must lie in (0, 1]; got {average}")
+    number("momentum", momentum, at_least=0.0, below=1.0)
+    number("average", average, above=0.0, at_most=1.0)
 
 
 def project(weights: NDArray[np.float64], bound: float) -> NDArray[np.float64]:

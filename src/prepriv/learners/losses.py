@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, integer, number, settle
 from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max, row_sum
 from prepriv.learners.loss_constants import (
     direction_bound,
@@ -168,10 +169,11 @@ class MarginLoss(Loss):
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_classes, bool) or int(self.n_classes) != self.n_classes or self.n_classes < 2:
-            raise ValueError(f"n_classes: must be a whole number >= 2, got {self.n_classes}")
-        if not 1e-6 <= self.margin <= 1e6:
-            raise ValueError(f"margin: must lie in [1e-6, 1e6], got {self.margin}")
+        settle(
+            self,
+            n_classes=integer("n_classes", self.n_classes, at_least=2),
+            margin=number("margin", self.margin, at_least=1e-6, at_most=1e6),
+        )
 
     @abstractmethod
     def _phi(self, margins: FloatArray) -> FloatArray:
@@ -271,8 +273,7 @@ class HuberisedHinge(MarginLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1e-6 <= self.width <= 1.0:
-            raise ValueError(f"width: must lie in [1e-6, 1], got {self.width}")
+        settle(self, width=number("width", self.width, at_least=1e-6, at_most=1.0))
 
     def _phi(self, margins: FloatArray) -> FloatArray:
         below: FloatArray = np.maximum(1.0 - margins, 0.0)
@@ -312,8 +313,7 @@ class LeastSquares(Loss):
     name: ClassVar[str] = "least-squares"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.target_bound < math.inf:
-            raise ValueError(f"target_bound: must be finite and not negative, got {self.target_bound}")
+        settle(self, target_bound=number("target_bound", self.target_bound, at_least=0.0, at_most=LARGEST))
 
     def outputs(self, n_classes: int) -> int:
         """One: two classes, or (n_classes 1) a number. Raises ValueError for more."""

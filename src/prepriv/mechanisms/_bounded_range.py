@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from prepriv.guarantees.arguments import number
+from prepriv._arguments import number
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 _UP = 1.0 + 2.0**-40

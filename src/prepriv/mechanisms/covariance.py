@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import integer, number
 from prepriv.domain import Adjacency, check_adjacency
-from prepriv.guarantees.arguments import integer, number
 from prepriv.mechanisms.lattice import Lattice
 from prepriv.mechanisms.session import Session, check_room
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.guarantees.arguments import integer, number
+from prepriv._arguments import integer, number
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms._bounded_range import BoundedRange, bounded_range_epsilon, bounded_range_mu
 from prepriv.mechanisms._precision import context

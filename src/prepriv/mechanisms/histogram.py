@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import integer
 from prepriv.domain import Adjacency, check_adjacency
-from prepriv.guarantees.arguments import integer
 from prepriv.mechanisms.session import Session
 
 COUNT_BITS = 16  # a count is 2^16 grid steps, so that noise below one record is still drawn exactly

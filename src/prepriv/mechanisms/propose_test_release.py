@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from prepriv.guarantees.arguments import number
+from prepriv._arguments import number
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms.lattice import laplace_scale, noise_scale

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.guarantees.arguments import integer, number
+from prepriv._arguments import integer, number
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import NoiseSource
 

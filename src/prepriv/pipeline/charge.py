@@ -6,6 +6,7 @@ import os
 import secrets
 from typing import Any
 
+from prepriv._arguments import shown
 from prepriv.ledger import Ledger, condition_note
 from prepriv.pipeline.plan import Plan
 
@@ -13,7 +14,7 @@ from prepriv.pipeline.plan import Plan
 def check_ledger(path: Any) -> None:
     """ValueError unless it is None or the path of a file. The file is not opened."""
     if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
-        raise ValueError(f"ledger must be None or the path of a ledger file; got {path!r}")
+        raise ValueError(f"ledger must be None or the path of a ledger file; got {shown(path)}")
 
 
 def charge(path: str | os.PathLike[str], plan: Plan) -> dict[str, Any]:

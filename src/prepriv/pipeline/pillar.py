@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 
 from prepriv import payment as pay
+from prepriv._arguments import choice, shown, truth
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.checks import Learner, check_budget
+from prepriv.pipeline.checks import Learner, check_budget, check_domain
 from prepriv.pipeline.public import check_public_steps, follow
 from prepriv.pipeline.recipes import LONGEST, SCALE, auto_learner, zero_is_least
 from prepriv.pipeline.rows import public_rows
-from prepriv.preprocessing.base import Floats, Step, need_n
+from prepriv.preprocessing.base import Floats, Step, check_positive, need_n
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
@@ -161,6 +162,9 @@ def pillar(
     Raises ValueError before any private record is read: unknown names, too few or constant public rows, columns
     that differ.
     """
+    check_domain(domain)
+    truth("standardize", standardize)
+    choice("learner", learner, ("gd", "noisy-sgd", "poisson-sgd"))
     n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))
     check_budget(epsilon, delta)
     before = before_pca(domain, public, standardize=standardize)
@@ -213,17 +217,16 @@ def projected_learner(
             momentum=base.momentum,
             average=base.average,
         )
-    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {name!r}")
+    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {shown(name)}")
 
 
 def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a Loss; got {loss!r}")
+    if not isinstance(loss, str) or loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a Loss; got {shown(loss)}")
     if loss == "hinge":
-        if not (isinstance(zeta, int | float) and 0 < zeta < math.inf):
-            raise ValueError(f"zeta must be a finite positive number; got {zeta}")
+        check_positive("zeta", zeta)
         return Hinge(classes, zeta * SCALE)
     if loss == "logistic" and classes != 2:
         raise ValueError(f"loss 'logistic' is for two classes, 'softmax' for more; got {classes} classes")

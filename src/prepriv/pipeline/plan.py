@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from prepriv._arguments import integer
 from prepriv._callers import callers_level
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain, Space
@@ -241,6 +242,7 @@ def make_plan(
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
+    n = integer("n", n)
     if domain.n is not None and n != domain.n:
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     domain = domain.with_n(n)

@@ -5,13 +5,13 @@ Proof: docs/proofs/quantize.md (cells).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, number, settle
 from prepriv.domain import Space
 from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import norms
@@ -20,12 +20,13 @@ from prepriv.preprocessing.base import Floats, ReleasedMap
 CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them leave 22 bits of a coordinate
 
 
-def check_cells(side: float, offset: float) -> None:
-    """ValueError unless side >= 0 and offset are finite numbers."""
-    if not (isinstance(side, int | float) and math.isfinite(side) and side >= 0):
-        raise ValueError(f"side must be a finite number >= 0; got {side}")
-    if not (isinstance(offset, int | float) and math.isfinite(offset)):
-        raise ValueError(f"offset must be a finite number; got {offset}")
+def check_cells(step: Any) -> None:
+    """ValueError unless its `side` >= 0 and `offset` are finite numbers."""
+    settle(
+        step,
+        side=number("side", step.side, at_least=0.0, at_most=LARGEST),
+        offset=number("offset", step.offset, at_least=-LARGEST, at_most=LARGEST),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain, Space
 from prepriv.guarantees.printed import exact
 from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
@@ -48,8 +48,8 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         for name in ("rows_moved", "row_shift", "total_shift", "rows_dropped"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be >= 0; got {getattr(self, name)}")
+            if getattr(self, name) != math.inf:
+                number(name, getattr(self, name), at_least=0.0)
 
     @property
     def is_zero(self) -> bool:
@@ -348,13 +348,9 @@ def need_filled(name: str, space: Space) -> None:
 
 def need_n(n: int) -> int:
     """A record count, or ValueError."""
-    if isinstance(n, bool) or not isinstance(n, Real) or not math.isfinite(n) or int(n) != n or n < 1:
-        raise ValueError(f"n must be a whole number >= 1; got {n!r}")
-    return int(n)
+    return integer("n", n)
 
 
 def check_positive(name: str, value: float) -> float:
-    """A finite positive number, or ValueError."""
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite positive number; got {value}")
-    return float(value)
+    """A finite positive number of sane size (`_arguments.length`), or ValueError."""
+    return length(name, value)

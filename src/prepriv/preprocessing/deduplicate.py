@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -107,7 +108,8 @@ class Deduplicate(_Dropping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_eta(self.eta)
+        settle(self, eta=check_eta(self.eta))
+        truth("by_label", self.by_label)
 
     @property
     def reads_labels(self) -> bool:
@@ -172,7 +174,8 @@ class DeduplicateCells(_Dropping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cells(self.side, self.offset)
+        check_cells(self)
+        truth("centre", self.centre)
 
     @property
     def reads_labels(self) -> bool:

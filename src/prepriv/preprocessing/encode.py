@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, number, settle, shown
 from prepriv.domain import MISSING, Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Sensitivity, Step
 from prepriv.preprocessing.scale_map import rest_radius
@@ -67,8 +68,10 @@ class OneHot(Step):
         if not isinstance(self.categories, Mapping) or not self.categories:
             raise ValueError("categories must map at least one feature name to its number of codes")
         for name, k in self.categories.items():
-            if isinstance(k, bool) or not isinstance(k, int) or k < 2:
-                raise ValueError(f"categories: {name!r} needs a whole number >= 2 of codes; got {k!r}")
+            if not isinstance(name, str) or isinstance(k, bool) or not isinstance(k, int) or k < 2:
+                raise ValueError(
+                    f"categories: {shown(name)} needs a whole number >= 2 of codes; got {shown(k)}"
+                )
 
     def _columns(self, space: Space) -> NDArray[np.intp]:
         names = list(space.names) or [f"x{j}" for j in range(space.d)]
@@ -141,8 +144,9 @@ class ClipFeatures(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"need finite low < high; got {self.low} and {self.high}")
+        low = number("low", self.low, at_least=-LARGEST, at_most=LARGEST)
+        high = number("high", self.high, above=low, at_most=LARGEST)
+        settle(self, low=low, high=high)
 
     def output(self, space: Space) -> Space:
         low, high = np.clip(space.low, self.low, self.high), np.clip(space.high, self.low, self.high)

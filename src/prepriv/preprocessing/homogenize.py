@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arguments import settle
 from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
 from prepriv.preprocessing.normalize import row_norms
@@ -47,8 +48,7 @@ class Homogenize(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("level", self.level)
-        check_positive("radius", self.radius)
+        settle(self, level=check_positive("level", self.level), radius=check_positive("radius", self.radius))
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)

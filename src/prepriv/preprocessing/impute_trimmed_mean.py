@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import number, settle
 from prepriv.domain import Domain, Space, as_space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps, shares
@@ -94,8 +95,7 @@ class TrimmedMeanImputer(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.trim, int | float) and 0 < self.trim < 0.5):
-            raise ValueError(f"trim must lie in (0, 0.5); got {self.trim}")
+        settle(self, trim=number("trim", self.trim, above=0.0, below=0.5))
         known_caps(self.name, self.paid, "missing", "fade", "spread")
 
     def output(self, space: Space) -> Space:

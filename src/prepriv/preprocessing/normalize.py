@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arguments import LARGEST, number, settle
 from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
 
@@ -47,7 +48,7 @@ class ClipNorm(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("radius", self.radius)
+        settle(self, radius=check_positive("radius", self.radius))
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
@@ -70,9 +71,11 @@ class Normalize(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("radius", self.radius)
-        if not (math.isfinite(self.floor) and self.floor >= 0):
-            raise ValueError(f"floor must be finite and >= 0; got {self.floor}")
+        settle(
+            self,
+            radius=check_positive("radius", self.radius),
+            floor=number("floor", self.floor, at_least=0.0, at_most=LARGEST),
+        )
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
@@ -106,7 +109,7 @@ class Rescale(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("radius", self.radius)
+        settle(self, radius=check_positive("radius", self.radius))
 
     def output(self, space: Space) -> Space:
         c = self.stretch(space)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
+from prepriv._arguments import integer, settle, truth
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._projector import SpectrumCaps, cut_gap, projection_bounds, read_error, smallest
@@ -110,8 +111,8 @@ class _Leading(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.k, bool) or int(self.k) != self.k or self.k < 1:
-            raise ValueError(f"k must be a whole number >= 1; got {self.k}")
+        settle(self, k=integer("k", self.k))
+        truth("centred", getattr(self, "centred", False))
 
     def _caps(self, space: Space) -> SpectrumCaps:
         declared = self.paid.caps

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import integer, names, settle
 from prepriv.domain import Space
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
@@ -86,10 +87,9 @@ class QuantileTransform(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.levels, bool) or int(self.levels) != self.levels or self.levels < 1:
-            raise ValueError(f"levels must be a whole number >= 1; got {self.levels}")
+        settle(self, levels=integer("levels", self.levels, at_most=10**6))
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
+            settle(self, columns=names("columns", self.columns))
 
     def output(self, space: Space) -> Space:
         return unit_columns(space, chosen_columns(self.name, space, self.columns))

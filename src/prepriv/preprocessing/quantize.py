@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import choice, settle
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -32,6 +33,7 @@ from prepriv.preprocessing.base import (
     Rows,
     Sensitivity,
     Step,
+    check_positive,
     need_filled,
     need_n,
 )
@@ -84,9 +86,8 @@ class Quantize(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_eta(self.eta)
-        if self.representative not in ("centre", "mean"):
-            raise ValueError(f"representative must be 'centre' or 'mean'; got {self.representative!r}")
+        settle(self, eta=check_eta(self.eta))
+        choice("representative", self.representative, ("centre", "mean"))
 
     @property
     def after_drops(self) -> bool:
@@ -182,9 +183,8 @@ class QuantizeCells(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cells(self.side, self.offset)
-        if self.side == 0:
-            raise ValueError("side must be positive; got 0")
+        check_cells(self)
+        check_positive("side", self.side)
 
     def output(self, space: Space) -> Space:
         self.free(space)  # refuses what no run could do

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import integer, settle
 from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
 from prepriv.preprocessing.normalize import row_norms
@@ -104,11 +105,11 @@ class RandomFeatures(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("weight", self.weight)
-        if isinstance(self.features, bool) or int(self.features) != self.features:
-            raise ValueError(f"features must be a whole number; got {self.features}")
-        if not 1 <= self.features <= LARGEST:
-            raise ValueError(f"features must be in 1..{LARGEST}; got {self.features}")
+        settle(
+            self,
+            weight=check_positive("weight", self.weight),
+            features=integer("features", self.features, at_most=LARGEST),
+        )
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
+from prepriv._arguments import choice, length, names, number, settle
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._caps import known_caps
@@ -123,17 +124,14 @@ class StandardScaler(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.floor, int | float) and 0 < self.floor <= 0.5):
-            raise ValueError(f"floor must lie in (0, 0.5], a share of the declared width; got {self.floor}")
-        if self.rule not in ("max", "root", "none"):
-            raise ValueError(f"rule must be 'max', 'root' or 'none'; got {self.rule!r}")
-        if self.center not in ("mean", "midpoint"):
-            raise ValueError(f"center must be 'mean' or 'midpoint'; got {self.center!r}")
+        settle(self, floor=length("floor", number("floor", self.floor, above=0.0, at_most=0.5)))
+        choice("rule", self.rule, ("max", "root", "none"))
+        choice("center", self.center, ("mean", "midpoint"))
         known_caps(self.name, self.paid)
         if self.radius is not None:
-            check_positive("radius", self.radius)
+            settle(self, radius=check_positive("radius", self.radius))
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
+            settle(self, columns=names("columns", self.columns))
 
     # ------------------------------------------------------------------------------------ declared facts
 

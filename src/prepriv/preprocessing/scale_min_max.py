@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from prepriv._arguments import length, names, number, settle
 from prepriv.domain import Adjacency, Space
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
@@ -40,12 +41,11 @@ class MinMaxScaler(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.floor, int | float) and 0 < self.floor <= 1):
-            raise ValueError(f"floor must lie in (0, 1], a share of the declared width; got {self.floor}")
-        if not 0 <= self.lowest < self.highest <= 1:
-            raise ValueError(f"need 0 <= lowest < highest <= 1; got {self.lowest} and {self.highest}")
+        settle(self, floor=length("floor", number("floor", self.floor, above=0.0, at_most=1.0)))
+        lowest = number("lowest", self.lowest, at_least=0.0, below=1.0)
+        settle(self, lowest=lowest, highest=number("highest", self.highest, above=lowest, at_most=1.0))
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
+            settle(self, columns=names("columns", self.columns))
 
     def output(self, space: Space) -> Space:
         return unit_columns(space, chosen_columns(self.name, space, self.columns))

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
 from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
@@ -60,7 +61,8 @@ class SoftPCA(Step):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("strength", self.strength)
+        settle(self, strength=check_positive("strength", self.strength))
+        truth("centred", self.centred)
 
     def stretch(self, space: Space) -> float:
         """Largest eigenvalue of f(M): R^2 / (R^2 + strength)."""
