@@ -124,7 +124,7 @@ MAKERS = {
     "DeduplicateCells": (
         lambda **o: pre.DeduplicateCells(payment=Sensitivity(), **o),
         {
-            "side": (0.1, {"0", "1e-320"}),
+            "side": (0.1, {"0"}),
             "offset": (0.5, {"-1", "-0.5", "0", "1e-320", "Fraction below 0"}),
             "centre": (True, {"True", "False", "np.True_"}),
         },

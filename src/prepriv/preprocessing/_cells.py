@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import LARGEST, number, settle
+from prepriv._arguments import LARGEST, length, number, real, settle
 from prepriv.domain import Space
 from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import norms
@@ -21,12 +21,9 @@ CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them lea
 
 
 def check_cells(step: Any) -> None:
-    """ValueError unless its `side` >= 0 and `offset` are finite numbers."""
-    settle(
-        step,
-        side=number("side", step.side, at_least=0.0, at_most=LARGEST),
-        offset=number("offset", step.offset, at_least=-LARGEST, at_most=LARGEST),
-    )
+    """ValueError unless its `side` >= 0 and `offset` are finite numbers of sane size."""
+    side = 0.0 if real(step.side) == 0 else length("side", step.side)
+    settle(step, side=side, offset=number("offset", step.offset, at_least=-LARGEST, at_most=LARGEST))
 
 
 @dataclass(frozen=True, eq=False)
