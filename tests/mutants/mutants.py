@@ -60,8 +60,8 @@ MUTANTS = (
         "seed reused after fork",
         "ChaCha20 and numpy objects alike: four children, four equal draws",
         "mechanisms/noise.py",
-        "            if self._pid != os.getpid():\n                self._rekey()\n                self._pid = os.getpid()\n",
-        "            self._pid = os.getpid()\n",
+        "        if seeded is None or seeded.pid != os.getpid():\n",
+        "        if seeded is None:\n",
         ("tests/mechanisms/test_noise.py", "-k", "fork or child or process"),
     ),
     Mutant(
@@ -884,6 +884,15 @@ MUTANTS = (
         " / (incoming or UNTOUCHED).records\n",
         " / UNTOUCHED.records\n",
         ("tests/attacks/test_conditions.py", "-k", "came_in_moved"),
+    ),
+    # ------------------------------------------------------------------------------ arguments, radii, noise
+    Mutant(
+        "a noise stream that a copied process goes on with",
+        "our own: equal noise in a child with the process number of its parent, found by an audit",
+        "mechanisms/noise.py",
+        "            _KeyStream(_system_key).fill(target)  # shared with no thread, no fork and no later request\n",
+        "            NoiseSource._kept = getattr(NoiseSource, '_kept', None) or _KeyStream(_system_key)\n            NoiseSource._kept.fill(target)\n",
+        ("tests/mechanisms/test_noise.py", "-k", "fork or child or process"),
     ),
     Mutant(
         "a record of any length is held",
