@@ -885,15 +885,6 @@ MUTANTS = (
         " / UNTOUCHED.records\n",
         ("tests/attacks/test_conditions.py", "-k", "came_in_moved"),
     ),
-    # ------------------------------------------------------------------------------ arguments, radii, noise
-    Mutant(
-        "a noise stream that a copied process goes on with",
-        "our own: equal noise in a child with the process number of its parent, found by an audit",
-        "mechanisms/noise.py",
-        "            _KeyStream(_system_key).fill(target)  # shared with no thread, no fork and no later request\n",
-        "            NoiseSource._kept = getattr(NoiseSource, '_kept', None) or _KeyStream(_system_key)\n            NoiseSource._kept.fill(target)\n",
-        ("tests/mechanisms/test_noise.py", "-k", "fork or child or process"),
-    ),
     Mutant(
         "a record of any length is held",
         "our own: one cell of 200 MB took 2 GB and ended a run under a memory limit, found by an audit",
@@ -925,5 +916,38 @@ MUTANTS = (
         "    c = 2 * bound / (1 + math.sqrt(1 + 8 * bound * bound))\n",
         "    c = 0.0 * bound\n",
         ("tests/preprocessing/test_impute_regression.py", "-k", "apart_by_the_diameter"),
+    ),
+    # ------------------------------------------------------------------------------ arguments, radii, noise
+    Mutant(
+        "a noise stream that a copied process goes on with",
+        "our own: equal noise in a child with the process number of its parent, found by an audit",
+        "mechanisms/noise.py",
+        "            _KeyStream(_system_key).fill(target)  # shared with no thread, no fork and no later request\n",
+        "            NoiseSource._kept = getattr(NoiseSource, '_kept', None) or _KeyStream(_system_key)\n            NoiseSource._kept.fill(target)\n",
+        ("tests/mechanisms/test_noise.py", "-k", "fork or child or process"),
+    ),
+    Mutant(
+        "a radius of any size",
+        "our own: 1e-320 and 1e300 planned, charged and then failed, found by an audit",
+        "_arguments.py",
+        "    if not LEAST <= got <= LARGEST:\n",
+        "    if False:\n",
+        ("tests/attacks/test_radii.py", "-k", "outside"),
+    ),
+    Mutant(
+        "True is a number",
+        "a flag in place of a bound or a share: nobody meant 1",
+        "_arguments.py",
+        "    if isinstance(value, bool) or not isinstance(value, Real):\n",
+        "    if not isinstance(value, Real):\n",
+        ("tests/attacks/test_types.py", "-k", "Rescale or PCA or Numeric"),
+    ),
+    Mutant(
+        "a noise multiplier whose square is no float",
+        "our own: z = 1e-200 and 1e160 ended in a raw error, found by an audit",
+        "guarantees/guarantee.py",
+        'length("noise_multiplier", self.noise_multiplier)',
+        "float(self.noise_multiplier)",
+        ("tests/attacks/test_types.py", "-k", "GaussianEvent"),
     ),
 )
