@@ -9,6 +9,7 @@ import pytest
 
 from prepriv import Domain, Model, PrivateClassifier
 from prepriv.guarantees.notes import PrivacyWarning
+from prepriv.ledger import Ledger, condition_note
 from prepriv.pipeline.stored import plan_from_json
 
 X, Y = np.tile([[0.0, 1.0], [1.0, 0.0]], (2, 1)), [0, 1, 0, 1]
@@ -32,8 +33,22 @@ def test_a_weak_claim_says_so_in_python_and_points_at_the_line_of_the_user(tmp_p
     page, data = clf.report_.to_html(), clf.report_.to_json()
     for note in notes:
         assert note in page and note in data["guarantee"]["notes"] and note in loaded.guarantee.notes
-        assert note in clf.model_.plan["guarantee"]["notes"] and note in repr(clf.guarantee_)
+        assert note in clf.model_.plan["guarantee"]["notes"]
+        assert note in repr(clf.guarantee_) and note in str(clf.guarantee_)
     assert plan_from_json(clf.model_.plan).guarantee.notes == clf.guarantee_.notes
+
+
+def test_the_note_of_a_charge_says_it_too(tmp_path):
+    path = tmp_path / "budget.ledger"
+    with pytest.warns(PrivacyWarning):
+        Ledger.create(path, "d", epsilon=100, delta=0.9)
+        PrivateClassifier(Domain.box(0, 1, 2, [0, 1]), epsilon=2.0, delta=0.25, ledger=path).fit(X, Y)
+    (charged,) = [entry for entry in Ledger.open(path).entries() if entry.kind == "charged"]
+    assert "1/n = 0.25" in charged.note and not charged.note.startswith("holds if")
+    for conditions, remarks in ((["x" * 150], ["weak " * 20]), (["y" * 300], ["weak"]), ([], ["w" * 300])):
+        note = condition_note(conditions, remarks)
+        assert len(note) <= 200 and ("see the report" in note or all(r in note for r in remarks))
+        assert note.startswith("holds if ") == bool(conditions)
 
 
 def test_a_strong_claim_has_no_notes():

@@ -70,6 +70,8 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
     grids: of one interval; counts: how many times each is used.
     """
     interval = grids[0].interval
+    if any(not (grid.masses > 0.0).any() for grid in grids):  # one part tells all: nothing is finite
+        return np.array([0.0, interval]), np.ones(2)
     total = sum(counts)
     infinite = 1.0
     if all(grid.infinite_mass < 1.0 for grid in grids):

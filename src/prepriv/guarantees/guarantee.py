@@ -65,6 +65,11 @@ class Guarantee:
         shares = tuple((e.name, e.mu_squared / total) for e in events) if total > 0 else ()
         return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu)
 
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """The notes that say how little the claim, or the model, may be worth."""
+        return tuple(note for note in self.notes if note.startswith("weak"))
+
     def epsilon(self, delta: float) -> float:
         """Smallest certified epsilon at this delta."""
         return float(self.tradeoff.epsilon(delta))
@@ -91,4 +96,4 @@ class Guarantee:
         parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.adjacency]
         if self.conditions:
             parts.append("if " + " and ".join(self.conditions))
-        return ", ".join(parts)
+        return "; ".join([", ".join(parts), *self.weak])

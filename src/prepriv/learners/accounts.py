@@ -47,6 +47,10 @@ class MovedRows:
     dropped: int = 0
     rounding: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not all(x >= 0 for x in (self.count, self.each, self.total, self.dropped, self.rounding)):
+            raise ValueError(f"moved rows need numbers >= 0; got {self}")
+
     @property
     def any(self) -> bool:
         """Whether anything but the one record differs."""

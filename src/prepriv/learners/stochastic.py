@@ -80,11 +80,12 @@ class StochasticLearner(LinearLearner, abc.ABC):
         # Rounding to the grid, and the float rounding of a residual, for each moved row.
         cut = grid.rounding(1, setting.d + 1, setting.outputs, norm, mu) + 1e-14 * norm
         rows = math.ceil(incoming.rows_moved)
-        shift = mu * incoming.row_shift if incoming.row_shift > 0 else 0.0
-        each = min(shift + cut, 2 * clip) if rows else 0.0
-        total = min(
-            mu * incoming.total_shift + cut * rows if incoming.total_shift > 0 else cut * rows, each * rows
-        )
+        each = total = 0.0  # a dropped row needs no Lipschitz constant
+        if rows:
+            shift = mu * incoming.row_shift if incoming.row_shift > 0 else 0.0
+            each = min(shift + cut, 2 * clip)
+            along = mu * incoming.total_shift if incoming.total_shift > 0 else 0.0
+            total = min(along + cut * rows, each * rows)
         return MovedRows(
             rows,
             each / clip * (1 + 1e-9),

@@ -43,18 +43,30 @@ class Header:
         )
 
 
-def condition_note(conditions: Sequence[str]) -> str:
+def condition_note(conditions: Sequence[str], remarks: Sequence[str] = ()) -> str:
     """The note of a charge whose cost rests on these declared conditions, at most 200 characters.
 
-    As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant.
+    As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant. Behind
+    them the remarks on the claim, as far as they fit, or that there are some.
     """
-    texts = ["".join(c if c.isprintable() else " " for c in condition) for condition in conditions]
+    least = len(_as_many("", remarks, 40)) + 2 if remarks else 0
+    note = _as_many(_CONDITIONS, conditions, 200 - least)
+    said = _as_many("", [remark.split(";")[0] for remark in remarks], 200 - len(note) - 2)
+    return "; ".join(part for part in (note, said) if part)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _as_many(head: str, sentences: Sequence[str], most: int) -> str:
+    texts = [_printable(sentence) for sentence in sentences]
     for kept in range(len(texts), -1, -1):
         rest = len(texts) - kept
         said = texts[:kept] + ([f"{rest} {'more' if kept else 'in all'}: see the report"] if rest else [])
-        if len(note := _CONDITIONS + "; ".join(said)) <= 200:
+        if len(note := head + "; ".join(said)) <= most:
             return note if texts else ""
-    raise AssertionError("no conditions fit")
+    raise AssertionError("no sentence fits")
 
 
 @dataclass(frozen=True)

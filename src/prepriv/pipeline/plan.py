@@ -258,9 +258,8 @@ def make_plan(
                 else "calibration went above the budget; please report this plan"
             )
         _check_room(plan)
-        for note in plan.guarantee.notes:
-            if note.startswith("weak"):
-                warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
+        for note in plan.guarantee.weak:
+            warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
     return plan
 
 
