@@ -22,7 +22,7 @@ from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, Setting
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.run import execute
-from prepriv.release.model import Model
+from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
 
 
@@ -88,6 +88,8 @@ def test_a_seeded_run_says_so_everywhere_and_claims_nothing(tmp_path, capsys):
     assert not trained.private and json.loads(path.read_text())["private"] is False
     report = Report.of(plan, private=trained.private)
     assert report.to_json()["guarantee"] is None and "No privacy is claimed" in report.to_html()
+    for said in (repr(report), report.to_html(), json.dumps(report.to_json()), path.read_text()):
+        assert "GDP" not in said and '"mu"' not in said.replace("&#34;", '"')
     assert run(["report", str(path)]) == 0
     assert "nothing is claimed" in capsys.readouterr().out
 
@@ -105,7 +107,10 @@ def test_a_claim_cannot_be_written_back_into_a_seeded_artifact_by_this_library(t
     _, trained, path = seeded(tmp_path)
     with pytest.raises(dataclasses.FrozenInstanceError):
         trained.private = True
-    assert not Model.load(path).private
+    assert not Model.load(path).private and Model.load(path).guarantee is None
+    path.write_text(path.read_text().replace('"private": false', '"private": true'))
+    with pytest.raises(BadArtifact):
+        Model.load(path)
 
 
 # ---------------------------------------------------------------------------------- cross-record steps

@@ -40,8 +40,8 @@ def test_a_weak_claim_says_so_in_python_and_points_at_the_line_of_the_user(tmp_p
 
 def test_the_note_of_a_charge_says_it_too(tmp_path):
     path = tmp_path / "budget.ledger"
+    Ledger.create(path, "d", epsilon=100, delta=0.9)
     with pytest.warns(PrivacyWarning):
-        Ledger.create(path, "d", epsilon=100, delta=0.9)
         PrivateClassifier(Domain.box(0, 1, 2, [0, 1]), epsilon=2.0, delta=0.25, ledger=path).fit(X, Y)
     (charged,) = [entry for entry in Ledger.open(path).entries() if entry.kind == "charged"]
     assert "1/n = 0.25" in charged.note and not charged.note.startswith("holds if")

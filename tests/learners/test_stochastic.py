@@ -167,8 +167,15 @@ def test_moved_rows_cost_noise_and_a_lipschitz_loss_on_a_ball_costs_less():
     assert moved.count == 1500 and mu * 0.05 <= moved.total <= mu * 0.05 * 1.2
     assert unbounded.moved_rows(shifted).each == hinge.moved_rows(shifted).each == pytest.approx(2.0)
     assert bounded.moved_rows(setting(incoming=Sensitivity(rows_dropped=3.0))).dropped == 3
-    alone = PoissonSGD(Logistic(), batch_size=20, steps=50).moved_rows(setting(incoming=Sensitivity(rows_dropped=3.0)))
-    assert (alone.count, alone.each, alone.total, alone.dropped) == (0, 0.0, 0.0, 3)  # whatever the loss's constant
+    alone = PoissonSGD(Logistic(), batch_size=20, steps=50).moved_rows(
+        setting(incoming=Sensitivity(rows_dropped=3.0))
+    )
+    assert (alone.count, alone.each, alone.total, alone.dropped) == (
+        0,
+        0.0,
+        0.0,
+        3,
+    )  # whatever the loss's constant
     plain = bounded.tradeoff(2.0, setting()).epsilon(1e-5)
     assert plain < bounded.tradeoff(2.0, shifted, delta=1e-5).epsilon(1e-5)
     with pytest.raises(ValueError, match="replace-one"):

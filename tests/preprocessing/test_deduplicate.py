@@ -409,7 +409,7 @@ def test_claims_and_refusals():
         with pytest.raises(ValueError, match="cannot"):
             Deduplicate(ETA, payment=payment)
     for side, offset in ((-1.0, 0.0), (math.inf, 0.0), (0.1, math.nan)):
-        with pytest.raises(ValueError, match="must (be a finite|lie in)"):
+        with pytest.raises(ValueError, match=r"must (be a finite|lie in)"):
             DeduplicateCells(side, offset, payment=Sensitivity())
 
 

@@ -95,5 +95,5 @@ def test_two_shifts_add_up_but_never_above_all_rows():
     ],
 )
 def test_bad_settings(make):
-    with pytest.raises(ValueError, match="must (be|lie in)"):
+    with pytest.raises(ValueError, match=r"must (be|lie in)"):
         make()

@@ -49,10 +49,11 @@ def condition_note(conditions: Sequence[str], remarks: Sequence[str] = ()) -> st
     As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant. Behind
     them the remarks on the claim, as far as they fit, or that there are some.
     """
-    least = len(_as_many("", remarks, 40)) + 2 if remarks else 0
-    note = _as_many(_CONDITIONS, conditions, 200 - least)
-    said = _as_many("", [remark.split(";")[0] for remark in remarks], 200 - len(note) - 2)
-    return "; ".join(part for part in (note, said) if part)
+    if not remarks:
+        return _as_many(_CONDITIONS, conditions, 200)
+    heads = [remark.split(";")[0] for remark in remarks]
+    note = _as_many(_CONDITIONS, conditions, 198 - len(_as_many("", heads, 40)))
+    return "; ".join(part for part in (note, _as_many("", heads, 198 - len(note))) if part)
 
 
 def _printable(text: str) -> str:

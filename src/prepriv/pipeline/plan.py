@@ -126,8 +126,11 @@ class Plan:
         mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
         return dataclasses.replace(made, notes=(*made.notes, *notes_on(epsilon, self.delta, self.n, mu)))
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data: what was declared and decided. The same plan gives the same bytes."""
+    def to_json(self, claimed: bool = True) -> dict[str, Any]:
+        """Plain data: what was declared and decided. The same plan gives the same bytes.
+
+        claimed: False after a run whose noise protects nobody: no guarantee is stated.
+        """
         learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}
         loss = self.learner.loss
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
@@ -146,7 +149,7 @@ class Plan:
                 "shift": self.learner_shift,
                 "noise_multiplier": self.learner_noise_multiplier,
             },
-            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee else None,
+            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee and claimed else None,
         }
 
     @property

@@ -34,7 +34,7 @@ class OtherClaim(ValueError):
 
 
 def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
-    """The plan that these plain data declare (`Plan.to_json`), with its guarantee computed anew.
+    """The plan that these plain data declare (`Plan.to_json`), with its guarantee computed anew, if one is stated.
 
     largest: of the whole numbers among the options of steps, which can be numbers of features.
 
@@ -53,6 +53,8 @@ def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
         raise
     except Exception:
         raise ValueError("these are no data of a plan") from None
+    if data.get("guarantee") is None:  # nothing is claimed: of a run without its noise
+        made["guarantee"] = None
     if not same(made, data):
         raise OtherClaim("the guarantee it states is not the one that its plan gives")
     if plan.guarantee is not None and not plan.guarantee.epsilon(plan.delta) <= plan.epsilon:

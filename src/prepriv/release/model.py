@@ -65,7 +65,8 @@ class Model:
     def of(trained: Trained, receipt: Mapping[str, Any] | None = None) -> Model:
         """What of a run may leave, as a model."""
         plan = trained.plan
-        return Model(plan.domain, trained.maps, trained.weights, trained.private, plan.to_json(), receipt)
+        said = plan.to_json(claimed=trained.private)
+        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, receipt)
 
     def __repr__(self) -> str:
         maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
@@ -198,9 +199,10 @@ def _read(data: dict[str, Any], length: int) -> Model:
     cheap = [_Wider(m) if isinstance(m, AddRandomFeatures) else m for m in maps]
     predict_scores(cheap, weights, row)  # shapes fit together
     plan = plan_from_json(data["plan"], length)
-    if not same(plan.domain.to_json(), data["domain"]) or (data["private"] and not plan.private):
+    private = data["private"]
+    if not same(plan.domain.to_json(), data["domain"]) or (private and data["plan"]["guarantee"] is None):
         raise ValueError
-    model = Model(domain, maps, weights, data["private"], plan.to_json(), _receipt(data.get("ledger")))
+    model = Model(domain, maps, weights, private, plan.to_json(private), _receipt(data.get("ledger")))
     vars(model)["declared"] = plan  # `Model.declared`: its guarantee is computed already
     return model
 

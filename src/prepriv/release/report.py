@@ -49,7 +49,8 @@ class Report:
     receipt: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
-        return f"Report({self.plan.guarantee or 'no privacy'}; save it as .html or .json)"
+        claim = self.plan.guarantee if self.private else None
+        return f"Report({claim or 'no privacy'}; save it as .html or .json)"
 
     @staticmethod
     def of(
@@ -78,7 +79,7 @@ class Report:
             else None,
             "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
             "prices": [_finite(asdict(p)) for p in self.prices],
-            "plan": self.plan.to_json(),
+            "plan": self.plan.to_json(claimed=self.private),
             "plan_hash": self.plan.hash,
         }
         if self.receipt is not None:
