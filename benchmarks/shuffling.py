@@ -95,7 +95,7 @@ def timed(function: Callable[[], float], repeat: int = 3) -> tuple[float, float]
 
 
 def _clear() -> None:
-    from prepriv.guarantees import _binomial, _clone_pair, variation_ratio
+    from prepriv.guarantees.shuffling import _binomial, _clone_pair, variation_ratio
 
     for cached in (
         _binomial._window,

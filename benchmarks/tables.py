@@ -30,8 +30,8 @@ from sklearn.preprocessing import StandardScaler
 
 import prepriv
 from prepriv import preprocessing as pre
-from prepriv.data import encode
-from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.tables.encode import encode
 
 DELTA = 1e-5
 PEER = """

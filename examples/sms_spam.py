@@ -21,7 +21,7 @@ import numpy as np
 
 import prepriv
 from prepriv.pipeline.embeddings import embedding_matrix
-from prepriv.pipeline.pillar import pillar
+from prepriv.pipeline.recipes.pillar import pillar
 
 WORDS = 1024  # columns of the hashed bag of words
 EPSILON, DELTA = 0.7, 1e-5

@@ -27,23 +27,20 @@ def run(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     import typer
 
-    from prepriv.commands.app import app
-    from prepriv.commands.common import AFTER_TOUCH, BAD_INPUT, Stop, reason, usage_errors
-    from prepriv.guarantees.notes import PrivacyWarning
-    from prepriv.ledger import LedgerError
+    from prepriv.commands.app import app_for
+    from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, Stop, reason, usage_errors
 
+    app = app_for(sys.argv[1:] if arguments is None else arguments)
     usage_error, click_error = usage_errors()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # what it says is printed beside the claim
+            warnings.filterwarnings("ignore", "weak")  # what it says is printed beside the claim
             code = app(args=arguments, standalone_mode=False)
         if code == INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except Stop as stop:
         return _say(str(stop), stop.code)
-    except LedgerError as error:
-        return _say(str(error), error.exit_code)
     except (usage_error, click_error) as error:
         text = error.format_message() if hasattr(error, "format_message") else str(error)
         if not text:  # "no arguments": the help was printed
@@ -65,6 +62,10 @@ def _run(arguments: list[str] | None) -> int:
             f"cannot write to {name or 'the output'}: {reason(error)}", BAD_INPUT if name else AFTER_TOUCH
         )
     except Exception as error:
+        if isinstance(
+            code := getattr(error, "exit_code", None), int
+        ):  # the ledger's, imported by who uses it
+            return _say(str(error), code)
         return _say(
             f"internal error ({type(error).__name__}); please report it with the command line", AFTER_TOUCH
         )
@@ -80,8 +81,9 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else it is ignored, and stays so
         signal.signal(signal.SIGINT, _interrupted)
-    import prepriv.commands.app  # noqa: F401  # libraries are not to catch, or to print, a KeyboardInterrupt
+    from prepriv.commands.app import app_for
 
+    app_for(sys.argv[1:])  # imports it all: libraries are not to catch, or to print, a KeyboardInterrupt
     signal.signal(signal.SIGINT, before)
     code = run()
     if before is signal.default_int_handler:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, LEAST, choice, integer, length, numbers, real, settle, shown
-from prepriv._cell import text_of
+from prepriv.tables.cell import text_of
 
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
-from prepriv.data import BadData, count_rows, encode, encode_labels
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_apart
@@ -22,11 +21,13 @@ from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import Learner, check_budget, check_domain
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.public import check_public
-from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.run import Trained, execute
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.readers import BadData
 
 MOST_THREADS = 4096
 

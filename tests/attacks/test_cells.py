@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier
-from prepriv._cell import cell_of, number_of, text_of
-from prepriv.data import count_rows, encode, encode_labels, read_table
+from prepriv.tables.cell import cell_of, number_of, text_of
+from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.readers import read_table
 
 NUMBERS = [
     "1", "+1", "-1", "01234", "-007", "-0", ".5", "1.", "1.50", "1e5", "1E-3", "1e400", "1e-400", "inf", "Infinity",

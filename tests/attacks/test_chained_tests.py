@@ -12,13 +12,13 @@ import pytest
 from prepriv import Budget, Domain, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
-from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.preprocessing.base import Sensitivity as Shift
 from prepriv.preprocessing.condition import Condition
+from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=2, weight_bound=5.0)
 BALL = Domain.ball(3, (0, 1), n=40)

@@ -19,7 +19,6 @@ from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
 from prepriv.cli import run
 from prepriv.commands.train import plan_for
-from prepriv.data import encode
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -29,6 +28,7 @@ from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing.base import Sensitivity as Shift
 from prepriv.preprocessing.pca import leading
 from prepriv.preprocessing.second_moment import moment_grid
+from prepriv.tables.encode import encode
 
 NAN = float("nan")
 SLACK = 1e-12

@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prepriv import Categorical, Domain, Numeric, _csv
-from prepriv._cell import LONGEST, UNREADABLE, cell_of, number_of
-from prepriv.data import encode, encode_labels, read_table
+from prepriv import Categorical, Domain, Numeric
+from prepriv.tables import csv as _csv
+from prepriv.tables.cell import LONGEST, UNREADABLE, cell_of, number_of
+from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.readers import read_table
 
 BITS = [b"a", b"bb", b",", b",", b"\n", b"\n", b"\r\n", b'"', b'"', b'""', b',"', b'",', b'"\n', b"\xff"]
 

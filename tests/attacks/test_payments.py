@@ -12,13 +12,13 @@ import prepriv
 from prepriv import Budget, Domain, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_pipeline import replay_plan
-from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, SpentError
 from prepriv.payment import check_payment
 from prepriv.pipeline.run import execute
+from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=3, weight_bound=5.0)
 BALL = Domain.ball(3, (0, 1), n=500)

@@ -17,7 +17,6 @@ import prepriv
 from prepriv import Budget, Domain, Numeric, PrivateClassifier, Public
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.data import encode, encode_labels
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -25,12 +24,13 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.declared_file import BadSchema
-from prepriv.pipeline.pillar import pillar
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.public import check_public
+from prepriv.pipeline.recipes.pillar import pillar
 from prepriv.pipeline.run import execute
 from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing.center import Subtract
+from prepriv.tables.encode import encode, encode_labels
 
 N = 200
 RNG = np.random.default_rng(0)

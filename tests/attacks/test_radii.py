@@ -8,12 +8,12 @@ import pytest
 from prepriv import Budget, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv._arguments import LARGEST, LEAST
-from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.run import execute
+from prepriv.tables.encode import encode, encode_labels
 
 N = 120
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from prepriv import preprocessing as pre
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.learners import gradient_descent, losses, noisy_sgd, one_pass, stochastic
 from prepriv.pipeline.charge import check_ledger
-from prepriv.pipeline.pillar import pillar
+from prepriv.pipeline.recipes.pillar import pillar
 
 WRONG = {
     "None": None,

@@ -18,9 +18,9 @@ from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logisti
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
-from prepriv.pipeline.dpsgd_f import RECIPES, InstanceOptimalCenter
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.recipes import WIDE, recipe
+from prepriv.pipeline.recipes.automatic import WIDE, recipe
+from prepriv.pipeline.recipes.dpsgd_f import RECIPES, InstanceOptimalCenter
 from prepriv.preprocessing.base import Step
 
 N = 24

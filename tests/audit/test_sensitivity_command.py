@@ -11,7 +11,7 @@ from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import markdown, row_of
 from prepriv.commands.audit import app
-from prepriv.commands.common import Stop
+from prepriv.commands.exits import Stop
 
 runner = CliRunner()
 

@@ -13,8 +13,8 @@ from prepriv.cli import run
 from prepriv.commands import account as account_module
 from prepriv.commands.audit_empirical import _row
 from prepriv.commands.common import print_guarantee
-from prepriv.commands.reproduce import mixture_tables
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.papers.unified_enhancement import tables as mixture_tables
 
 SCHEMA = """
 label: {name: y, classes: [low, high]}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prepriv.cli import run
-from prepriv.commands.reproduce import _two_clusters as example
-from prepriv.commands.reproduce import dpsgd_f
+from prepriv.papers.feature_preprocessing import dpsgd_f
+from prepriv.papers.provable_privacy import two_clusters as example
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from prepriv.commands.app import app
-from prepriv.commands.reproduce import pillar
-from prepriv.commands.reproduce._patch_features import PatchFeatures
-from prepriv.commands.reproduce._pillar_tasks import Task, cancer_cells, grouped, hashed_words, messages
 from prepriv.ledger import Ledger
+from prepriv.papers.semi_private_learning import pillar
+from prepriv.papers.semi_private_learning.patch_features import PatchFeatures
+from prepriv.papers.semi_private_learning.tasks import Task, cancer_cells, grouped, hashed_words, messages
 from real_data import real_data
 
 

@@ -12,12 +12,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from prepriv.commands import reproduce
-from prepriv.commands.common import Stop
-from prepriv.commands.reproduce import _figure_3 as third
-from prepriv.commands.reproduce import preprocessing_figures as figures
-from prepriv.commands.reproduce import preprocessing_tables as tables
+from prepriv import papers as reproduce
+from prepriv.commands.exits import Stop
 from prepriv.guarantees import gdp_mu
+from prepriv.papers.provable_privacy import figure_3 as third
+from prepriv.papers.provable_privacy import figures, tables
 
 app = typer.Typer()
 app.add_typer(reproduce.app, name="reproduce")

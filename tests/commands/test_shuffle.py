@@ -12,10 +12,10 @@ import typer
 from typer.testing import CliRunner
 
 from prepriv import guarantees as g
-from prepriv.commands import reproduce
-from prepriv.commands.reproduce.mixture_tables import joint_concavity_only
+from prepriv import papers as reproduce
 from prepriv.commands.shuffle import shuffle
 from prepriv.guarantees.printed import up
+from prepriv.papers.unified_enhancement.tables import joint_concavity_only
 
 app = typer.Typer()
 app.command("shuffle")(shuffle)

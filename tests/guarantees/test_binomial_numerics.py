@@ -9,8 +9,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from prepriv.guarantees._binomial import Binomial, clones, half_pmf, running_sum, two_product
-from prepriv.guarantees._clone_pair import Threshold
+from prepriv.guarantees.shuffling._binomial import Binomial, clones, half_pmf, running_sum, two_product
+from prepriv.guarantees.shuffling._clone_pair import Threshold
 
 
 def true_pmf(n: int, k: int, p: mp.mpf) -> mp.mpf:

@@ -221,7 +221,7 @@ def test_memory_at_a_billion_users_and_truncated_mass_reported() -> None:
 
 
 def test_truncated_mass_is_really_outside_the_window() -> None:
-    from prepriv.guarantees._binomial import clones
+    from prepriv.guarantees.shuffling._binomial import clones
 
     law = clones(1.0, 5000)
     low, high = law.window(math.log(1e-9), math.log(1e-7))

@@ -15,7 +15,7 @@ from clone_pair_oracle import (
 )
 
 from prepriv import guarantees as g
-from prepriv.guarantees.variation_ratio import blanket_bounds
+from prepriv.guarantees.shuffling.variation_ratio import blanket_bounds
 
 
 def signal_of(k: int, epsilon0: float) -> float:

@@ -38,7 +38,7 @@ MUTANTS = (
         "mechanisms/lattice.py",
         "    noisy = np.asarray(total + noise)\n",
         "    noisy = np.asarray(total + 0 * noise)\n",
-        ("tests/test_trust_artifact.py", "-k", "noisy_fields"),
+        ("tests/trust/test_trust_artifact.py", "-k", "noisy_fields"),
     ),
     Mutant(
         "half the noise",
@@ -54,7 +54,7 @@ MUTANTS = (
         "mechanisms/noise.py",
         "        return self._sample(RoundedGaussian(float(scale)), size)\n",
         "        return np.rint(scale * np.random.default_rng().normal(size=size)).astype(np.int64)\n",
-        ("tests/test_choke_point.py", "-k", "noise"),
+        ("tests/trust/test_choke_point.py", "-k", "noise"),
     ),
     Mutant(
         "seed reused after fork",
@@ -164,7 +164,7 @@ MUTANTS = (
         "learners/gradient_sum.py",
         "            total += part.astype(np.int64)\n",
         "            total += part.astype(np.float32).astype(np.int64)\n",
-        ("tests/test_trust_sums.py", "-k", "permutations"),
+        ("tests/trust/test_trust_sums.py", "-k", "permutations"),
     ),
     Mutant(
         "overflow that flips a sign",
@@ -172,7 +172,7 @@ MUTANTS = (
         "mechanisms/lattice.py",
         "    if bits < 64:  # the residue",
         "    if bits < 0:  # the residue",
-        ("tests/test_trust_sums.py", "-k", "overflow"),
+        ("tests/trust/test_trust_sums.py", "-k", "overflow"),
     ),
     # --------------------------------------------------------------------------------------- accounting
     Mutant(
@@ -316,18 +316,18 @@ MUTANTS = (
     Mutant(
         "an infinite row of a ball passes",
         "NaN and infinity poisoning",
-        "data.py",
+        "tables/encode.py",
         "            x[bad] = 0.0\n",
         "",
-        ("tests/test_data.py", "-k", "ball"),
+        ("tests/tables/test_data.py", "-k", "ball"),
     ),
     Mutant(
         "one odd label sets the type of all",
         "domain inference: diffprivlib, dpmm",
-        "data.py",
+        "tables/encode.py",
         "        return labels\n    if isinstance(labels, np.ndarray):",
         "        labels = np.asarray(labels)\n    if isinstance(labels, np.ndarray):",
-        ("tests/test_trust_records.py", "-k", "label"),
+        ("tests/trust/test_trust_records.py", "-k", "label"),
     ),
     Mutant(
         "bounds read off the data",
@@ -343,23 +343,23 @@ MUTANTS = (
         "estimators.py",
         "        self.classes_ = domain.labels[_sorted(domain.classes)]\n",
         "        self.classes_ = np.unique([str(v) for v in y])\n",
-        ("tests/test_trust_cli_replay.py", "-k", "estimator"),
+        ("tests/trust/test_trust_cli_replay.py", "-k", "estimator"),
     ),
     Mutant(
         "a malformed line is left out",
         "a record that changes the number of records",
-        "_csv.py",
+        "tables/csv.py",
         "    columns = list(zip(*(row if len(row) == len(names) else nothing for row in rows)))\n",
         "    columns = list(zip(*(row for row in rows if len(row) == len(names))))\n",
-        ("tests/test_trust_records.py", "-k", "correct_writer or blank"),
+        ("tests/trust/test_trust_records.py", "-k", "correct_writer or blank"),
     ),
     Mutant(
         "an unknown label counts as the first class",
         "undeclared class: the declared rule is to drop",
-        "data.py",
+        "tables/encode.py",
         "    at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)\n",
         "    at = np.array([position.get(text(v), 0) for v in distinct], dtype=np.int32)\n",
-        ("tests/test_data.py", "-k", "labels"),
+        ("tests/tables/test_data.py", "-k", "labels"),
     ),
     # ------------------------------------------------------------------------------------------ surfaces
     Mutant(
@@ -384,7 +384,7 @@ MUTANTS = (
         "commands/train.py",
         "        table, targets = encoded(raw, schema, plan)\n",
         '        console.print(f"{raw.num_rows} rows")\n        table, targets = encoded(raw, schema, plan)\n',
-        ("tests/test_trust_cli_replay.py", "-k", "csv and add"),
+        ("tests/trust/test_trust_cli_replay.py", "-k", "csv and add"),
     ),
     Mutant(
         "an exception with a value",
@@ -392,7 +392,12 @@ MUTANTS = (
         "commands/common.py",
         '    except Exception:\n        raise Stop(\n            "the run failed after private data was opened; details are withheld because they could hold a value "\n            "of a record (a charge, if any, stays)",\n',
         '    except Exception as error:\n        raise Stop(\n            f"the run failed: {error}",\n',
-        ("tests/test_cli.py", "tests/test_trust_faults.py", "-k", "no_message_holds or faults_say"),
+        (
+            "tests/commands/test_cli.py",
+            "tests/trust/test_trust_faults.py",
+            "-k",
+            "no_message_holds or faults_say",
+        ),
     ),
     Mutant(
         "the path of a file in the report",
@@ -400,7 +405,7 @@ MUTANTS = (
         "commands/train.py",
         "table=public_test.name\n",
         "table=str(public_test)\n",
-        ("tests/test_trust_artifact.py", "-k", "machine"),
+        ("tests/trust/test_trust_artifact.py", "-k", "machine"),
     ),
     Mutant(
         "an artifact written in place",
@@ -408,7 +413,7 @@ MUTANTS = (
         "release/model.py",
         '    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")\n',
         '    target.write_text(text, encoding="utf-8")\n    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")\n',
-        ("tests/test_trust_artifact.py", "-k", "all_there"),
+        ("tests/trust/test_trust_artifact.py", "-k", "all_there"),
     ),
     Mutant(
         "a pickle in the artifact",
@@ -416,7 +421,7 @@ MUTANTS = (
         "release/arrays.py",
         "import base64\nimport binascii\n",
         "import base64\nimport binascii\nimport pickle  # noqa: F401\n",
-        ("tests/test_choke_point.py", "-k", "arrays"),
+        ("tests/trust/test_choke_point.py", "-k", "arrays"),
     ),
     Mutant(
         "weights that are not numbers",
@@ -424,7 +429,7 @@ MUTANTS = (
         "release/arrays.py",
         "    if not np.isfinite(array).all():\n",
         "    if False:\n",
-        ("tests/test_trust_artifact.py", "tests/release/test_model.py", "-k", "hostile"),
+        ("tests/trust/test_trust_artifact.py", "tests/release/test_model.py", "-k", "hostile"),
     ),
     # -------------------------------------------------------------------------------------------- ledger
     Mutant(
@@ -433,7 +438,7 @@ MUTANTS = (
         "commands/train.py",
         "    receipt = charge(ledger, frozen) if ledger is not None else None\n    try:\n",
         "    read_columns(data, declared, label=True)\n    receipt = charge(ledger, frozen) if ledger is not None else None\n    try:\n",
-        ("tests/test_trust_ledger_run.py", "-k", "unopened"),
+        ("tests/trust/test_trust_ledger_run.py", "-k", "unopened"),
     ),
     Mutant(
         "refund on failure",
@@ -441,7 +446,7 @@ MUTANTS = (
         "commands/train.py",
         "        if receipt is None:\n            raise\n",
         "        if receipt is None:\n            raise\n        assert ledger is not None\n        ledger.unlink()\n",
-        ("tests/test_trust_ledger_run.py", "-k", "cost_nothing"),
+        ("tests/trust/test_trust_ledger_run.py", "-k", "cost_nothing"),
     ),
     Mutant(
         "the plan on the charge is not compared",
@@ -449,7 +454,7 @@ MUTANTS = (
         "pipeline/charge.py",
         "    booked = book.confirm(uid, plan.hash)\n",
         "    booked = book.entries()[-1]\n",
-        ("tests/test_trust_ledger_run.py", "-k", "edited"),
+        ("tests/trust/test_trust_ledger_run.py", "-k", "edited"),
     ),
     Mutant(
         "in Python charged after the data was read",
@@ -465,7 +470,7 @@ MUTANTS = (
         "pipeline/odometer.py",
         "        self._fits.append(",
         "        self._fits[:-1] = ()\n        self._fits.append(",
-        ("tests/test_odometer.py", "tests/attacks/test_sklearn.py", "-k", "add_as or every_fit"),
+        ("tests/pipeline/test_odometer.py", "tests/attacks/test_sklearn.py", "-k", "add_as or every_fit"),
     ),
     Mutant(
         "a sum that is its largest part",
@@ -473,7 +478,7 @@ MUTANTS = (
         "pipeline/odometer.py",
         "    curve = compose([(g.tradeoff, 1) for g in guarantees])\n",
         "    curve = max((g.tradeoff for g in guarantees), key=lambda f: f.delta(0.0))\n",
-        ("tests/test_odometer.py", "-k", "add_as or other_curves"),
+        ("tests/pipeline/test_odometer.py", "-k", "add_as or other_curves"),
     ),
     Mutant(
         "a run that is counted only when it ends well",
@@ -481,7 +486,7 @@ MUTANTS = (
         "pipeline/run.py",
         '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        return _execute(plan, table, targets, session, threads, progress, watch)\n',
         '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n    return trained\n',
-        ("tests/test_odometer.py", "-k", "fails_is_spent"),
+        ("tests/pipeline/test_odometer.py", "-k", "fails_is_spent"),
     ),
     Mutant(
         "clones that lose the ledger",
@@ -497,7 +502,7 @@ MUTANTS = (
         "commands/train.py",
         "    model, private = Model.of(trained, receipt), trained.private\n",
         "    model, private = Model.of(trained), trained.private\n",
-        ("tests/test_trust_artifact.py", "-k", "receipt"),
+        ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
     ),
     Mutant(
         "two charges at once",
@@ -776,7 +781,7 @@ MUTANTS = (
     Mutant(
         "texts are numbers in one spelling only",
         "our own: '+1' read or not by another record's cell, epsilon 4.15 at a claim of 1, found by an audit",
-        "_cell.py",
+        "tables/cell.py",
         "        return _float(float(text))\n",
         "        return _float(float(text)) if text.lstrip('-')[:1] in tuple('123456789') else text\n",
         ("tests/attacks/test_cells.py",),
@@ -784,7 +789,7 @@ MUTANTS = (
     Mutant(
         "bytes of a file are no numbers",
         "our own: the rule for numbers dropped for one container, our CSV reader",
-        "_cell.py",
+        "tables/cell.py",
         'else _text(kept.decode("utf-8", "replace"))',
         'else kept.decode("utf-8", "replace")',
         ("tests/attacks/test_cells.py", "-k", "CSV or float_reads"),
@@ -792,7 +797,7 @@ MUTANTS = (
     Mutant(
         "a category is the text it was declared as",
         "our own: 01 is a category of its own beside 1, whichever of them the table's library makes of a cell",
-        "data.py",
+        "tables/encode.py",
         "    return {text_of(name): i for i, name in enumerate(names)}\n",
         "    return {str(name): i for i, name in enumerate(names)}\n",
         ("tests/attacks/test_cells.py",),
@@ -888,7 +893,7 @@ MUTANTS = (
     Mutant(
         "a record of any length is held",
         "our own: one cell of 200 MB took 2 GB and ended a run under a memory limit, found by an audit",
-        "_csv.py",
+        "tables/csv.py",
         "        if len(held) > limit:\n",
         "        if False:\n",
         ("tests/attacks/test_giant_cells.py", "-k", "in_blocks"),
@@ -896,7 +901,7 @@ MUTANTS = (
     Mutant(
         "a giant cell swallows the records behind it",
         "the end of a record too long: a doubled quote does not close a cell",
-        "_csv.py",
+        "tables/csv.py",
         """state in ("start", "closing")""",
         """state == "start\"""",
         ("tests/attacks/test_giant_cells.py",),
@@ -904,7 +909,7 @@ MUTANTS = (
     Mutant(
         "a text of any length is read",
         "our own: what is read of a cell has a bound",
-        "_cell.py",
+        "tables/cell.py",
         "    if len(text) > LONGEST // 4 and (",
         "    if False and (",
         ("tests/attacks/test_giant_cells.py", "-k", "longest_cell_that or giant_cell_is_one"),

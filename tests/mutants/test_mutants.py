@@ -68,7 +68,7 @@ def test_a_mutant_that_does_not_run_is_not_killed():
     broken = type(mutant)(**{**vars(mutant), "new": "    noisy = = total\n"})
     with pytest.raises(RuntimeError, match="cannot be imported"):
         runner.attack(broken)
-    nothing = type(mutant)(**{**vars(mutant), "tests": ("tests/test_data.py", "-k", "no such test")})
+    nothing = type(mutant)(**{**vars(mutant), "tests": ("tests/tables/test_data.py", "-k", "no such test")})
     assert not runner.attack(nothing).killed
 
 

@@ -10,20 +10,20 @@ import pytest
 from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Neighbour, Recorder, replay
-from prepriv.data import encode, encode_labels
 from prepriv.guarantees import gdp_mu
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.pipeline.dpsgd_f import (
+from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.pipeline.recipes.dpsgd_f import (
     RECIPES,
     Augment,
     AugmentByDistance,
     dpsgd_f,
     map_back,
 )
-from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
-from prepriv.pipeline.recipes import recipe
 from prepriv.pipeline.run import execute, predict_scores
+from prepriv.tables.encode import encode, encode_labels
 
 N = 60
 ADJACENCIES = ("add-or-remove-one", "replace-one")

@@ -10,7 +10,6 @@ import pytest
 
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
-from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
@@ -18,6 +17,7 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
+from prepriv.tables.encode import encode, encode_labels
 
 N = 60
 CLASSES = (0, 1)

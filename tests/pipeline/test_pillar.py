@@ -14,9 +14,9 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.losses import Hinge
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.pillar import pillar, recommend_k
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.public import check_public, check_public_steps
+from prepriv.pipeline.recipes.pillar import pillar, recommend_k
 from prepriv.preprocessing import PCA, Center, Normalize
 from prepriv.release.model import Model
 

@@ -14,9 +14,9 @@ import prepriv
 from prepriv import payment as pay
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.pipeline.pillar import pillar
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.public import check_public_steps, follow
+from prepriv.pipeline.recipes.pillar import pillar
 from prepriv.pipeline.rows import public_rows
 from prepriv.preprocessing import PCA, Center, Normalize, QuantileTransform, Rescale, StandardScaler
 from prepriv.preprocessing.base import Step

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.pipeline import pillar_theory as t
+from prepriv.pipeline.recipes import pillar_theory as t
 
 
 def test_the_printed_margin_of_theorem_1_is_broken_by_one_row() -> None:

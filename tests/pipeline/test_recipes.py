@@ -10,7 +10,7 @@ import pytest
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv import preprocessing as pre
 from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes import (
+from prepriv.pipeline.recipes.automatic import (
     FEATURES,
     FEWEST_FEATURES,
     LEAST_DEVIATION,

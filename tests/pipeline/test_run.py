@@ -12,7 +12,6 @@ import pytest
 
 from prepriv import Budget, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
-from prepriv.data import encode, encode_labels
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Softmax
 from prepriv.learners.stochastic import PoissonSGD
@@ -21,6 +20,7 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.release.model import Model
+from prepriv.tables.encode import encode, encode_labels
 
 DOMAIN = Domain({f"x{j}": Numeric(0, 1, "impute") for j in range(4)}, (0, 1, 2), n=200)
 STEPS = (

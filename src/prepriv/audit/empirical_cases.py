@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.audit.replay import Call, Recorder
-from prepriv.data import encode, encode_labels
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees import gaussian, laplace
 from prepriv.guarantees.loss_distribution import compose
@@ -38,6 +37,7 @@ from prepriv.preprocessing.normalize import Rescale
 from prepriv.preprocessing.pca import PCA
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.tables.encode import encode, encode_labels
 
 _CHUNK = 2**22  # numbers drawn at once
 Labelled = tuple[Sequence[Sequence[float]], Sequence[int]]

@@ -14,7 +14,6 @@ from typing import Any
 from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.data import encode, encode_labels
 from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
@@ -22,6 +21,7 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
+from prepriv.tables.encode import encode, encode_labels
 
 Encode = Callable[[RawTable, Plan], tuple[Any, Any]]
 

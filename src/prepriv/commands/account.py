@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prepriv.commands.common import Stop, console, print_table
-from prepriv.data import no_file
+from prepriv.commands.common import console, print_table
+from prepriv.commands.exits import Stop
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.printed import exact, up
 from prepriv.learners.gradient_descent import GradientDescent
@@ -30,6 +30,7 @@ from prepriv.pipeline.account import AccountedLearner, ReleasedStatistic, accoun
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.release.report import TITLES
+from prepriv.tables.readers import no_file
 
 LOSSES: dict[str, type[Loss]] = {  # and least-squares, which has a bound to declare
     "logistic": Logistic,

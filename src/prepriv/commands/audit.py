@@ -11,7 +11,8 @@ from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
 from prepriv.commands import audit_chains, audit_empirical, audit_replay
-from prepriv.commands.common import Stop, print_table, writable_file, write_text
+from prepriv.commands.common import print_table, writable_file, write_text
+from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down
 
 BEATEN = 1  # a declared bound was beaten: a bug of ours

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from prepriv.audit.random_chains import attack_chains
-from prepriv.commands.common import Stop, console, print_table, progress_bar
+from prepriv.commands.common import console, print_table, progress_bar
+from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import up
 
 FOUND = 1  # something declared was beaten: a bug of ours

@@ -8,7 +8,8 @@ import typer
 
 from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
-from prepriv.commands.common import Stop, print_table
+from prepriv.commands.common import print_table
+from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down, exact, up
 
 REFUTED = 1  # a claim is false: a bug of ours

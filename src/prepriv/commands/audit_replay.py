@@ -14,12 +14,13 @@ import typer
 from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
-from prepriv.commands.common import Stop, console, load, print_table
+from prepriv.commands.common import console, load, print_table
+from prepriv.commands.exits import Stop
 from prepriv.commands.train import plan_for
-from prepriv.data import read_table
 from prepriv.domain import Domain
 from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.tables.readers import read_table
 
 FOUND = 1  # a leak, or a sum that moved too far: a bug, ours or the user's
 DEFAULT_ROWS = 60

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from prepriv._text import shown
-from prepriv.data import BadData, read_table
+from prepriv.commands.exits import AFTER_TOUCH, REFUSED, Stop, reason
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
@@ -23,14 +23,11 @@ from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.report import TITLES
+from prepriv.tables.readers import BadData, read_table
 
-BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
-REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
-INTERRUPTED = 130
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
 ]
-AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 
 
 class PlainConsole(Console):
@@ -45,14 +42,6 @@ class PlainConsole(Console):
 
 
 console = PlainConsole()
-
-
-class Stop(Exception):
-    """End the command with one line and an exit code."""
-
-    def __init__(self, message: str, code: int = BAD_INPUT) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @contextlib.contextmanager
@@ -223,14 +212,3 @@ def write_text(path: Path, text: str) -> None:
             beside.unlink(missing_ok=True)
     except OSError as error:
         raise Stop(f"cannot write to {path}: {reason(error)}") from None
-
-
-def reason(error: OSError) -> str:
-    """What the operating system says, and nothing else: some errors quote what was read."""
-    return os.strerror(error.errno).lower() if error.errno else "it failed"
-
-
-def usage_errors() -> tuple[type[Exception], type[Exception]]:
-    """(UsageError, ClickException) of whichever click typer carries."""
-    bases = typer.BadParameter.__mro__
-    return bases[1], bases[2]

@@ -11,7 +11,6 @@ import typer
 
 from prepriv.commands.common import (
     Overwrite,
-    Stop,
     console,
     print_guarantee,
     print_prices,
@@ -19,17 +18,18 @@ from prepriv.commands.common import (
     progress_bar,
     writable_run,
 )
-from prepriv.data import encode, encode_labels
+from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.pipeline.recipes.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, _paid
+from prepriv.tables.encode import encode, encode_labels
 
 
 def demo(

@@ -14,16 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.common import (
-    Stop,
-    console,
-    print_guarantee,
-    private_data_open,
-    writable_file,
-    write_text,
-)
-from prepriv.data import read_table
+from prepriv.commands.common import console, print_guarantee, private_data_open, writable_file, write_text
+from prepriv.commands.exits import Stop
 from prepriv.release.model import Model, artifact_file
+from prepriv.tables.readers import read_table
 
 
 def predict(

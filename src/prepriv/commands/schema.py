@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from prepriv.commands.common import Stop, writable_file, write_text
-from prepriv.data import BadData, read_table
+from prepriv.commands.common import writable_file, write_text
+from prepriv.commands.exits import Stop
 from prepriv.pipeline.declared_file import BadSchema
 from prepriv.pipeline.draft import WARNING, draft
+from prepriv.tables.readers import BadData, read_table
 
 app = typer.Typer(help="The declared schema.", no_args_is_help=True)
 

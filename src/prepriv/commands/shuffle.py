@@ -12,8 +12,8 @@ from prepriv import guarantees as g
 from prepriv._arguments import number
 from prepriv.commands.common import console, print_table, writable_file
 from prepriv.guarantees.printed import exact, up
-from prepriv.guarantees.shuffling import Shuffled
-from prepriv.guarantees.variation_ratio import LocalRandomizer
+from prepriv.guarantees.shuffling.shuffle import Shuffled
+from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer
 
 TITLES = {
     "exact": "exact (dominating pair)",

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.commands.common import (
-    AFTER_TOUCH,
-    INTERRUPTED,
     Overwrite,
-    Stop,
     console,
     load,
     print_guarantee,
@@ -26,10 +23,9 @@ from prepriv.commands.common import (
     private_data_open,
     progress_bar,
     read_columns,
-    reason,
     writable_run,
 )
-from prepriv.data import BadData, Table, check_table_file, encode, encode_labels, read_table
+from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
 from prepriv.ledger import Ledger
@@ -37,16 +33,18 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import Learner, check_budget
-from prepriv.pipeline.pillar import pillar, public_spectrum, recommend_k
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.public import check_public
-from prepriv.pipeline.recipes import recipe
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.pipeline.run import Trained, execute
 from prepriv.pipeline.schema import Schema
 from prepriv.preprocessing import PCA, Step
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, _paid
+from prepriv.tables.encode import Table, encode, encode_labels
+from prepriv.tables.readers import BadData, check_table_file, read_table
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
@@ -316,7 +314,7 @@ def validate(
 ) -> None:
     """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
     conditions that the guarantee rests on. Never publish the output."""
-    from prepriv.data import counts_of_bad_cells
+    from prepriv.tables.encode import counts_of_bad_cells
 
     declared = load(schema, drafts=True)
     raw = read_columns(data, declared, label=True)

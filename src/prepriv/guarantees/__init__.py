@@ -1,11 +1,12 @@
 """What a claim is: certified trade-off functions, mixtures, amplification, composition. Knows no data."""
 
-from prepriv.guarantees.advanced_mixtures import advanced_mixture
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace, randomized_response
 from prepriv.guarantees.gaussian import gdp_delta, gdp_epsilon, gdp_mu
-from prepriv.guarantees.initialization import initialization_mixture, random_initialization
 from prepriv.guarantees.loss_distribution import compose, from_dp_accounting, to_dp_accounting
-from prepriv.guarantees.mixtures import joint_concavity_is_exact, mixture
+from prepriv.guarantees.mixtures.advanced import advanced_mixture
+from prepriv.guarantees.mixtures.initialization import initialization_mixture, random_initialization
+from prepriv.guarantees.mixtures.mixture import joint_concavity_is_exact, mixture
+from prepriv.guarantees.mixtures.swap import swap_mixture
 from prepriv.guarantees.piecewise import discrete_pair, piecewise_linear
 from prepriv.guarantees.renyi import (
     RenyiCurve,
@@ -15,10 +16,9 @@ from prepriv.guarantees.renyi import (
     renyi_curve,
     zcdp,
 )
-from prepriv.guarantees.shuffling import shuffle
-from prepriv.guarantees.swap_mixtures import swap_mixture
+from prepriv.guarantees.shuffling.shuffle import shuffle
+from prepriv.guarantees.shuffling.variation_ratio import blanket, k_randomized_response, local_laplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.guarantees.variation_ratio import blanket, k_randomized_response, local_laplace
 
 __all__ = [
     "RenyiCurve",

@@ -17,8 +17,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.data import BadData, Table
 from prepriv.preprocessing.base import Step
+from prepriv.tables.encode import Table
+from prepriv.tables.readers import BadData
 
 _WORK = 10_000  # of the exact answer to whether two strided arrays meet; beyond it, they count as one
 

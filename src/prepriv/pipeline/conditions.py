@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.data import Table
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import fit_step
 from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.preprocessing.condition import Condition
+from prepriv.tables.encode import Table
 
 
 def check(

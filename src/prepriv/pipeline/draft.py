@@ -11,9 +11,11 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from prepriv._cell import Cell
-from prepriv.data import MISSING_TEXT, ONE_COLUMN, _cells, number_of, text_of
 from prepriv.pipeline.declared_file import BadSchema
+from prepriv.tables.cell import Cell, number_of, text_of
+from prepriv.tables.column import cells
+from prepriv.tables.encode import MISSING_TEXT
+from prepriv.tables.readers import ONE_COLUMN
 
 WARNING = (
     "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
@@ -59,7 +61,7 @@ def draft(table: Any, label: str | None) -> Draft:
     notes: list[str] = []
     classes: list[str] = []
     for name in frame.columns:
-        codes, distinct = _cells(frame[name])
+        codes, distinct = cells(frame[name])
         used = [i for i, v in enumerate(distinct) if text_of(v).lower() not in MISSING_TEXT]
         times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
         values = [distinct[i] for i in used]

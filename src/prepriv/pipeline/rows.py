@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.data import BLOCK, Table, encode
 from prepriv.domain import Domain
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+from prepriv.tables.encode import BLOCK, Table, encode
 
 
 @dataclass(frozen=True, eq=False)

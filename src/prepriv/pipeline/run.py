@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.data import BLOCK, Table
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart, private_second_moment
@@ -26,6 +25,7 @@ from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+from prepriv.tables.encode import BLOCK, Table
 
 Progress = Callable[[str, int, int], Any]
 Watch = Callable[[PlannedStep, "Mapped"], Any]

@@ -28,10 +28,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.data import no_file
 from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.preprocessing.base import Step
+from prepriv.tables.readers import no_file
 
 
 class _Strict(BaseModel):
@@ -65,7 +65,7 @@ AnyColumn = Annotated[NumericColumn | CategoricalColumn, Field(discriminator="ty
 
 
 class PillarOptions(_Strict):
-    """The PILLAR recipe on a public table; the other options are those of `prepriv.pipeline.pillar.pillar`."""
+    """The PILLAR recipe on a public table; the other options are those of `prepriv.pipeline.recipes.pillar.pillar`."""
 
     public: str
     k: int | None = Field(default=None, ge=1)

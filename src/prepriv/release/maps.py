@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._kinds import find_kind, kind_of
-from prepriv.pipeline.dpsgd_f import Augment
+from prepriv.pipeline.recipes.dpsgd_f import Augment
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._kinds import NotImported
-from prepriv.data import encode
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.pipeline.plan import Plan
@@ -36,6 +35,7 @@ from prepriv.preprocessing.random_features import AddRandomFeatures, enough_sign
 from prepriv.release.arrays import pack, unpack
 from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
+from prepriv.tables.encode import encode
 
 FORMAT = "prepriv-model-1"
 FILE = "model.json"

@@ -1,0 +1,36 @@
+"""How a command ends: exit codes, and one line for what went wrong. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+
+import typer
+
+BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
+REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
+AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
+INTERRUPTED = 130
+
+
+class Stop(Exception):
+    """End the command with one line and an exit code."""
+
+    def __init__(self, message: str, code: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.exit_code = code
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return self.exit_code
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, and nothing else: some errors quote what was read."""
+    return os.strerror(error.errno).lower() if error.errno else "it failed"
+
+
+def usage_errors() -> tuple[type[Exception], type[Exception]]:
+    """(UsageError, ClickException) of whichever click typer carries."""
+    bases = typer.BadParameter.__mro__
+    return bases[1], bases[2]

@@ -1,0 +1,37 @@
+"""`prepriv reproduce NAME`: numbers of the papers beside ours, one module a reproduction.
+
+To add one: write a module with a typer-compatible function, and a line in REPRODUCTIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from prepriv.papers.feature_preprocessing import dpsgd_f
+from prepriv.papers.provable_privacy import figures as preprocessing_figures
+from prepriv.papers.provable_privacy import soft_pca
+from prepriv.papers.provable_privacy import tables as preprocessing_tables
+from prepriv.papers.semi_private_learning import pillar
+from prepriv.papers.unified_enhancement import tables as mixture_tables
+
+REPRODUCTIONS: dict[str, Callable[..., None]] = {
+    "dpsgd-f": dpsgd_f.dpsgd_f,
+    "mixture-tables": mixture_tables.mixture_tables,
+    "pillar": pillar.pillar,
+    "preprocessing-tables": preprocessing_tables.preprocessing_tables,
+    "preprocessing-figures": preprocessing_figures.preprocessing_figures,
+    "soft-pca": soft_pca.soft_pca,
+}
+
+app = typer.Typer(help="Recompute what the papers print, beside the corrected values.", no_args_is_help=True)
+
+
+@app.callback()
+def _reproduce() -> None:
+    """Recompute what the papers print, beside the corrected values."""
+
+
+for _name, _function in REPRODUCTIONS.items():
+    app.command(_name)(_function)

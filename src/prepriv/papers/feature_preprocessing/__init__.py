@@ -1,0 +1,1 @@
+"""The Importance of Feature Preprocessing for Differentially Private Linear Optimization: DPSGD-F."""

@@ -1,0 +1,1 @@
+"""How to Make Semi-Private Learning Effective: PILLAR."""

@@ -1,0 +1,1 @@
+"""Unified Enhancement of Privacy Bounds for Mixture Mechanisms via f-Differential Privacy: shuffling, initialization."""

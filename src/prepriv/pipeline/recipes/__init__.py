@@ -1,0 +1,1 @@
+"""Whole pipelines chosen from declared facts: the automatic recipe, DPSGD-F and PILLAR."""

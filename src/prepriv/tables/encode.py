@@ -1,0 +1,282 @@
+"""From a raw table to rows of the declared space: encoding, and one declared rule for every bad cell.
+
+Nothing here aborts on a record: an unreadable number is missing, a number out of bounds is clamped, an
+unknown category is "other", an unknown label marks the record as contributing nothing. What does raise
+(ValueError) is what does not depend on any record: a missing file or column, a wrong shape.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Categorical, Column, Domain, Numeric
+from prepriv.tables.cell import Cell, text, text_of
+from prepriv.tables.column import cells, numbers
+from prepriv.tables.readers import BadData
+
+BLOCK = 256
+MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
+
+
+def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArray[Any]:
+    return np.asarray(np.append(table, np.asarray(empty, dtype=table.dtype))[codes])
+
+
+def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.float64]:
+    """(x - low) / (high - low) clamped to [0, 1]; NaN stays if it is to be imputed, else one half."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = np.clip(raw, column.low, column.high)  # NaN stays NaN
+        unit = np.clip((inside - column.low) / (column.high - column.low), 0.0, 1.0)
+    return unit if column.missing == "impute" else np.where(np.isnan(unit), 0.5, unit)
+
+
+def _positions(names: Sequence[Hashable]) -> dict[str, int]:
+    """Where each declared name stands; the domain has seen to it that no two are one value."""
+    return {text_of(name): i for i, name in enumerate(names)}
+
+
+def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
+    """Position in (categories..., other, missing) of each cell."""
+    position = _positions(column.categories)
+    other, missing = len(column.categories), len(column.categories) + 1
+
+    def place(cell: Cell) -> int:
+        name = text(cell)
+        return position.get(name, missing if name.lower() in MISSING_TEXT else other)
+
+    codes, distinct = cells(series)
+    return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), place(None))
+
+
+def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
+    """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
+    position = _positions(classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        codes, distinct = cells(_label_column(labels))
+    at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)
+    return _lookup(codes, at, position.get(text(None), -1))
+
+
+def _label_column(labels: Any) -> Any:
+    if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
+        return labels
+    if isinstance(labels, np.ndarray):
+        return labels.reshape(-1)
+    found = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
+        return found[:, 0]
+    return found if isinstance(found, nw.Series) else np.asarray(labels).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Raw private rows, encoded block by block into the declared space. Iterate for (b, d) float64 blocks.
+
+    Holds a matrix, or one compact array a column; never the whole encoded matrix.
+    """
+
+    domain: Domain
+    n: int
+    matrix: NDArray[Any] | None
+    columns: tuple[NDArray[Any], ...] = ()
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        for start in range(0, self.n, BLOCK):
+            yield self.block(start, min(start + BLOCK, self.n))
+
+    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
+        if self.matrix is not None:
+            return self._matrix_block(self.matrix[start:stop])
+        kinds = list(self.domain.columns.values())
+        out = np.zeros((stop - start, sum(c.width for c in kinds)))
+        at = 0
+        for kind, column in zip(kinds, self.columns):
+            if isinstance(kind, Numeric):
+                out[:, at] = column[start:stop]
+            else:
+                out[np.arange(stop - start), at + column[start:stop]] = 1.0
+            at += kind.width
+        return out
+
+    def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            x = (
+                np.array(rows, dtype=np.float64, order="C") + 0.0
+            )  # no minus zero; a row's bits as in any block
+        if self.domain.ball_radius is not None:
+            bad = ~np.isfinite(x).all(axis=1)
+            x[bad] = 0.0
+            biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
+            norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
+            with np.errstate(over="ignore"):
+                return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
+        low, high, impute = self._bounds()
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
+        if not impute.all():
+            x = np.where(np.isnan(x) & ~impute, 0.5, x)
+        return np.asarray(x)
+
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low = np.array([c.low for c in kinds])
+        return low, np.array([c.high for c in kinds]), np.array([c.missing == "impute" for c in kinds])
+
+
+def encode(data: Any, domain: Domain) -> Table:
+    """Bind a table (NumPy matrix, pandas, polars or Arrow) to a domain. Raises BadData if it does not fit."""
+    if isinstance(data, Table):
+        if data.domain.shape_of_rows() != domain.shape_of_rows():
+            raise BadData("the encoded table belongs to another domain: encode the raw rows again")
+        return data
+    with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
+        warnings.simplefilter("ignore")
+        return _encode(data, domain)
+
+
+def count_rows(data: Any, labels: Any, domain: Domain) -> int:
+    """How many rows a table and its labels have. Their form is checked as `encode` does, and no cell is read.
+
+    Raises BadData: before anything is charged that `encode` could then refuse.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n = _rows_of(data, domain)
+        if len(_label_column(labels)) != n:
+            raise BadData("X and y have different numbers of rows")
+    return n
+
+
+def _rows_of(data: Any, domain: Domain) -> int:
+    if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
+        return len(data)
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        _columns_used(frame, domain)
+        return len(frame)
+    array = np.asanyarray(data) if hasattr(data, "__array__") else data
+    if not (isinstance(array, np.ndarray) and array.ndim):
+        return encode(data, domain).n  # encoded already, or refused
+    encode(array[:0], domain)
+    return len(array)
+
+
+def _encode(data: Any, domain: Domain) -> Table:
+    if hasattr(data, "toarray"):
+        raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
+    numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
+    if isinstance(data, list | tuple):
+        data = _matrix_of_lists(data, domain, numeric_only)
+    if isinstance(data, np.ndarray):
+        return _from_array(data, domain, numeric_only)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        if hasattr(data, "__array__"):
+            return _from_array(np.asarray(data), domain, numeric_only)
+        raise BadData(
+            f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
+        ) from None
+    return _from_series([frame[:, c] for c in _columns_used(frame, domain)], domain)
+
+
+def _columns_used(frame: Any, domain: Domain) -> Sequence[Any]:
+    """The declared columns of a frame, by name or position. Raises BadData if it does not have them."""
+    have = frame.columns
+    if domain.is_ball:
+        if len(have) != domain.ball_features:
+            raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(have)}")
+        return range(len(have))
+    known = frozenset(have)
+    missing = next((name for name in domain.columns if name not in known), None)
+    if missing is None:
+        return list(domain.columns)
+    # A domain built without names (x0, x1, ...) takes a frame's columns in order.
+    unnamed = all(name == f"x{j}" for j, name in enumerate(domain.columns))
+    if not unnamed or len(have) != len(domain.columns):
+        raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+    return range(len(have))
+
+
+def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Table:
+    if array.ndim != 2:
+        raise BadData(
+            f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
+            "Reshape your data: one row a record"
+        )
+    if array.shape[1] == 0:
+        raise BadData("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    if array.shape[1] != domain.n_inputs:
+        raise BadData(
+            f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input"
+        )
+    if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
+        return Table(domain, len(array), array)
+    return _from_series([array[:, j] for j in range(array.shape[1])], domain)
+
+
+def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:
+    """Nested lists as a matrix; of objects unless all are numbers: one odd cell would set the type of all.
+
+    A row of another length than the domain's is a row of missing cells, whatever the others are.
+    """
+    width = domain.n_inputs
+    if numeric_only:
+        try:
+            kinds = {type(cell) for row in rows for cell in row}
+            numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+            array = np.asarray(rows if numbers else ())  # one long text would set the size of all cells
+        except Exception:
+            array = np.asarray(())  # various lengths, or cells that fit no type
+        if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width:
+            return array
+    matrix = np.full((len(rows), width), None, dtype=object)
+    for i, row in enumerate(rows):
+        sized = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim > 0)
+        if sized and len(row) == width:
+            for j in range(width):
+                matrix[i, j] = row[j]
+    return matrix
+
+
+def _from_series(series: Sequence[Any], domain: Domain) -> Table:
+    n = len(series[0])
+    if domain.is_ball:
+        return Table(domain, n, np.column_stack([numbers(s) for s in series]))
+    return Table(
+        domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series))
+    )
+
+
+def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
+    if isinstance(kind, Numeric):
+        return _encode_numeric(numbers(cells), kind)
+    return _categorical_cells(cells, kind)
+
+
+def counts_of_bad_cells(data: Any, domain: Domain) -> dict[str, dict[str, int]]:
+    """How many cells of each column the declared rules change. For the curator's eyes only: not private."""
+    frame = nw.from_native(data, eager_only=True)
+    out: dict[str, dict[str, int]] = {}
+    for name, column in domain.columns.items():
+        if isinstance(column, Numeric):
+            raw = numbers(frame[name])
+            outside = (raw < column.low) | (raw > column.high)
+            out[name] = {"missing": int(np.isnan(raw).sum()), "out of bounds": int(outside.sum())}
+        else:
+            place = _categorical_cells(frame[name], column)
+            last = len(column.categories)
+            out[name] = {"missing": int((place == last + 1).sum()), "unknown": int((place == last).sum())}
+    if domain.label is not None and domain.label in frame.columns:
+        codes = encode_labels(frame[domain.label].to_native(), domain.classes)
+        out[domain.label] = {"unknown": int((codes < 0).sum())}
+    return out

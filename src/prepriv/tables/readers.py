@@ -1,0 +1,99 @@
+"""Tables from files: CSV, TSV and Parquet as Arrow tables, with one sentence for what is wrong with a file.
+
+No message holds a value of a record.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from prepriv.tables.csv import read as read_csv
+
+ONE_COLUMN = (
+    "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
+)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks; no UTF-8 text begins so
+
+
+class BadData(ValueError):
+    """The table does not fit the declared schema. The message holds no value of a record."""
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
+    """A CSV (.csv, .tsv, also .gz) or Parquet file as an Arrow table; `columns`: only these, all must exist.
+
+    CSV cells are kept as bytes: one odd record cannot change how a column, or another record, is read
+    (csv.py). Raises BadData.
+    """
+    import pyarrow as pa  # as heavy as the rest together, and a matrix needs none of it
+    import pyarrow.parquet
+
+    path = Path(path)
+    suffixes = check_table_file(path)
+    try:
+        if ".parquet" in suffixes:
+            names = pa.parquet.read_schema(path).names
+            _check_columns(columns, names, path)
+            return pa.parquet.read_table(path, columns=list(columns) if columns else None)
+        return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+    except PermissionError:
+        raise BadData(f"{path} cannot be read: permission denied") from None
+    except (pa.ArrowException, OSError, EOFError, zlib.error):
+        raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
+
+
+def check_table_file(path: Path) -> list[str]:
+    """The endings of its name; BadData where it is no file, or has another name. It is not opened."""
+    if not path.is_file():
+        raise BadData(no_file(path))
+    suffixes = [s.lower() for s in path.suffixes]
+    if not {".csv", ".tsv", ".parquet"} & set(suffixes):
+        raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+    return suffixes
+
+
+def no_file(path: Path) -> str:
+    """Why `path` is no file: a sentence for an error."""
+    return f"{path} is a folder, not a file" if path.is_dir() else f"no such file: {path}"
+
+
+def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rb") as file:
+        content = file.read(2**16)
+    if content.startswith(_UTF16) or b"\0" in _header_line(content):
+        raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
+    try:
+        table = read_csv(lambda: opener(path, "rb"), delimiter)
+    except ValueError:
+        raise BadData(f"{path} is empty or has no header line") from None
+    _check_columns(columns, table.column_names, path, text=True)
+    return table.select(list(columns)) if columns else table
+
+
+def _header_line(content: bytes) -> bytes:
+    ends = [at for end in (b"\n", b"\r") if (at := content.find(end)) >= 0]
+    return content[: min(ends)] if ends else content
+
+
+def _check_columns(
+    wanted: Sequence[str] | None, have: Sequence[str], path: Path, *, text: bool = False
+) -> None:
+    """Of what the table has, a message tells how many columns there are; never a name, which could be a cell."""
+    for name in wanted or ():
+        if list(have).count(name) != 1:
+            what = "no column" if name not in have else "more than one column"
+            hint = "the schema and the table differ"
+            if text and len(have) == 1:
+                hint = ONE_COLUMN
+            elif any("\ufffd" in other for other in have):
+                hint = "its header line is not UTF-8; save it as UTF-8"
+            raise BadData(f"{path} has {what} {name!r}; {hint}")
+
+
+# ----------------------------------------------------------------------------------------------- encoding

@@ -1,0 +1,35 @@
+"""The command line imports the code of the command that is named, and no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from prepriv.commands.app import COMMANDS, app, app_for
+
+
+def test_help_without_the_code_is_the_help_with_it():
+    whole, names = (CliRunner().invoke(a, ["--help"]).output for a in (app, app_for(["--help"])))
+    assert whole == names and all(name in whole for name in COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nothing"], []])
+def test_nothing_heavy_is_imported_for_a_name(arguments):
+    heavy = [
+        "numpy",
+        "scipy",
+        "pyarrow",
+        "sklearn",
+        "pydantic",
+        "jinja2",
+        "rich",
+        "mpmath",
+        "cryptography",
+        "narwhals",
+    ]
+    code = f"import sys; from prepriv.cli import run; run({arguments!r}); print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
