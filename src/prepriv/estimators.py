@@ -15,10 +15,11 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
+from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge, check_ledger
-from prepriv.pipeline.checks import Learner, check_budget, check_domain
+from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe

@@ -16,15 +16,16 @@ from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.guarantees import approximate_dp, gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, Setting
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.pipeline import price as price_module
 from prepriv.pipeline.account import DIRECT, ReleasedStatistic
 from prepriv.pipeline.chain import chain
-from prepriv.pipeline.claim import cost, learner_shift, training_accounts
+from prepriv.pipeline.claim import cost
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.price import prices
 
@@ -93,7 +94,7 @@ def the_price(monkeypatch, step, domain, learner, way, epsilon):
     asked = []
 
     def listening(placed, trained, setting, multiplier, delta):
-        asked.append((placed.steps[0].step.way, multiplier * learner_shift(trained, setting)))
+        asked.append((placed.steps[0].step.way, multiplier * trained.unit(setting)))
         return cost(placed, trained, setting, multiplier, delta)
 
     monkeypatch.setattr(price_module, "cost", listening)
@@ -180,9 +181,7 @@ def test_a_learner_that_cannot_follow_has_no_account_however_far_rows_move():
     far = pre.Sensitivity(500, 2.0, 1000.0, any_order=True)
     for moved in (far, pre.Sensitivity(1, 1e-6, 1e-6, any_order=True)):
         with pytest.raises(ValueError, match="order of the rows"):
-            training_accounts(
-                LEARNERS["one pass"], 0.2, Setting(1.0, 3, 1, 1000, "replace-one", moved), DELTA
-            )
+            LEARNERS["one pass"].accounts(0.2, Setting(1.0, 3, 1, 1000, "replace-one", moved), DELTA)
 
 
 # --------------------------------------------------------------------------------------- what an account rests on

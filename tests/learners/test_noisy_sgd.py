@@ -8,10 +8,10 @@ import pytest
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import SubsampledWithoutReplacement
 from prepriv.learners.accounts import without_replacement_parts
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.noisy_sgd import NoisySGD, bassily_noise_multiplier, paper_noise_multiplier
-from prepriv.learners.stochastic import Setting
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity

@@ -7,10 +7,11 @@ import pytest
 
 from prepriv import guarantees as g
 from prepriv.guarantees.iteration import random_stopping
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.one_pass import OnePassSGD, _to_grid
-from prepriv.learners.stochastic import Setting, project
+from prepriv.learners.stochastic import project
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity

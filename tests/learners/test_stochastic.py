@@ -9,9 +9,10 @@ from scipy.stats import chi2
 
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove, PoissonReplace, SubsampledWithoutReplacement
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic, Softmax, SquaredHinge
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, Setting, uniform_subset
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, uniform_subset
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity

@@ -17,9 +17,10 @@ from prepriv import CompositionWarning, Domain, PrivateClassifier
 from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.loss_distribution import compose
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.learners.stochastic import PoissonSGD, Setting
+from prepriv.learners.stochastic import PoissonSGD
 from prepriv.ledger import LedgerUnavailable
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline import odometer

@@ -15,9 +15,10 @@ from prepriv import Budget, Domain, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, Setting
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.run import execute

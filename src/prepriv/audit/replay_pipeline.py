@@ -14,7 +14,6 @@ from typing import Any
 from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.learners.stochastic import Setting, StochasticLearner
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
@@ -86,13 +85,7 @@ class PlanRun:
     def allowance(self, call: Call) -> Fraction:
         """How many times its noise unit the sum of a call may move: DP-SGD accounts for that itself."""
         plan = self._plan
-        if not isinstance(plan.learner, StochasticLearner) or call.name != "gradient":
-            return Fraction(1)
-        adjacency = plan.domain.adjacency
-        setting = Setting(plan.space.radius, plan.space.d, plan.outputs, plan.n, adjacency, plan.incoming)
-        moved = plan.learner.moved_rows(setting)
-        record = 2 if adjacency == "replace-one" else 1
-        return record + Fraction(moved.total) + moved.dropped + Fraction(moved.rounding)
+        return plan.learner.reach(plan.setting) if call.name == "gradient" else Fraction(1)
 
 
 @contextlib.contextmanager
@@ -132,7 +125,7 @@ def replay_plan(
     """Replay a plan on `pairs` adversarial neighbour pairs, of `table` or of synthetic ones (`bases` of them)."""
     draws = Draws(seed)
     total, run = Result(), PlanRun(plan, form=form)
-    at_end = isinstance(plan.learner, StochasticLearner)
+    at_end = plan.learner.samples
     for base in range(bases):
         first = table or synthetic(plan.domain, plan.n, draws, missing=missing)
         count = pairs * (base + 1) // bases - pairs * base // bases

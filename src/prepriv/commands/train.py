@@ -28,11 +28,12 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
+from prepriv.learners.base import Learner
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
-from prepriv.pipeline.checks import Learner, check_budget
+from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.public import check_public

@@ -1,21 +1,57 @@
-"""What all learners of linear models share: checked settings, the bound on one record's gradient, its grid."""
+"""What every learner of linear models has: checked settings, the bound on one record's gradient, its own account.
+
+The pipeline asks a learner, it never asks which one it is: what the noise multiplies, what a run costs, how it trains.
+"""
 
 from __future__ import annotations
 
+import abc
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
-from prepriv.learners.gradient_sum import Grid
+from prepriv.domain import Adjacency
+from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.smooth_renyi import SmoothMechanism
+from prepriv.learners.gradient_sum import Grid, QuantizedRows
 from prepriv.learners.losses import Loss
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.mechanisms.session import Session, check_room
+from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+
+Floats = NDArray[np.float64]
 
 
-class LinearLearner:
-    """Settings that mean the same in every learner. Subclasses are frozen dataclasses with these fields."""
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of the rows that reach a learner.
 
+    radius: norm bound of a row, without the bias. d: features. outputs: columns of the weights. n: records.
+    incoming: how far the common rows of two neighbours are apart after the steps before.
+    """
+
+    radius: float
+    d: int
+    outputs: int
+    n: int
+    adjacency: Adjacency
+    incoming: Sensitivity = UNTOUCHED
+
+
+class Learner(abc.ABC):
+    """Settings that mean the same in every learner, and what a pipeline asks. Subclasses are frozen dataclasses.
+
+    exact: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier. samples: whether a step sees a random
+    part of the rows, by their places.
+    """
+
+    exact: ClassVar[bool] = False
+    samples: ClassVar[bool] = False
     loss: Loss
     steps: int
     learning_rate: float
@@ -52,6 +88,61 @@ class LinearLearner:
     def grid(self, radius: float, n: int, incoming: Sensitivity) -> Grid:
         """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
         return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
+
+    @abc.abstractmethod
+    def unit(self, setting: Setting) -> float:
+        """What the noise multiplier multiplies, in gradient units. ValueError where a gradient has no bound."""
+
+    @abc.abstractmethod
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        """What a run costs, as parts to compose with those of other mechanisms; symmetrize after composition.
+
+        noise_multiplier: noise over `unit`. delta: where to choose between valid accounts, if several.
+        """
+
+    def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
+        """Every valid account of a run: each of them is an upper bound of what it costs."""
+        return [self.parts(noise_multiplier, setting, delta=delta)]
+
+    def about_least_mu(self, noise_multiplier: float, n: int) -> float:
+        """About the least GDP parameter of a whole run (central limit theorem of Bu et al. 2020); 0: not known.
+
+        No claim: where it is far above a budget the account, which can be slow there, need not be computed.
+        """
+        return 0.0
+
+    def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
+        """Its two Renyi curves, where "Provable Privacy with Non-Private Pre-Processing" (corrected) has them.
+
+        noise: over the clip norm.
+        """
+        return None
+
+    def reach(self, setting: Setting) -> Fraction:
+        """How many units the sum of one release moves between neighbours, at most."""
+        return Fraction(1)
+
+    def check_room(self, noise_multiplier: float, setting: Setting) -> None:
+        """ValueError if the noise of a release is too large to be drawn: before any charge."""
+        grid = self.grid(setting.radius, setting.n, setting.incoming)
+        steps = math.ceil(self.unit(setting) * 2.0**-grid.exponent * (1 + 1e-9))
+        check_room(self.name, steps, noise_multiplier, 2 * max(setting.n, 1) * grid.clip)
+
+    @abc.abstractmethod
+    def train(
+        self,
+        rows: QuantizedRows,
+        setting: Setting,
+        *,
+        noise_multiplier: float,
+        session: Session,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Floats:
+        """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared of them.
+
+        noise_multiplier: noise over `unit(setting)`. progress: called with (step, steps): public numbers.
+        """
 
 
 def check_averaged_descent(momentum: float, average: float) -> None:

@@ -11,23 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency
-from prepriv.learners.base import LinearLearner, check_averaged_descent, project
+from prepriv.guarantees import gaussian
+from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
+from prepriv.learners.base import Floats, Learner, Setting, check_averaged_descent, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.session import Session
 from prepriv.preprocessing.base import Sensitivity
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class GradientDescent(LinearLearner):
+class GradientDescent(Learner):
     """T noisy full-batch steps with Nesterov momentum, averaged over the late iterates.
 
     steps: T. learning_rate: step size on the mean clipped gradient. clip_norm: C, bound on one record's
@@ -37,6 +37,7 @@ class GradientDescent(LinearLearner):
     bias feature; it counts in the norm of a row.
     """
 
+    exact: ClassVar[bool] = True
     loss: Loss
     steps: int = 100
     learning_rate: float = 1.0
@@ -67,6 +68,50 @@ class GradientDescent(LinearLearner):
             )
             moved = min(mu * incoming.total_shift + rounding, 2 * clip * incoming.rows_moved)
         return (record + moved + clip * incoming.rows_dropped) * (1 + 1e-9)
+
+    def unit(self, setting: Setting) -> float:
+        """`shift` in this setting."""
+        at = setting
+        shift = self.shift(at.radius, at.d, at.outputs, at.n, at.adjacency, at.incoming)
+        if not math.isfinite(shift):
+            raise ValueError(
+                "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
+            )
+        return shift
+
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        """One Gaussian release: the steps compose without loss."""
+        return ((gaussian(math.sqrt(self.steps) / noise_multiplier * (1 + 1e-12)), 1),)
+
+    def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
+        clip = self.clip(setting.radius)
+        mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
+        if not math.isfinite(mu):
+            return None
+        return full_batch_gradient(
+            lipschitz=clip, smoothness=mu, noise=noise * clip / setting.n, n=setting.n, steps=self.steps
+        )
+
+    def train(
+        self,
+        rows: QuantizedRows,
+        setting: Setting,
+        *,
+        noise_multiplier: float,
+        session: Session,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Floats:
+        return self.fit(
+            rows,
+            setting.outputs,
+            n=setting.n,
+            shift=self.unit(setting),
+            noise_multiplier=noise_multiplier,
+            session=session,
+            threads=threads,
+            progress=progress,
+        )
 
     def fit(
         self,

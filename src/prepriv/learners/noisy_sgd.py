@@ -17,15 +17,9 @@ from numpy.typing import NDArray
 
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
-from prepriv.learners.base import project
+from prepriv.learners.base import Floats, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.stochastic import (
-    Floats,
-    Setting,
-    StochasticLearner,
-    batch_source,
-    uniform_subset,
-)
+from prepriv.learners.stochastic import StochasticLearner, batch_source, uniform_subset
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 

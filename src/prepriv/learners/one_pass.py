@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import project
+from prepriv.learners.base import Floats, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
-from prepriv.learners.stochastic import Floats, Setting, StochasticLearner, batch_source
+from prepriv.learners.stochastic import StochasticLearner, batch_source
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import RELEASE_BITS, Session
 
@@ -45,6 +45,9 @@ class OnePassSGD(StochasticLearner):
     def clip(self, radius: float) -> float:
         """clip_norm, or the loss's own bound a little rounded up: a bound that the loss keeps never cuts."""
         return min(self.clip_norm, self.loss.gradient_norm(self._norm(radius), self.weight_bound))
+
+    def check_room(self, noise_multiplier: float, setting: Setting) -> None:
+        """Its sums are iterates, on a grid of their own."""
 
     def _norm(self, radius: float) -> float:
         """Norm bound of a row on the grid, which may stick out of the ball by a part in 2^13."""

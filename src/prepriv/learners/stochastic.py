@@ -10,46 +10,32 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency
+from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
+from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.base import LinearLearner, check_averaged_descent, project
+from prepriv.learners.base import Floats, Learner, Setting, check_averaged_descent, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import RELEASE_BITS, Session
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED
 
-Floats = NDArray[np.float64]
+HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
 SMALLEST_MULTIPLIER = 0.1  # less noise than a tenth of the clip norm hides nothing worth the name
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is declared of the rows that reach a learner.
-
-    radius: norm bound of a row, without the bias. d: features. outputs: columns of the weights. n: records.
-    incoming: how far the common rows of two neighbours are apart after the steps before.
-    """
-
-    radius: float
-    d: int
-    outputs: int
-    n: int
-    adjacency: Adjacency
-    incoming: Sensitivity = UNTOUCHED
-
-
-@dataclass(frozen=True)
-class StochasticLearner(LinearLearner, abc.ABC):
+class StochasticLearner(Learner, abc.ABC):
     """What learners share that see a few records a step. Subclasses own a sampler and its account.
 
     batch_size: b, declared; a noisy sum is divided by it. steps: T noisy steps. learning_rate: step size on the
@@ -58,6 +44,7 @@ class StochasticLearner(LinearLearner, abc.ABC):
     norm of a row.
     """
 
+    samples: ClassVar[bool] = True
     loss: Loss
     batch_size: int = 256
     steps: int = 1000
@@ -111,6 +98,52 @@ class StochasticLearner(LinearLearner, abc.ABC):
                 "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
             )
         return self._parts(noise_multiplier, setting, delta)
+
+    def unit(self, setting: Setting) -> float:
+        """The bound on one record's gradient."""
+        return self.clip(setting.radius)
+
+    def reach(self, setting: Setting) -> Fraction:
+        """The account counts it: the record, and all that moved if one batch held it."""
+        moved = self.moved_rows(setting)
+        record = 2 if setting.adjacency == "replace-one" else 1
+        most = min(moved.total, moved.count * moved.each)
+        return record + Fraction(most) + moved.dropped + Fraction(moved.rounding)
+
+    def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
+        # Whatever the batches are, one sum moves by at most its reach: no amplification.
+        most = float(self.reach(setting)) * (1 + 1e-12)
+        plain: tuple[Part, ...] = (
+            (gaussian(most / noise_multiplier * math.sqrt(self.steps) * (1 + 1e-12)), 1),
+        )
+        if most - 2 > HOPELESS * noise_multiplier:
+            unmoved = replace(UNTOUCHED, any_order=setting.incoming.any_order)
+            self.parts(
+                noise_multiplier, replace(setting, incoming=unmoved), delta=delta
+            )  # refuses what cannot run
+            return [plain]
+        return [self.parts(noise_multiplier, setting, delta=delta), plain]
+
+    def train(
+        self,
+        rows: QuantizedRows,
+        setting: Setting,
+        *,
+        noise_multiplier: float,
+        session: Session,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Floats:
+        return self.fit(
+            rows,
+            setting.outputs,
+            n=setting.n,
+            noise_multiplier=noise_multiplier,
+            session=session,
+            source=session.batch_source(),
+            threads=threads,
+            progress=progress,
+        )
 
     def tradeoff(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> TradeoffFunction:
         """The guarantee of one run on its own."""
@@ -172,6 +205,9 @@ class BatchLearner(StochasticLearner):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_averaged_descent(self.momentum, self.average)
+
+    def about_least_mu(self, noise_multiplier: float, n: int) -> float:
+        return self.batch_size / n * math.sqrt(self.steps) / noise_multiplier
 
     @abc.abstractmethod
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
@@ -283,12 +319,6 @@ def batch_source(session: Session, source: NoiseSource | None) -> NoiseSource:
     return source
 
 
-def about_least_mu(learner: BatchLearner, noise_multiplier: float, n: int) -> float:
-    """About the least GDP parameter of a whole run, by the central limit theorem of Bu et al. (2020): no claim, but
-    where it is far above a budget the account, which can be slow there, need not be computed."""
-    return learner.batch_size / n * math.sqrt(learner.steps) / noise_multiplier
-
-
 @dataclass(frozen=True)
 class PoissonSGD(BatchLearner):
     """DP-SGD in which every record is in every batch with probability b/n, independently.
@@ -322,6 +352,21 @@ class FixedBatchSGD(BatchLearner):
         moved = self.moved_rows(setting)
         return without_replacement_parts(
             noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
+        )
+
+    def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
+        clip = self.clip(setting.radius)
+        mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
+        if not math.isfinite(mu):
+            return None
+        return sampled_gradient(
+            lipschitz=clip,
+            smoothness=mu,
+            noise=noise * clip,
+            n=setting.n,
+            batch=self.batch_size,
+            steps=self.steps,
+            row_shift=setting.incoming.row_shift,
         )
 
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:

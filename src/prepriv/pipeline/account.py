@@ -31,17 +31,13 @@ from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.smooth_renyi import (
     SmoothMechanism,
     exponential_mechanism,
-    full_batch_gradient,
     gaussian_mechanism,
     laplace_mechanism,
-    sampled_gradient,
 )
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.stochastic import FixedBatchSGD, Setting, StochasticLearner
+from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.checks import check_domain, check_learner, check_steps
-from prepriv.pipeline.claim import learner_shift, training_accounts
 from prepriv.pipeline.price import Costless
 from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
@@ -101,7 +97,7 @@ class ReleasedStatistic:
         ](self.epsilon)
 
 
-AccountedLearner: TypeAlias = GradientDescent | StochasticLearner | ReleasedStatistic
+AccountedLearner: TypeAlias = Learner | ReleasedStatistic
 
 
 @dataclass(frozen=True)
@@ -270,9 +266,8 @@ def _direct(
     if isinstance(learner, ReleasedStatistic):
         return learner.direct(setting.incoming)
     assert noise is not None
-    shift = learner_shift(learner, setting)
-    multiplier = noise * (learner.clip(setting.radius) / shift)
-    accounts = training_accounts(learner, multiplier, setting, delta)
+    multiplier = noise * (learner.clip(setting.radius) / learner.unit(setting))
+    accounts = learner.accounts(multiplier, setting, delta)
     return smallest([compose(parts).symmetrized() for parts in accounts])
 
 
@@ -299,25 +294,7 @@ def _smooth(learner: AccountedLearner, noise: float | None, setting: Setting) ->
     if isinstance(learner, ReleasedStatistic):
         return learner.smooth()
     assert noise is not None
-    if not isinstance(learner, GradientDescent | FixedBatchSGD):
-        return None
-    clip, norm = learner.clip(setting.radius), learner.row_norm(setting.radius)
-    mu = learner.loss.input_lipschitz(norm, learner.weight_bound)
-    if not math.isfinite(mu):
-        return None
-    if isinstance(learner, GradientDescent):
-        return full_batch_gradient(
-            lipschitz=clip, smoothness=mu, noise=noise * clip / setting.n, n=setting.n, steps=learner.steps
-        )
-    return sampled_gradient(
-        lipschitz=clip,
-        smoothness=mu,
-        noise=noise * clip,
-        n=setting.n,
-        batch=learner.batch_size,
-        steps=learner.steps,
-        row_shift=setting.incoming.row_shift,
-    )
+    return learner.smooth(noise, setting)
 
 
 def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction) -> TradeoffFunction | None:
@@ -333,7 +310,7 @@ def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction)
             if size * learner.epsilon < 500
             else None
         )
-    if isinstance(learner, GradientDescent):
+    if learner.exact:
         assert isinstance(alone, Gaussian)
         return gaussian(size * alone.mu * (1 + 1e-12))
     return None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from prepriv._arguments import kind, real, shown
 from prepriv.domain import Domain
-from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
-from prepriv.learners.stochastic import StochasticLearner
 from prepriv.preprocessing.base import Step
 
-Learner: TypeAlias = GradientDescent | StochasticLearner
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
 
@@ -59,7 +57,7 @@ def check_learner(learner: Any) -> None:
             f"learner must be a learner; got the loss {type(learner).__name__}: "
             f"give GradientDescent(loss={type(learner).__name__}(...))"
         )
-    if not isinstance(learner, GradientDescent | StochasticLearner):
+    if not isinstance(learner, Learner):
         raise ValueError(
             f"learner must be one of prepriv.learners, such as GradientDescent; got {kind(learner)}"
         )

@@ -14,59 +14,19 @@ from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.stochastic import Setting, StochasticLearner, smallest_noise
+from prepriv.learners.base import Learner, Setting
+from prepriv.learners.stochastic import smallest_noise
 from prepriv.mechanisms.propose_test_release import LARGEST_TEST_DELTA
 from prepriv.pipeline.chain import Chain, Stages
-from prepriv.pipeline.checks import Learner
-from prepriv.preprocessing.base import UNTOUCHED
 
 LESS = 1 - 1e-9  # calibrate a little inside the budget; the printed epsilon is computed from the events
 TEST_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)  # of delta, tried for tests behind a release
-HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
 _TOLERANCE = 1e-3  # relative, of a budget that is found by search
 
 
-def learner_shift(learner: Learner, setting: Setting) -> float:
-    """What the learner's noise multiplier multiplies: the move of a gradient sum, or the clip norm of a batch."""
-    if isinstance(learner, StochasticLearner):
-        return learner.clip(setting.radius)
-    shift = learner.shift(
-        setting.radius, setting.d, setting.outputs, setting.n, setting.adjacency, setting.incoming
-    )
-    if not math.isfinite(shift):
-        raise ValueError("the gradient has no finite bound: give the learner a clip_norm or a weight_bound")
-    return shift
-
-
-def training_parts(learner: Learner, multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-    """What training costs, as parts to compose: the learner's own account."""
-    if isinstance(learner, GradientDescent):
-        return ((gaussian(math.sqrt(learner.steps) / multiplier * (1 + 1e-12)), 1),)
-    return learner.parts(multiplier, setting, delta=delta)
-
-
-def training_accounts(
-    learner: Learner, multiplier: float, setting: Setting, delta: float
-) -> list[tuple[Part, ...]]:
-    """Every valid account of training, each as parts to compose. multiplier: noise over `learner_shift`."""
-    if isinstance(learner, GradientDescent):
-        return [training_parts(learner, multiplier, setting, delta)]
-    moved = learner.moved_rows(setting)
-    # Whatever the batches are, one sum moves by at most the record and all that moved: no amplification.
-    record = 2.0 if setting.adjacency == "replace-one" else 1.0
-    most = record + min(moved.total, moved.count * moved.each) + moved.dropped + moved.rounding
-    plain: tuple[Part, ...] = ((gaussian(most / multiplier * math.sqrt(learner.steps) * (1 + 1e-12)), 1),)
-    if most - record > HOPELESS * multiplier:
-        unmoved = replace(UNTOUCHED, any_order=setting.incoming.any_order)
-        learner.parts(multiplier, replace(setting, incoming=unmoved), delta=delta)  # refuses what cannot run
-        return [plain]
-    return [learner.parts(multiplier, setting, delta=delta), plain]
-
-
 def cost(steps: Chain, learner: Learner, setting: Setting, multiplier: float, delta: float) -> float:
-    """The least certified epsilon at delta of all that runs, if training has this noise over `learner_shift`."""
-    accounts = training_accounts(learner, multiplier, setting, delta)
+    """The least certified epsilon at delta of all that runs, if training has this noise over its unit."""
+    accounts = learner.accounts(multiplier, setting, delta)
     return min(composed(steps.stages, parts).epsilon(delta) for parts in accounts)
 
 
@@ -89,7 +49,7 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
     """The guarantee of a plan's events: GDP where all are Gaussian and nothing is tested, a composed curve elsewhere."""
     events = [e for p in steps.steps for e in p.events]
     adjacency, conditions = setting.adjacency, tuple(str(c) for c in setting.incoming.conditions)
-    if isinstance(learner, GradientDescent):
+    if learner.exact:
         events.append(GaussianEvent(learner.name, multiplier, learner.steps))
         exact = Guarantee.of_gaussians(events, adjacency, conditions)
         if not steps.tested:
@@ -99,7 +59,7 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
         breakdown = tuple(
             (name, math.nan) for name in (*(e.name for e in events), learner.name)
         )  # no µ in all
-    curve = composed(steps.stages, training_parts(learner, multiplier, setting, delta))
+    curve = composed(steps.stages, learner.parts(multiplier, setting, delta=delta))
     notes = tuple(
         f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
         "is charged in full"
@@ -143,21 +103,18 @@ def calibrate(
 
     mu: what is left of the budget for training, as GDP (inf: no noise). Raises ValueError where none is enough.
     """
-    if isinstance(learner, StochasticLearner):
-        if not math.isfinite(epsilon):
-            raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
-        if not steps.tested:
-            others = [(gaussian(1 / e.noise_multiplier), e.count) for p in steps.steps for e in p.events]
-            return learner.calibrate(epsilon * LESS, delta, setting, others=others)
-        return smallest_noise(
-            lambda z: composed(steps.stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
-            epsilon * LESS,
-            1e-3,
-        )
-    if not math.isfinite(mu):
-        return 0.0
-    left = _training_mu(steps.stages, mu, epsilon, delta) if steps.tested else mu
-    return math.sqrt(learner.steps) / left * (1 + 1e-12)
+    if learner.exact:
+        if not math.isfinite(mu):
+            return 0.0
+        left = _training_mu(steps.stages, mu, epsilon, delta) if steps.tested else mu
+        return math.sqrt(learner.steps) / left * (1 + 1e-12)
+    if not math.isfinite(epsilon):
+        raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
+    return smallest_noise(
+        lambda z: composed(steps.stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
+        epsilon * LESS,
+        _TOLERANCE,
+    )
 
 
 @functools.lru_cache(256)

@@ -25,12 +25,10 @@ from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning, notes_on
-from prepriv.learners.one_pass import OnePassSGD
-from prepriv.learners.stochastic import Setting
-from prepriv.mechanisms.session import check_room
+from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
-from prepriv.pipeline.checks import Learner, check_budget, check_domain, check_learner, check_steps
-from prepriv.pipeline.claim import LESS, calibrate, claim, learner_shift, with_best_tests
+from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_steps
+from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.preprocessing.base import Sensitivity, Step
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -109,7 +107,7 @@ class Plan:
     @cached_property
     def learner_shift(self) -> float:
         """What the noise multiplier of training multiplies, in gradient units."""
-        return learner_shift(self.learner, self.setting)
+        return self.learner.unit(self.setting)
 
     @property
     def learner_noise(self) -> float:
@@ -131,7 +129,7 @@ class Plan:
 
         claimed: False after a run whose noise protects nobody: no guarantee is stated.
         """
-        learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}
+        learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}  # type: ignore[arg-type]
         loss = self.learner.loss
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
         options = dataclasses.asdict(loss)  # type: ignore[call-overload]
@@ -224,7 +222,7 @@ def decide(
     if math.isfinite(mu):
         placed = with_best_tests(placed, left, epsilon, delta)
     setting = _setting(placed, learner, domain)
-    learner_shift(learner, setting)  # a gradient without a bound is refused first
+    learner.unit(setting)  # a gradient without a bound is refused first
     return placed, setting, calibrate(learner, setting, placed, epsilon, delta, left)
 
 
@@ -271,8 +269,4 @@ def _check_room(plan: Plan) -> None:
     for name, factor in [(p.step.name, p.noise_multiplier) for p in plan.steps if p.noise_multiplier]:
         if factor > _LARGEST_MULTIPLIER:
             raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")
-    learner = plan.learner
-    if not isinstance(learner, OnePassSGD):  # whose sums are iterates, on a grid of their own
-        grid = learner.grid(plan.space.radius, plan.n, plan.incoming)
-        steps = math.ceil(plan.learner_shift * 2.0**-grid.exponent * (1 + 1e-9))
-        check_room(learner.name, steps, plan.learner_noise_multiplier, 2 * max(plan.n, 1) * grid.clip)
+    plan.learner.check_room(plan.learner_noise_multiplier, plan.setting)

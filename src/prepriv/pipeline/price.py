@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
-from prepriv.learners.stochastic import Setting
+from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain
-from prepriv.pipeline.checks import Learner
-from prepriv.pipeline.claim import cost, learner_shift
+from prepriv.pipeline.claim import cost
 from prepriv.pipeline.plan import decide
 from prepriv.preprocessing.base import Sensitivity, Step
 
@@ -88,7 +87,7 @@ def training_noise(
     """Standard deviation of the noise on one gradient sum, calibrated for the whole pipeline."""
     domain = domain.with_n(n)
     _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=release)
-    return learner_shift(learner, setting) * multiplier
+    return learner.unit(setting) * multiplier
 
 
 def prices(
@@ -110,7 +109,7 @@ def prices(
 
     def decided(variant: Sequence[Step], leaves: bool) -> tuple[Chain, Setting, float, float]:
         at = decide(domain, variant, learner, epsilon=epsilon, delta=delta, release=leaves)
-        return *at, learner_shift(learner, at[1])
+        return *at, learner.unit(at[1])
 
     table: list[Price] = []
     for i, step in enumerate(steps):

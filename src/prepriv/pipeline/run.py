@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.mean import gaussian_sum
@@ -174,24 +173,11 @@ def _train(
         if progress is not None:
             progress("training", done, of)
 
-    if isinstance(learner, GradientDescent):
-        return learner.fit(
-            rows,
-            plan.outputs,
-            n=plan.n,
-            shift=plan.learner_shift,
-            noise_multiplier=multiplier,
-            session=session,
-            threads=threads,
-            progress=show,
-        )
-    return learner.fit(
+    return learner.train(
         rows,
-        plan.outputs,
-        n=plan.n,
+        plan.setting,
         noise_multiplier=multiplier,
         session=session,
-        source=session.batch_source(),
         threads=threads,
         progress=show,
     )

@@ -15,10 +15,9 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv._kinds import NotImported, find_kind
 from prepriv.domain import Domain
-from prepriv.learners.base import LinearLearner
+from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
-from prepriv.learners.stochastic import BatchLearner, about_least_mu
-from prepriv.pipeline.checks import Learner, check_budget, check_learner
+from prepriv.pipeline.checks import check_budget, check_learner
 from prepriv.pipeline.plan import Plan, budget
 from prepriv.preprocessing.base import Step
 
@@ -67,9 +66,9 @@ def _hopeless(plan: Plan) -> bool:
     learner, noise = plan.learner, plan.learner_noise_multiplier
     if learner.steps > _MOST_STEPS:
         return True
-    if not plan.private or not isinstance(learner, BatchLearner):
+    if not plan.private:
         return False
-    return about_least_mu(learner, noise, plan.n) > 8 * budget(plan.epsilon, plan.delta) + 1
+    return learner.about_least_mu(noise, plan.n) > 8 * budget(plan.epsilon, plan.delta) + 1
 
 
 def _plan(data: Mapping[str, Any], largest: int) -> Plan:
@@ -112,7 +111,7 @@ def _payment(data: Mapping[str, Any]) -> pay.Payment | None:
 
 
 def _learner(data: Mapping[str, Any]) -> Learner:
-    kind = find_kind(LinearLearner, data["name"])
+    kind = find_kind(Learner, data["name"])
     loss = find_kind(Loss, data["loss"]["name"])
     return kind(loss=loss(**_options(loss, data["loss"])), **_options(kind, data, leave="loss"))
 

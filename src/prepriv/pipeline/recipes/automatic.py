@@ -13,9 +13,10 @@ from typing import TypeVar
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
 from prepriv.guarantees import gdp_mu
+from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
-from prepriv.pipeline.checks import Learner, check_learner, check_steps
+from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center

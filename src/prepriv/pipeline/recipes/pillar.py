@@ -18,10 +18,11 @@ from prepriv import payment as pay
 from prepriv._arguments import choice, shown, truth
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gdp_mu
+from prepriv.learners.base import Learner
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.checks import Learner, check_budget, check_domain
+from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.public import check_public_steps, follow
 from prepriv.pipeline.recipes.automatic import LONGEST, SCALE, auto_learner, zero_is_least
 from prepriv.pipeline.rows import public_rows
