@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prepriv import Categorical, Domain, Numeric
@@ -31,6 +31,7 @@ def small_limits(patch, limit, read, block, width):
 
 
 @settings(max_examples=300, deadline=None)
+@example(b'aaaa,"\n,","', 1, 10, 1, 1)  # a quote that nothing closes behind one that is closed
 @given(
     st.lists(st.sampled_from(BITS), max_size=40).map(b"".join),
     *(st.integers(1, 2), st.integers(1, 12), st.integers(1, 12), st.integers(1, 30)),

@@ -23,7 +23,6 @@ def test_nothing_heavy_is_imported_for_a_name(arguments):
         "scipy",
         "pyarrow",
         "sklearn",
-        "pydantic",
         "jinja2",
         "rich",
         "mpmath",

@@ -181,7 +181,7 @@ MUTANTS = (
         "guarantees/guarantee.py",
         "        return self.count / self.noise_multiplier**2 * (1 + 1e-13)\n",
         "        return 1 / self.noise_multiplier**2 * (1 + 1e-13)\n",
-        replayed("logistic or softmax"),
+        ("tests/attacks/test_payments.py", "-k", "another_part"),
     ),
     Mutant(
         "a step that spends nothing",
@@ -203,8 +203,8 @@ MUTANTS = (
         "fixed batches accounted as Poisson's",
         "autodp #3; Chua et al. 2024 (arXiv 2403.17673)",
         "learners/stochastic.py",
-        "        return without_replacement_parts(\n            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta\n        )\n\n    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:\n        if rows != n:",
-        "        from prepriv.learners.accounts import poisson_parts as parts\n\n        return parts(noise_multiplier, self.batch_size / setting.n, self.steps, setting.adjacency, moved, delta)\n\n    def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:\n        if rows != n:",
+        "        return without_replacement_parts(\n            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta\n        )\n\n    def smooth(",
+        "        from prepriv.learners.accounts import poisson_parts as parts\n\n        return parts(noise_multiplier, self.batch_size / setting.n, self.steps, setting.adjacency, moved, delta)\n\n    def smooth(",
         ("tests/learners/test_stochastic.py",),
     ),
     Mutant(

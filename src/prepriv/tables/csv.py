@@ -132,17 +132,17 @@ def _blocks(file: IO[bytes], comma: bytes, lines_from: int) -> Iterator[bytes]:
 
 def _ends(held: bytes, comma: bytes, lines_from: int) -> tuple[int, int]:
     """Offsets behind the first and the last whole record; 0 for none."""
-    if lines_from < len(held) or b'"' not in held:
-        return held.find(b"\n", max(0, lines_from) if lines_from < len(held) else 0) + 1, held.rfind(
-            b"\n"
-        ) + 1
+    if b'"' not in held:
+        return held.find(b"\n") + 1, held.rfind(b"\n") + 1
     c = re.escape(comma)
     cell = rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^%b\n]*|(?!")[^%b\n]*)' % (c, c)
     record = re.compile(rb"%b(?:%b%b)*\n" % (cell, c, cell))
     first = last = 0
-    while found := record.match(held, last):
+    while (found := record.match(held, last)) and found.end() <= lines_from:
         last = found.end()
         first = first or last
+    if lines_from < len(held) and (end := held.find(b"\n", max(lines_from, last)) + 1):
+        return first or end, held.rfind(b"\n") + 1
     return first, last
 
 
@@ -152,12 +152,12 @@ def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple
     state: at the "start" of a cell, in a "plain" or a "quoted" one, or at a quote that may close it ("closing").
     The third is the offset of the last quote that opened a cell; -1 for none.
     """
-    if lines_from < len(part) or (b'"' not in part and state in ("start", "plain")):
-        end = part.find(b"\n", max(0, lines_from) if lines_from < len(part) else 0) + 1
+    if b'"' not in part and state in ("start", "plain"):
+        end = part.find(b"\n") + 1
         return end, "" if end else "start" if part.endswith(comma) else "plain", -1
     separator, inside = re.compile(rb"[%b\n]" % re.escape(comma)), re.compile(rb'[^"]*(?:""[^"]*)*')
     at, opened = 0, -1
-    while at < len(part):
+    while at < min(len(part), lines_from):
         if state == "quoted":
             at = inside.match(part, at).end() + 1  # type: ignore[union-attr]
             state = "closing" if at <= len(part) else state
@@ -171,6 +171,9 @@ def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple
             at, state = found.end(), "start"
             if found[0] == b"\n":
                 return at, "", opened
+    if at < len(part):  # from here on a quote is a character like any other
+        end = part.find(b"\n", at) + 1
+        return end, "" if end else "plain", opened
     return 0, state, opened
 
 

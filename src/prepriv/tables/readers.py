@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from prepriv.tables.csv import read as read_csv
-
 ONE_COLUMN = (
     "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
 )
@@ -62,6 +60,7 @@ def no_file(path: Path) -> str:
 
 
 def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+    from prepriv.tables.csv import read as read_csv  # brings pyarrow
 
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
