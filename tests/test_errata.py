@@ -1,4 +1,4 @@
-"""Counter-examples to paper 000/003 on learners and accounting that no other file holds (docs/errata.md)."""
+"""Counter-examples to Provable Privacy with Non-Private Pre-Processing on learners and accounting that no other file holds (docs/errata.md)."""
 
 from __future__ import annotations
 

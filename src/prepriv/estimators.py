@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,16 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from prepriv._arguments import shown
 from prepriv.domain import Domain
 from prepriv.learners.base import Learner
-from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.pipeline.apart import check_apart
-from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.mechanisms.session import Session
+from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.run import Trained, execute
+from prepriv.pipeline.train import train
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.encode import count_rows
 from prepriv.tables.readers import BadData
 
 MOST_THREADS = 4096
@@ -142,15 +140,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         plan = self.plan(n if domain.adjacency == "replace-one" else None)
-        check_apart(plan.pipeline, X, y)
-        check_public(plan)
-        receipt = charge(self.ledger, plan) if self.ledger is not None else None
-        table, targets = encode(X, domain), encode_labels(y, domain.classes)  # no cell is read before
-        trained = self._execute(plan, table, targets, receipt)
+        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), threads=self.threads)
         self.plan_ = plan
         self.guarantee_ = plan.guarantee if trained.private else None
-        self.model_ = Model.of(trained, receipt)
-        self.report_ = Report.of(plan, private=trained.private, receipt=receipt)
+        self.model_ = Model.of(trained)
+        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt)
         self.classes_ = domain.labels[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
         names = getattr(X, "columns", None)
@@ -162,11 +156,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
-    def _execute(self, plan: Plan, table: Any, targets: Any, receipt: Mapping[str, Any] | None) -> Trained:
-        return execute(plan, table, targets, self._session(plan), threads=self.threads, receipt=receipt)
-
-    def _session(self, plan: Plan) -> Session:
-        return NoisySession() if plan.private else ExactSession()
+    def _session(self, plan: Plan) -> Session | None:
+        """Where noise comes from; None: the operating system (for tests to replace)."""
+        return None
 
     def _domain(self) -> Domain:
         if self.domain is None:

@@ -30,6 +30,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
 from prepriv.pipeline import odometer
+from prepriv.pipeline import train as training
 from prepriv.release.model import Model
 
 N = 60
@@ -52,9 +53,9 @@ def data(rng):
 def read(monkeypatch):
     """How often a fit began to read cells."""
     seen = []
-    honest = estimators.encode, estimators.encode_labels
-    monkeypatch.setattr(estimators, "encode", lambda *a: seen.append("X") or honest[0](*a))
-    monkeypatch.setattr(estimators, "encode_labels", lambda *a: seen.append("y") or honest[1](*a))
+    honest = training.encode, training.encode_labels
+    monkeypatch.setattr(training, "encode", lambda *a: seen.append("X") or honest[0](*a))
+    monkeypatch.setattr(training, "encode_labels", lambda *a: seen.append("y") or honest[1](*a))
     return lambda: seen.count("X") if seen.count("X") == seen.count("y") else seen
 
 
@@ -236,13 +237,13 @@ def test_no_cell_is_read_where_no_charge_is_granted(ledger, read, form, spoil):
 
 def test_the_charge_is_on_disk_when_the_first_cell_is_read(data, ledger, monkeypatch):
     booked = []
-    honest = estimators.encode
+    honest = training.encode
 
     def watched(*arguments):
         booked.append(len(Ledger.open(ledger).entries()))
         return honest(*arguments)
 
-    monkeypatch.setattr(estimators, "encode", watched)
+    monkeypatch.setattr(training, "encode", watched)
     classifier(ledger=ledger).fit(*data).fit(*data)
     assert booked == [1, 2]
 

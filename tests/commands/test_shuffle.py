@@ -32,7 +32,11 @@ def test_prints_every_method_on_a_line_of_its_own() -> None:
     code, text, _ = run("shuffle", "--epsilon0", "4.444", "--n", "10000", "--delta", "1e-6")
     assert code == 0
     lines = text.splitlines()
-    for title, method in [("exact", "exact"), ("paper 001", "paper"), ("Feldman", "fmt")]:
+    for title, method in [
+        ("exact", "exact"),
+        ("Unified Enhancement of Privacy Bounds", "paper"),
+        ("Feldman", "fmt"),
+    ]:
         expected = g.shuffle(4.444, 10_000, method=method).epsilon(1e-6)
         assert sum(up(expected, 10) in line and line.startswith(title) for line in lines) == 1
     assert any("no shuffling" in line and "4.444" in line for line in lines)

@@ -121,7 +121,7 @@ def randomized_response(k: int, epsilon0: float) -> list[list[float]]:
 
 
 def corollary_43_as_printed(n: int, epsilon0: float, epsilon: float) -> float | None:
-    """Corollary 4.3 of paper 001 with t_eps from the printed l(t); None if no t satisfies the infimum."""
+    """Corollary 4.3 of Unified Enhancement of Privacy Bounds with t_eps from the printed l(t); None if no t satisfies the infimum."""
     w = 1.0 / (1.0 + math.exp(epsilon0))
     weight = [math.comb(n - 1, i) * (2 * w) ** i * (1 - 2 * w) ** (n - 1 - i) for i in range(n)]
 

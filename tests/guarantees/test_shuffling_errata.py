@@ -1,4 +1,4 @@
-"""What paper 001 says of shuffling and does not hold, each with its counter-example (docs/errata.md)."""
+"""What Unified Enhancement of Privacy Bounds says of shuffling and does not hold, each with its counter-example (docs/errata.md)."""
 
 from __future__ import annotations
 

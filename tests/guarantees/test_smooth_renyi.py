@@ -1,4 +1,4 @@
-"""Smooth Renyi DP: Table 1 of paper 000 corrected, its lemmas and Theorem 2, attacked."""
+"""Smooth Renyi DP: Table 1 of Provable Privacy with Non-Private Pre-Processing corrected, its lemmas and Theorem 2, attacked."""
 
 import itertools
 import math

@@ -210,7 +210,7 @@ def test_discrete_laplace_lies_above_a_laplace_curve_two_steps_further(scale, sh
 
 
 def paper_pass_probability(epsilon, delta, distance):
-    """Paper 000, Algorithm 1: pass if distance + Lap(1 / epsilon) > log(2 / delta) / epsilon."""
+    """Provable Privacy with Non-Private Pre-Processing, Algorithm 1: pass if distance + Lap(1 / epsilon) > log(2 / delta) / epsilon."""
     return 0.5 * math.exp(-epsilon * (math.log(2 / delta) / epsilon - distance))
 
 

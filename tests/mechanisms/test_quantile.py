@@ -223,7 +223,7 @@ def test_values_are_one_dimensional():
 
 
 def test_threshold_is_exceeded_by_few_and_not_set_by_one():
-    # paper 004, Lemma 4: at most (125 / epsilon) log n records beyond, epsilon / 3 spent here
+    # The Importance of Feature Preprocessing, Lemma 4: at most (125 / epsilon) log n records beyond, epsilon / 3 spent here
     n, source = 20_000, NoiseSource.for_tests(5)
     distances = np.minimum(np.abs(np.random.default_rng(6).normal(size=n)), 3.0)
     distances[0] = 1000.0

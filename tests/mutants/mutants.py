@@ -144,7 +144,7 @@ MUTANTS = (
     ),
     Mutant(
         "imputation for free",
-        "pre-processing left out of the account (paper 000, introduction)",
+        "pre-processing left out of the account (Provable Privacy with Non-Private Pre-Processing, introduction)",
         "preprocessing/impute_caps.py",
         "    made = Sensitivity(moved, row, total, 0.0, caps.conditions() + conditions)\n",
         "    made = Sensitivity(0.0, 0.0, 0.0, 0.0, caps.conditions() + conditions)\n",
@@ -382,8 +382,8 @@ MUTANTS = (
         "the number of rows on stdout",
         "n leak: Opacus, Synthcity",
         "commands/train.py",
-        "        table, targets = encoded(raw, schema, plan)\n",
-        '        console.print(f"{raw.num_rows} rows")\n        table, targets = encoded(raw, schema, plan)\n',
+        "        rows, labels = raw.select(list(schema.columns)), raw[schema.label.name]\n",
+        '        console.print(f"{raw.num_rows} rows")\n        rows, labels = raw.select(list(schema.columns)), raw[schema.label.name]\n',
         ("tests/trust/test_trust_cli_replay.py", "-k", "csv and add"),
     ),
     Mutant(
@@ -459,9 +459,9 @@ MUTANTS = (
     Mutant(
         "in Python charged after the data was read",
         "prepriv 0.1: Python users charged by hand, or not at all",
-        "estimators.py",
-        "        receipt = charge(self.ledger, plan) if self.ledger is not None else None\n        table, targets = encode(X, domain), encode_labels(y, domain.classes)  # no cell is read before\n",
-        "        table, targets = encode(X, domain), encode_labels(y, domain.classes)\n        receipt = charge(self.ledger, plan) if self.ledger is not None else None\n",
+        "pipeline/train.py",
+        "    receipt = charge(ledger, plan) if ledger is not None else receipt\n    table, targets = encode(rows, plan.domain), encode_labels(labels, plan.domain.classes)  # no cell before\n",
+        "    table, targets = encode(rows, plan.domain), encode_labels(labels, plan.domain.classes)\n    receipt = charge(ledger, plan) if ledger is not None else receipt\n",
         ("tests/attacks/test_sklearn.py", "-k", "no_cell"),
     ),
     Mutant(
@@ -484,8 +484,8 @@ MUTANTS = (
         "a run that is counted only when it ends well",
         "a refused or failed run taken for free",
         "pipeline/run.py",
-        '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        return _execute(plan, table, targets, session, threads, progress, watch)\n',
-        '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n    return trained\n',
+        '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n',
+        '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n',
         ("tests/pipeline/test_odometer.py", "-k", "fails_is_spent"),
     ),
     Mutant(
@@ -499,9 +499,9 @@ MUTANTS = (
     Mutant(
         "no receipt in the artifact",
         "a ledger rolled back that nobody sees",
-        "commands/train.py",
-        "    model, private = Model.of(trained, receipt), trained.private\n",
-        "    model, private = Model.of(trained), trained.private\n",
+        "pipeline/run.py",
+        "    return dataclasses.replace(trained, receipt=receipt)\n",
+        "    return trained\n",
         ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
     ),
     Mutant(
@@ -683,8 +683,8 @@ MUTANTS = (
     Mutant(
         "public data is compared after the charge",
         "what a caller hands in is refused before anything is spent",
-        "estimators.py",
-        "        check_apart(plan.pipeline, X, y)\n",
+        "pipeline/train.py",
+        "    check_apart(plan.pipeline, rows, labels)\n",
         "",
         ("tests/attacks/test_public.py", "-k", "nothing_is_charged"),
     ),

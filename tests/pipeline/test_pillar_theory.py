@@ -1,4 +1,4 @@
-"""Paper 002's theorems as calculators: constants, the mended margin, and the errata, against independent oracles."""
+"""How to Make Semi-Private Learning Effective's theorems as calculators: constants, the mended margin, and the errata, against independent oracles."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ DOORS = {
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, DRAWN_BY_A_SESSION, PAPERS),
-    "NoisySession": ("estimators.py", "commands/train.py", "commands/demo.py", PAPERS),
-    "ExactSession": ("estimators.py", "commands/train.py", "commands/demo.py", "pipeline/run.py", PAPERS),
+    "NoisySession": ("pipeline/train.py", PAPERS),
+    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/train.py", PAPERS),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),

@@ -1,4 +1,4 @@
-"""Bounds of paper 000/003 that are false, as printed: the search has to beat them (docs/errata.md).
+"""Bounds of Provable Privacy with Non-Private Pre-Processing that are false, as printed: the search has to beat them (docs/errata.md).
 
 Each takes the pair itself as the paper's collection of data sets, which is the reading kindest to the paper.
 """

@@ -32,7 +32,7 @@ Written by `prepriv audit sensitivity all --seconds {seconds:g} --seed {seed} --
 """
 
 _PAPER = """
-## Bounds of paper 000/003 that the search beats
+## Bounds of Provable Privacy with Non-Private Pre-Processing that the search beats
 
 | step | case | beaten by a factor | entry |
 |---|---|---|---|

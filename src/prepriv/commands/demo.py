@@ -21,15 +21,13 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact
-from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES, map_back
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.train import train
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, _paid
-from prepriv.tables.encode import encode, encode_labels
 
 
 def demo(
@@ -37,7 +35,10 @@ def demo(
     delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
     out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
     recipe_name: Annotated[
-        str, typer.Option("--recipe", help=f"auto, or one of paper 004: {', '.join(RECIPES)}.")
+        str,
+        typer.Option(
+            "--recipe", help=f"auto, or one of The Importance of Feature Preprocessing: {', '.join(RECIPES)}."
+        ),
     ] = "auto",
     overwrite: Overwrite = False,
 ) -> None:
@@ -62,13 +63,11 @@ def demo(
     for budget in (math.inf, epsilon):
         steps, learner = chosen(domain, n=domain.n or 1, epsilon=budget, delta=delta)
         plan = make_plan(domain, steps, learner, epsilon=budget, delta=delta)
-        session = NoisySession() if plan.private else ExactSession()
         with progress_bar() as progress:
-            trained = execute(
+            trained = train(
                 plan,
-                encode(x[~test], domain),
-                encode_labels(y[~test], domain.classes),
-                session,
+                x[~test],
+                y[~test],
                 progress=progress if plan.private else None,
                 counted=False,  # public images
             )

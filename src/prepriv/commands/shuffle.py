@@ -17,7 +17,7 @@ from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer
 
 TITLES = {
     "exact": "exact (dominating pair)",
-    "paper": "paper 001, Theorem 4.2 (corrected)",
+    "paper": "Unified Enhancement of Privacy Bounds, Theorem 4.2 (corrected)",
     "fmt": "Feldman, McMillan, Talwar 2023, closed form",
 }
 PICTURES = (".png", ".pdf", ".svg")

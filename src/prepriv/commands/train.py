@@ -30,7 +30,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.ledger import Ledger
-from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import check_budget
@@ -39,8 +39,9 @@ from prepriv.pipeline.price import prices
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
-from prepriv.pipeline.run import Trained, execute
+from prepriv.pipeline.run import Trained
 from prepriv.pipeline.schema import Schema
+from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import PCA, Step
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, _paid
@@ -134,11 +135,11 @@ def _recommend(plan: Plan) -> None:
     for at, planned in enumerate(plan.steps):
         step = planned.step
         before = [p.step for p in plan.steps[:at]]
-        if not (isinstance(step, PCA) and isinstance(step.payment, pay.Public)):
+        if not (isinstance(step, PCA) and step.way == pay.Public.way):
             continue
         if any(s.way not in ("free", pay.Public.way) for s in before):
             continue  # what its rows look like is not known before the run
-        data = step.payment.data
+        data = step.paid.data
         best = recommend_k(
             public_spectrum(step, data, plan.domain, before),
             n=plan.n,
@@ -231,13 +232,12 @@ def _train(
     receipt = charge(ledger, frozen) if ledger is not None else None
     try:
         came.charged = receipt is not None
-        session = NoisySession() if frozen.private else ExactSession()
-        trained = run_on_file(data, declared, frozen, session, receipt)
+        trained = run_on_file(data, declared, frozen, receipt)
     except BadData as error:
         if receipt is None:
             raise
         raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
-    model, private = Model.of(trained, receipt), trained.private
+    model, private = Model.of(trained), trained.private
     evaluation = None
     if test is not None and public_test is not None:
         evaluation = Evaluation(
@@ -278,17 +278,15 @@ def _declared_rows(
     return int(count)
 
 
-def run_on_file(
-    data: Path, schema: Schema, plan: Plan, session: Session, receipt: Mapping[str, Any] | None = None
-) -> Trained:
+def run_on_file(data: Path, schema: Schema, plan: Plan, receipt: Mapping[str, Any] | None = None) -> Trained:
     """Open the private table and run the plan on it. From here on no message holds a value of a record."""
     with private_data_open():
         raw = read_columns(data, schema, label=True)
         if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
             raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
-        table, targets = encoded(raw, schema, plan)
+        rows, labels = raw.select(list(schema.columns)), raw[schema.label.name]
         with progress_bar() as progress:
-            return execute(plan, table, targets, session, progress=progress, receipt=receipt)
+            return run_plan(plan, rows, labels, receipt=receipt, progress=progress, checked=True)
 
 
 def encoded(raw: Any, schema: Schema, plan: Plan) -> tuple[Table, NDArray[np.int32]]:

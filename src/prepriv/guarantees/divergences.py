@@ -1,4 +1,4 @@
-"""F-divergences read off a trade-off function (Proposition 3.3 of paper 001, with its boundary terms).
+"""F-divergences read off a trade-off function (Proposition 3.3 of Unified Enhancement of Privacy Bounds, with its boundary terms).
 
 For f = T(P, Q), a piece of f with slope -e^s over a width p is an atom with P-mass p and Q-mass
 e^s p. A lower bound of f gives an upper bound of the divergence. Where f reaches 0 before alpha = 1,

@@ -1,4 +1,4 @@
-"""Smooth Renyi DP of "Provable Privacy with Non-Private Pre-Processing" (paper 000), corrected.
+"""Smooth Renyi DP of "Provable Privacy with Non-Private Pre-Processing" (Provable Privacy with Non-Private Pre-Processing), corrected.
 
 Smooth RDP bounds the divergence between the outputs on two data sets whose *total shift*
 tau = sum_i ||x_i - x'_i|| is small, however many records move. Theorem 2 joins it to ordinary RDP

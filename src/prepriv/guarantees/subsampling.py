@@ -173,7 +173,7 @@ class SubsampledWithoutReplacement(DenseTradeoff):
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixture(DenseTradeoff):
-    """T of a Gaussian pair whose shift is drawn first and shown (Lemma 3.1 of paper 001).
+    """T of a Gaussian pair whose shift is drawn first and shown (Lemma 3.1 of Unified Enhancement of Privacy Bounds).
 
     shifts, weights: (k,) each. The weights may have a sum below 1: the rest is a shift without bound.
     """

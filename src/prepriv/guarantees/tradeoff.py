@@ -167,7 +167,7 @@ class TradeoffFunction(abc.ABC):
         return compose([(self, integer("k", other))], interval=interval)
 
     def divergence(self, name: str, *, order: float | None = None, epsilon: float | None = None) -> float:
-        """Upper bound of a divergence of P from Q for f = T(P, Q) (Prop. 3.3 of paper 001, corrected).
+        """Upper bound of a divergence of P from Q for f = T(P, Q) (Prop. 3.3 of Unified Enhancement of Privacy Bounds, corrected).
 
         name: "renyi" (with order >= 1), "kl", "chi2", "tv" or "hockey-stick" (with epsilon).
         inf where the pair is not bounded; hockey-stick is delta of the inverse.

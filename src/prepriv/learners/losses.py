@@ -162,7 +162,7 @@ class MarginLoss(Loss):
     """Losses φ(y·score/ζ), convex and decreasing in the margin, summed over the outputs.
 
     n_classes: 2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
-    margin: ζ, in units of the score, within [1e-6, 1e6]; paper 002, equation (1), scales the hinge by it.
+    margin: ζ, in units of the score, within [1e-6, 1e6]; How to Make Semi-Private Learning Effective, equation (1), scales the hinge by it.
     """
 
     n_classes: int = 2

@@ -1,4 +1,4 @@
-"""Noisy SGD of Bassily, Smith and Thakurta (2014), paper 002's Algorithm 2. Proof: docs/proofs/noisy_sgd.md.
+"""Noisy SGD of Bassily, Smith and Thakurta (2014), How to Make Semi-Private Learning Effective's Algorithm 2. Proof: docs/proofs/noisy_sgd.md.
 
 Single records (or small batches) drawn uniformly, a noisy gradient, a step that shrinks, a projection. The paper
 prints the noise with 1/ε in place of 1/ε², and no usable learning rate: here the noise is calibrated to the
@@ -108,7 +108,7 @@ def bassily_noise_multiplier(n: int, epsilon: float, delta: float) -> float:
 
 
 def paper_noise_multiplier(n: int, epsilon: float, delta: float) -> float:
-    """The same as paper 002 prints it, with ε in place of ε²: below about ε = 0.006 it is too little, above
+    """The same as How to Make Semi-Private Learning Effective prints it, with ε in place of ε²: below about ε = 0.006 it is too little, above
     ε = 1 more than the theorem asks. To reproduce only."""
     return _closed_form(n, delta) / math.sqrt(_positive("epsilon", epsilon))
 

@@ -1,6 +1,6 @@
 """The instance-optimal private mean of Huang, Liang and Yi 2021: error in proportion to the diameter of the data.
 
-Paper 004, Lemma 3, uses it to centre rows before training. Three parts, each a Gaussian mechanism:
+The Importance of Feature Preprocessing, Lemma 3, uses it to centre rows before training. Three parts, each a Gaussian mechanism:
   1. rotate at random, then find every coordinate's median by one noisy binary search for all coordinates;
   2. find by a noisy binary search the distance from that centre which only a few records exceed;
   3. pull the rows to that distance from the centre, and add noise in proportion to it to their sum.

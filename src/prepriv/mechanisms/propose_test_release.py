@@ -3,7 +3,7 @@
 A distance is a number q(S) that changes by at most 1 when one record changes and is at most 0 unless the
 condition holds. The test releases one bit, q plus noise above a threshold; only if it passes may a
 mechanism run whose guarantee needs the condition. A refusal is an output: it is charged in full and says
-nothing but "refused". Proof: docs/proofs/propose_test_release.md. It replaces paper 000, Theorem 8, which
+nothing but "refused". Proof: docs/proofs/propose_test_release.md. It replaces Provable Privacy with Non-Private Pre-Processing, Theorem 8, which
 is false for epsilon > log 4.
 """
 

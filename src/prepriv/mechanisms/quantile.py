@@ -1,6 +1,6 @@
 """A private quantile: the exponential mechanism on a declared grid; the score is minus the error in rank.
 
-`private_threshold` is the same mechanism as paper 004 (Lemma 4, after Dick et al. 2023, Theorem 2) uses it
+`private_threshold` is the same mechanism as The Importance of Feature Preprocessing (Lemma 4, after Dick et al. 2023, Theorem 2) uses it
 to find a clipping threshold that few records exceed. Proof: docs/proofs/quantile.md.
 """
 
@@ -113,7 +113,7 @@ def private_threshold(
     source: NoiseSource,
     outliers: float | None = None,
 ) -> float:
-    """A clipping threshold that few of the distances exceed (paper 004, Lemma 4 and Appendix B.2).
+    """A clipping threshold that few of the distances exceed (The Importance of Feature Preprocessing, Lemma 4 and Appendix B.2).
 
     distances: shape (n,), in [0, upper]. n, upper: declared. outliers: about how many records may lie
     beyond; default (100 / 3 epsilon) log n, the paper's choice. The grid has step upper / n^2, and one step

@@ -4,7 +4,7 @@ Several routes lead from the shift of the common rows to a guarantee; each is va
 is reported (docs/proofs/account.md):
 
 - direct: the learner's own noise against the replaced record *and* the shift of the others;
-- smooth RDP: Theorem 2 of paper 000, corrected, with its order and constant optimised;
+- smooth RDP: Theorem 2 of Provable Privacy with Non-Private Pre-Processing, corrected, with its order and constant optimised;
 - group privacy: every row that can move counts as a record of its own.
 
 Beside them stands what is usually reported: training alone, as if the steps had been fitted on public data.
@@ -50,7 +50,7 @@ class ReleasedStatistic:
     """A mechanism in place of a learner: kind "gaussian", "laplace" or "exponential", epsilon its parameter.
 
     lipschitz: L, the statistic moves by at most L times the total shift of the rows. sensitivity: how far one
-    replaced record moves it. Noise scale: sensitivity / epsilon (paper 000, Table 1).
+    replaced record moves it. Noise scale: sensitivity / epsilon (Provable Privacy with Non-Private Pre-Processing, Table 1).
     """
 
     kind: str

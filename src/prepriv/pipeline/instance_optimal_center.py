@@ -1,4 +1,4 @@
-"""Centring by the instance-optimal private mean: the first step of paper 004's Algorithm 2.
+"""Centring by the instance-optimal private mean: the first step of The Importance of Feature Preprocessing's Algorithm 2.
 
 For rows that sit close together, far from the origin of their declared ball. Proof:
 docs/proofs/instance_optimal_mean.md, docs/proofs/dpsgd_f.md.

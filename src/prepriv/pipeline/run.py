@@ -6,6 +6,7 @@ Nothing here looks at a record except through `preprocessing` (confidential maps
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,12 +33,16 @@ Watch = Callable[[PlannedStep, "Mapped"], Any]
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What may leave a run: released maps (for prediction, in order), weights (d + 1, K) with the bias last."""
+    """What may leave a run: released maps (for prediction, in order), weights (d + 1, K) with the bias last.
+
+    private: whether the noise protects. receipt: of the charge in a ledger, if there is one.
+    """
 
     plan: Plan
     maps: tuple[ReleasedMap, ...]
     weights: Floats
     private: bool
+    receipt: Mapping[str, Any] | None = None
 
 
 class Handle:
@@ -117,7 +122,8 @@ def execute(
     if counted:
         odometer.record(plan, session.private, receipt)
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        return _execute(plan, table, targets, session, threads, progress, watch)
+        trained = _execute(plan, table, targets, session, threads, progress, watch)
+    return dataclasses.replace(trained, receipt=receipt)
 
 
 def _execute(

@@ -1,6 +1,6 @@
 """What deduplication and quantization by good clusters share: the declared crowd, and its test.
 
-Proof: docs/proofs/deduplicate.md. Source: paper 000, Proposition 3 (false as printed: docs/errata.md).
+Proof: docs/proofs/deduplicate.md. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 3 (false as printed: docs/errata.md).
 """
 
 from __future__ import annotations

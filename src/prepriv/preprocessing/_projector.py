@@ -4,7 +4,7 @@ Several bounds are proved (docs/proofs/pca.md); the smallest is taken, with the 
   nothing declared   every row moves by its norm at most;
   gap                Davis-Kahan with both spectra, and the Sylvester equation weighted by the spectrum;
   tail               no gap at all: both projectors reconstruct the common rows well.
-Source: paper 000, Proposition 5 and Lemma L, corrected (docs/errata.md).
+Source: Provable Privacy with Non-Private Pre-Processing, Proposition 5 and Lemma L, corrected (docs/errata.md).
 """
 
 from __future__ import annotations

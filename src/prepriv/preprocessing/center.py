@@ -1,6 +1,6 @@
 """Centring: subtract the mean. By budget (the Gaussian mechanism on the sum of rows) or from public rows.
 
-Proof: docs/proofs/center.md. Source: paper 004 (DPSGD-F: a private mean before training).
+Proof: docs/proofs/center.md. Source: The Importance of Feature Preprocessing (DPSGD-F: a private mean before training).
 """
 
 from __future__ import annotations

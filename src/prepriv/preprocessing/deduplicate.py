@@ -1,4 +1,4 @@
-"""Deduplication: by good clusters (paper 000, Proposition 3, corrected) and by cells of a declared grid.
+"""Deduplication: by good clusters (Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected) and by cells of a declared grid.
 
 Proofs: docs/proofs/deduplicate.md. At training only: new rows are scored as they are.
 """

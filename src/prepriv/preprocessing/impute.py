@@ -1,6 +1,6 @@
 """Mean imputation: fill a missing cell with the mean of the observed ones.
 
-Proofs: docs/proofs/impute.md. Source: paper 000, Corollary 4 and Table 3, corrected (docs/errata.md).
+Proofs: docs/proofs/impute.md. Source: Provable Privacy with Non-Private Pre-Processing, Corollary 4 and Table 3, corrected (docs/errata.md).
 Missing *categorical* cells are a category of their own and cost nothing; this step is for numeric cells.
 """
 

@@ -1,6 +1,6 @@
 """Median imputation: fill a missing cell with the (lower) median of the observed ones.
 
-Proof: docs/proofs/impute.md. Source: paper 000, Table 3, derived again (docs/errata.md).
+Proof: docs/proofs/impute.md. Source: Provable Privacy with Non-Private Pre-Processing, Table 3, derived again (docs/errata.md).
 """
 
 from __future__ import annotations

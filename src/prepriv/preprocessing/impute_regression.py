@@ -1,6 +1,6 @@
 """Regression imputation: fill a missing cell with a linear prediction from the columns that never miss one.
 
-Ridge regression with weights in a ball: unconditional. Proof: docs/proofs/impute.md. Source: paper 000,
+Ridge regression with weights in a ball: unconditional. Proof: docs/proofs/impute.md. Source: Provable Privacy with Non-Private Pre-Processing,
 Table 3 (Sherman-Morrison, add-one), replaced by strong convexity (docs/errata.md).
 """
 

@@ -1,9 +1,9 @@
 """Principal components: dimension reduction (`PCA`) and rank reduction (`RankReduction`).
 
 `PCA` sends rows to k coordinates; the model needs the directions on new rows, so they come from public rows
-(paper 002, PILLAR, Algorithm 1) or from a private second moment (Dwork et al. 2014, Analyze Gauss).
+(How to Make Semi-Private Learning Effective, PILLAR, Algorithm 1) or from a private second moment (Dwork et al. 2014, Analyze Gauss).
 `RankReduction` sends rows to their projection in the same space; nothing is needed on new rows, so it can be
-paid for by sensitivity (paper 000, Proposition 5, corrected). Proofs: docs/proofs/pca.md.
+paid for by sensitivity (Provable Privacy with Non-Private Pre-Processing, Proposition 5, corrected). Proofs: docs/proofs/pca.md.
 """
 
 from __future__ import annotations

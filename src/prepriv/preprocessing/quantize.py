@@ -1,4 +1,4 @@
-"""Quantization: by good clusters (paper 000, Proposition 3, corrected) and to the centres of a declared grid.
+"""Quantization: by good clusters (Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected) and to the centres of a declared grid.
 
 Proofs: docs/proofs/quantize.md.
 """

@@ -1,6 +1,6 @@
 """Standard scaling: subtract the mean, divide by the standard deviation, never by less than a declared floor.
 
-Proof: docs/proofs/scale.md. Source: paper 000, Proposition 6 (corrected and tightened: docs/errata.md).
+Proof: docs/proofs/scale.md. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 6 (corrected and tightened: docs/errata.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Second moments of rows: exact sums in one pass over blocks, and how far one record moves them.
 
-Proof: docs/proofs/pca.md. Source: paper 000, Proposition 5 (corrected: docs/errata.md).
+Proof: docs/proofs/pca.md. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 5 (corrected: docs/errata.md).
 """
 
 from __future__ import annotations

@@ -62,11 +62,11 @@ class Model:
     receipt: Mapping[str, Any] | None = None
 
     @staticmethod
-    def of(trained: Trained, receipt: Mapping[str, Any] | None = None) -> Model:
+    def of(trained: Trained) -> Model:
         """What of a run may leave, as a model."""
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
-        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, receipt)
+        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt)
 
     def __repr__(self) -> str:
         maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
@@ -99,7 +99,7 @@ class Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
 
         Post-processing of what left already: the claim is the same. Predictions agree up to rounding; if every
-        map is linear none is left, and the weights are those of the encoded features (paper 002, w = A w_A).
+        map is linear none is left, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
         """
         maps, weights = list(self.maps), self.weights
         while maps:

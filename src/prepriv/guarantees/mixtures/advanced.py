@@ -1,4 +1,4 @@
-"""Advanced joint concavity (Lemma 6.3 of paper 001): two components, every P compared with every Q.
+"""Advanced joint concavity (Lemma 6.3 of Unified Enhancement of Privacy Bounds): two components, every P compared with every Q.
 
 Proof, with the hypotheses that turn out not to be needed: docs/proofs/mixtures.md.
 """

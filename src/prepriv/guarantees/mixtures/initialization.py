@@ -2,7 +2,7 @@
 
 theta_1 = I - g(I, D) + N(0, noise_std^2) with I drawn without looking at the data. Given I the pair is
 Gaussian with shift mu_I = |g(I, D1) - g(I, D0)| / noise_std, and delta(eps) = E delta_GDP(mu_I; eps)
-bounds the release of (theta_1, I) (Theorem 5.1 of paper 001 in its dual form). The expectation is
+bounds the release of (theta_1, I) (Theorem 5.1 of Unified Enhancement of Privacy Bounds in its dual form). The expectation is
 bounded cell by cell: delta_GDP is convex in mu up to sqrt(2 eps) and concave beyond.
 Proof and corrections of the paper: docs/proofs/random_initialization.md.
 """

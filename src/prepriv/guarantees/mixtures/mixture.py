@@ -1,4 +1,4 @@
-"""Mixtures: joint and advanced joint concavity of trade-off functions (paper 001, sections 3 and 6).
+"""Mixtures: joint and advanced joint concavity of trade-off functions (Unified Enhancement of Privacy Bounds, sections 3 and 6).
 
 Mixing is done on delta at one epsilon, that is at one likelihood-ratio threshold (Lemma 3.1), never
 at one alpha: averaging f_i(alpha) over-reports f. Proofs: docs/proofs/mixtures.md.

@@ -2,7 +2,7 @@
 
 H = k sum_c P[C = c] h_c, h_c = sum_x (b_c(x - 1) - tau b_c(x))_+, b_c(x) = C(c, x) 2^-c,
 tau = theta / (1 - theta), C ~ Bin(n - 1, p). Both the exact value of the dominating pair and
-Theorem 4.2 of paper 001 have this form; they differ in k and theta. h_c does not increase in c, so
+Theorem 4.2 of Unified Enhancement of Privacy Bounds have this form; they differ in k and theta. h_c does not increase in c, so
 H is summed by parts: all terms are positive, nothing cancels. docs/proofs/shuffling.md, section 3.
 """
 
@@ -88,7 +88,7 @@ def clone_pair_bounds(epsilon0: float, n: int, epsilon: float) -> DeltaBounds:
 
 @lru_cache(maxsize=4096)
 def joint_concavity_bounds(epsilon0: float, n: int, epsilon: float) -> DeltaBounds:
-    """(1-2w) H_tau(P0 || Q0), tau = (e^eps - 2w)/(1 - 2w): Corollary 4.3 of paper 001 with the right t."""
+    """(1-2w) H_tau(P0 || Q0), tau = (e^eps - 2w)/(1 - 2w): Corollary 4.3 of Unified Enhancement of Privacy Bounds with the right t."""
     scale = math.tanh(0.5 * epsilon0)  # 1 - 2w
     if epsilon0 < 1e-200:
         return DeltaBounds(0.0, scale, 0.0)

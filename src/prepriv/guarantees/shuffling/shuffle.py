@@ -3,7 +3,7 @@
 The shuffled reports of two data sets that differ in one user's record are a post-processing of the
 clone pair P = (1-w) P0 + w Q0, Q = (1-w) Q0 + w P0, w = 1/(1 + e^eps0), where P0 is the law of
 (A + 1, C - A), Q0 that of (A, C - A + 1), C ~ Bin(n - 1, 2w), A | C ~ Bin(C, 1/2). Its trade-off
-function has a closed form (ours, `method="exact"`), below which Theorem 4.2 of paper 001 lies.
+function has a closed form (ours, `method="exact"`), below which Theorem 4.2 of Unified Enhancement of Privacy Bounds lies.
 Proofs: docs/proofs/shuffling.md; where the paper errs: docs/errata.md.
 """
 
@@ -137,7 +137,7 @@ class ExactShuffle(Shuffled):
 
 @dataclass(frozen=True)
 class JointConcavityShuffle(Shuffled):
-    """Theorem 4.2 and Corollary 4.3 of paper 001 with the right t = (1-2w)/(e^eps - 2w), capped at epsilon0.
+    """Theorem 4.2 and Corollary 4.3 of Unified Enhancement of Privacy Bounds with the right t = (1-2w)/(e^eps - 2w), capped at epsilon0.
 
     Advanced joint concavity: H_E(P || Q) <= (1-2w) H_tau(P0 || Q0), tau = (E - 2w)/(1 - 2w). Never
     below `method="exact"`; kept to reproduce the paper.
@@ -191,8 +191,8 @@ def shuffle(
 
     epsilon0: the local guarantee, any finite number >= 0 (pure DP; no other restriction).
     n: users, a whole number >= 1. Adjacency is replace-one: one user's record changes.
-    method: "exact" (default, the dominating pair evaluated exactly), "paper" (Theorem 4.2 of paper
-        001, corrected), "fmt" (Feldman, McMillan, Talwar 2023, Theorem 3.2).
+    method: "exact" (default, the dominating pair evaluated exactly), "paper" (Theorem 4.2 of
+        Unified Enhancement of Privacy Bounds, corrected), "fmt" (Feldman, McMillan, Talwar 2023, Theorem 3.2).
     randomizer: what is known of the randomizer beyond epsilon0, for a tighter bound:
         `k_randomized_response(k)`, `local_laplace()` or `blanket(mass)`. With method="exact" only.
 

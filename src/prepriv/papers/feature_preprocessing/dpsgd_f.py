@@ -1,4 +1,4 @@
-"""`prepriv reproduce dpsgd-f`: Tables 1 and 2 and the counter-example of paper 004, beside ours."""
+"""`prepriv reproduce dpsgd-f`: Tables 1 and 2 and the counter-example of The Importance of Feature Preprocessing, beside ours."""
 
 from __future__ import annotations
 

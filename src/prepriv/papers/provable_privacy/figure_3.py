@@ -1,4 +1,4 @@
-"""Figure 3 and Table 4 of paper 000: what pre-processing buys on its own synthetic data, priced as it must be.
+"""Figure 3 and Table 4 of Provable Privacy with Non-Private Pre-Processing: what pre-processing buys on its own synthetic data, priced as it must be.
 
 The data are synthetic and public, so tuning facts (spectrum, optimum) are printed freely; every model is
 trained with the noise its plan asks for.

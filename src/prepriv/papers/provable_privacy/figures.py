@@ -1,4 +1,4 @@
-"""`prepriv reproduce preprocessing-figures`: Figures 2 and 3 and Table 4 of paper 000, and what the routes gain."""
+"""`prepriv reproduce preprocessing-figures`: Figures 2 and 3 and Table 4 of Provable Privacy with Non-Private Pre-Processing, and what the routes gain."""
 
 from __future__ import annotations
 

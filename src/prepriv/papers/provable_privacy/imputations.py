@@ -1,4 +1,4 @@
-"""Table 3 of paper 000: data sets on which the sensitivities of imputations are read off."""
+"""Table 3 of Provable Privacy with Non-Private Pre-Processing: data sets on which the sensitivities of imputations are read off."""
 
 from __future__ import annotations
 

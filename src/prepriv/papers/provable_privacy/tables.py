@@ -1,4 +1,4 @@
-"""`prepriv reproduce preprocessing-tables`: Tables 1 to 3 of paper 000, beside its own formulas and ours."""
+"""`prepriv reproduce preprocessing-tables`: Tables 1 to 3 of Provable Privacy with Non-Private Pre-Processing, beside its own formulas and ours."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def preprocessing_tables(
         "run/preprocessing-tables"
     ),
 ) -> None:
-    """Print Tables 1, 2 and 3 of paper 000 as printed, from its own formulas, and ours; write them to OUT."""
+    """Print Tables 1, 2 and 3 of Provable Privacy with Non-Private Pre-Processing as printed, from its own formulas, and ours; write them to OUT."""
     out.mkdir(parents=True, exist_ok=True)
     numbers = {"table_1": table_1(), "table_2": table_2(), "table_3": table_3(), "scaling": scaling_attack()}
     show(

@@ -1,4 +1,4 @@
-"""The two-cluster example of paper 004 (section 4, Figures 1 and 2, Theorem 3) as its clusters move away."""
+"""The two-cluster example of The Importance of Feature Preprocessing (section 4, Figures 1 and 2, Theorem 3) as its clusters move away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prepriv reproduce pillar`: the figures of paper 002 on real data, as PNG and numbers (docs/pillar.md)."""
+"""`prepriv reproduce pillar`: the figures of How to Make Semi-Private Learning Effective on real data, as PNG and numbers (docs/pillar.md)."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def whitened(group: Group, plain: Task) -> list[Line]:
 
 
 def xi_against_k(raw: Raw, embedded: Raw) -> list[Line]:
-    """xi_k of a linear SVM on the public rows of the first two classes, with their labels (paper 002, Figure 5)."""
+    """xi_k of a linear SVM on the public rows of the first two classes, with their labels (How to Make Semi-Private Learning Effective, Figure 5)."""
     found = {}
     for name, r in (("pixels", raw), ("patches", embedded)):
         pair = r.public_labels < 2

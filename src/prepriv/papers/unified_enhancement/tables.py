@@ -1,4 +1,4 @@
-"""`prepriv reproduce mixture-tables`: Tables 1 and 2 and Figures 1 to 3 of paper 001, beside ours."""
+"""`prepriv reproduce mixture-tables`: Tables 1 and 2 and Figures 1 to 3 of Unified Enhancement of Privacy Bounds, beside ours."""
 
 from __future__ import annotations
 

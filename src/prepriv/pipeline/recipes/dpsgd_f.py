@@ -1,4 +1,4 @@
-"""DPSGD with feature pre-processing (paper 004): Algorithms 1, 2 and 3 as recipes on the common pipeline.
+"""DPSGD with feature pre-processing (The Importance of Feature Preprocessing): Algorithms 1, 2 and 3 as recipes on the common pipeline.
 
 Algorithm 2: a private mean that adapts to the diameter, a private distance tau that few rows exceed, rows
 (x - mean, tau) pulled to norm sqrt2 tau, descent in which no gradient needs clipping, and the way back to the

@@ -1,4 +1,4 @@
-"""PILLAR (paper 002, Algorithm 1): directions from public unlabelled rows, a private linear model on top of them.
+"""PILLAR (How to Make Semi-Private Learning Effective, Algorithm 1): directions from public unlabelled rows, a private linear model on top of them.
 
 The private rows meet one mechanism only, the learner's: public directions cost nothing in the account, whatever
 the public rows are (docs/proofs/pillar.md). Utility, and why k is what it is: docs/pillar.md.
@@ -155,7 +155,7 @@ def pillar(
     classes), "hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
     norm 5. learner: "gd" (full batch, exact account), "noisy-sgd" (Algorithm 2, fixed batches, replace-one) or
     "poisson-sgd". standardize: columns to public standard scores first, for columns with units of their own.
-    Paper 002, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
+    How to Make Semi-Private Learning Effective, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
 
     Projected rows are scaled so that public ones have norm 5 in the mean square; `Model.flattened` folds the
     projection and the scale into the weights.

@@ -1,4 +1,4 @@
-"""What paper 002 proves about PILLAR, with the constants it gives, and what its proofs give when they are mended.
+"""What How to Make Semi-Private Learning Effective proves about PILLAR, with the constants it gives, and what its proofs give when they are mended.
 
 gamma: margin of the best halfspace w* (rows and w* of norm one). xi_k = 1 - norm(A_k^T w*), A_k the top k
 directions. Delta_k: gap between the k-th and the next eigenvalue of the second moment. Utility only: privacy

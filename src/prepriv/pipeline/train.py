@@ -1,0 +1,56 @@
+"""From a plan and raw rows to what may leave: the one way, for the estimator, the command line and the demo."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline.apart import check_apart
+from prepriv.pipeline.charge import charge
+from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.public import check_public
+from prepriv.pipeline.run import Progress, Trained, execute
+from prepriv.tables.encode import encode, encode_labels
+
+
+def train(
+    plan: Plan,
+    rows: Any,
+    labels: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    receipt: Mapping[str, Any] | None = None,
+    session: Session | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    counted: bool = True,
+    checked: bool = False,
+) -> Trained:
+    """Carry out a plan on private rows (any table or matrix of the declared columns) and their labels, (n,).
+
+    ledger: charged before a cell is read; receipt: of a charge made before. session: where noise comes from (default:
+    the operating system's, or none for a plan without privacy). counted: False where the rows are public or made up.
+    checked: whether the caller has seen that public tables are good (`check_public`).
+
+    Raises ValueError, with nothing charged, for public tables that are no good or not apart from the private rows; a
+    LedgerError, with no cell read, where no charge is granted; `Refused` where a test does not pass.
+    """
+    check_apart(plan.pipeline, rows, labels)
+    if not checked:
+        check_public(plan)
+    if session is None:
+        session = NoisySession() if plan.private else ExactSession()
+    receipt = charge(ledger, plan) if ledger is not None else receipt
+    table, targets = encode(rows, plan.domain), encode_labels(labels, plan.domain.classes)  # no cell before
+    return execute(
+        plan,
+        table,
+        targets,
+        session,
+        threads=threads,
+        progress=progress,
+        receipt=receipt,
+        counted=counted,
+    )
