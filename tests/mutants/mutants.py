@@ -955,4 +955,20 @@ MUTANTS = (
         "float(self.noise_multiplier)",
         ("tests/attacks/test_types.py", "-k", "GaussianEvent"),
     ),
+    Mutant(
+        "the smooth route of an account forgets the grid",
+        "our own: ε = 0.93 printed for a pipeline whose δ there is 1, found by an audit",
+        "learners/gradient_descent.py",
+        "            rounding=rounding * (1 + 1e-9) + coarse,\n",
+        "",
+        ("tests/attacks/test_accounts_attacked.py", "-k", "grid or direct_one"),
+    ),
+    Mutant(
+        "the smooth route of a fixed batch forgets the grid",
+        "our own: fewer ε than the shift of a batch's rounded rows costs, found by an audit",
+        "learners/stochastic.py",
+        "            rounding=rounding * (1 + 1e-9),\n",
+        "",
+        ("tests/attacks/test_accounts_attacked.py", "-k", "grid"),
+    ),
 )

@@ -142,9 +142,9 @@ def _form(first: RenyiCurve, second: RenyiCurve, order: float, c: float) -> floa
 
 
 # ---- Table 1 ------------------------------------------------------------------------------------------
-def _quadratic(per_unit: float) -> SmoothCurve:
-    # shift tau moves a Gaussian mean by per_unit * tau standard deviations
-    return SmoothCurve(lambda shift: zcdp(0.5 * (per_unit * shift) ** 2 * (1.0 + 8.0 * ULP)))
+def _quadratic(per_unit: float, rounding: float = 0.0) -> SmoothCurve:
+    # shift tau moves a Gaussian mean by per_unit * tau + rounding standard deviations
+    return SmoothCurve(lambda shift: zcdp(0.5 * (per_unit * shift + rounding) ** 2 * (1.0 + 16.0 * ULP)))
 
 
 def gaussian_mechanism(epsilon: float, *, lipschitz: float, sensitivity: float) -> SmoothMechanism:
@@ -168,20 +168,32 @@ def exponential_mechanism(epsilon: float, *, lipschitz: float, sensitivity: floa
 
 
 def full_batch_gradient(
-    *, lipschitz: float, smoothness: float, noise: float, n: int, steps: int
+    *, lipschitz: float, smoothness: float, noise: float, n: int, steps: int, rounding: float = 0.0
 ) -> SmoothMechanism:
     """DP-GD, N(0, noise^2) on the *mean* gradient of n records, `steps` times.
 
     m = 2L sqrt(T)/(n noise) for a replaced record and mu tau sqrt(T)/(n noise) for a shift; order
     m^2/2 each. (The paper's Theorem 13 has a quarter of the first; its Table 1 is right.)
+    rounding: what the grid of an implementation adds to the shift mu tau of the *sum*; 0 for real numbers.
     """
     bound, mu = number("lipschitz", lipschitz, at_least=0.0), number("smoothness", smoothness, at_least=0.0)
     unit = math.sqrt(integer("steps", steps)) / (integer("n", n) * number("noise", noise, above=0.0))
-    return SmoothMechanism(zcdp(0.5 * (2.0 * bound * unit) ** 2 * (1.0 + 16.0 * ULP)), _quadratic(mu * unit))
+    added = number("rounding", rounding, at_least=0.0)
+    return SmoothMechanism(
+        zcdp(0.5 * (2.0 * bound * unit) ** 2 * (1.0 + 16.0 * ULP)), _quadratic(mu * unit, added * unit)
+    )
 
 
 def sampled_gradient(
-    *, lipschitz: float, smoothness: float, noise: float, n: int, batch: int, steps: int, row_shift: float
+    *,
+    lipschitz: float,
+    smoothness: float,
+    noise: float,
+    n: int,
+    batch: int,
+    steps: int,
+    row_shift: float,
+    rounding: float = 0.0,
 ) -> SmoothMechanism:
     """DP-SGD, N(0, noise^2) on the *sum* over a batch drawn of n without replacement, replace-one.
 
@@ -189,17 +201,18 @@ def sampled_gradient(
     2L/noise. Smooth RDP: couple the batches; at most min(batch * row_shift, tau) of shift is drawn.
     With row_shift = tau * gamma / n this is the paper's entry (Definition 7); its "Omega(.)" noise
     and gamma = 1 for PCA are not usable as printed.
+    rounding: what the grid of an implementation adds to that shift, all rows of a batch together; 0 for real numbers.
     """
     bound, mu = number("lipschitz", lipschitz, at_least=0.0), number("smoothness", smoothness, at_least=0.0)
     std, times = number("noise", noise, above=0.0), integer("steps", steps)
     size, drawn = integer("n", n), integer("batch", batch)
     if drawn > size:
         raise ValueError(f"batch must be at most n = {size}; got {drawn}")
-    cap = number("row_shift", row_shift, at_least=0.0)
+    cap, added = number("row_shift", row_shift, at_least=0.0), number("rounding", rounding, at_least=0.0)
     base = zcdp(0.5 * (2.0 * bound / std) ** 2 * (1.0 + 8.0 * ULP))
 
     def smooth(shift: float) -> RenyiCurve:
-        return zcdp(0.5 * times * (mu * min(drawn * cap, shift) / std) ** 2 * (1.0 + 16.0 * ULP))
+        return zcdp(0.5 * times * ((mu * min(drawn * cap, shift) + added) / std) ** 2 * (1.0 + 16.0 * ULP))
 
     return SmoothMechanism(
         subsampled_without_replacement(base, drawn / size).compose(times), SmoothCurve(smooth)

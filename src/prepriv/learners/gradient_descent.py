@@ -22,7 +22,7 @@ from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
 from prepriv.learners.base import Floats, Learner, Setting, check_averaged_descent, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
-from prepriv.mechanisms.session import Session
+from prepriv.mechanisms.session import Session, coarse_steps
 from prepriv.preprocessing.base import Sensitivity
 
 
@@ -84,12 +84,21 @@ class GradientDescent(Learner):
         return ((gaussian(math.sqrt(self.steps) / noise_multiplier * (1 + 1e-12)), 1),)
 
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
-        clip = self.clip(setting.radius)
-        mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
+        clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming
+        mu = self.loss.input_lipschitz(norm, self.weight_bound)
         if not math.isfinite(mu):
             return None
+        grid = self.grid(setting.radius, setting.n, incoming)
+        rounding = grid.rounding(incoming.rows_moved, setting.d + 1, setting.outputs, norm, mu)
+        # A release is rounded to a coarser grid, once for each of the two legs (docs/proofs/smooth_renyi.md).
+        coarse = coarse_steps((setting.d + 1) * setting.outputs) * self.unit(setting)
         return full_batch_gradient(
-            lipschitz=clip, smoothness=mu, noise=noise * clip / setting.n, n=setting.n, steps=self.steps
+            lipschitz=clip * (1 + 1e-9) + coarse / 2,
+            smoothness=mu * (1 + 1e-9),
+            noise=noise * clip / setting.n,
+            n=setting.n,
+            steps=self.steps,
+            rounding=rounding * (1 + 1e-9) + coarse,
         )
 
     def train(

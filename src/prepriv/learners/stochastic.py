@@ -27,7 +27,7 @@ from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import RELEASE_BITS, Session
+from prepriv.mechanisms.session import Session, coarse_steps
 from prepriv.preprocessing.base import UNTOUCHED
 
 HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
@@ -63,9 +63,7 @@ class StochasticLearner(Learner, abc.ABC):
             return MovedRows()
         norm, clip = self.row_norm(setting.radius), self.clip(setting.radius)
         mu = self.loss.input_lipschitz(norm, self.weight_bound)
-        grid = self.grid(setting.radius, setting.n, incoming)
-        # Rounding to the grid, and the float rounding of a residual, for each moved row.
-        cut = grid.rounding(1, setting.d + 1, setting.outputs, norm, mu) + 1e-14 * norm
+        cut = self._cut(setting, mu)
         rows = math.ceil(incoming.rows_moved)
         each = total = 0.0  # a dropped row needs no Lipschitz constant
         if rows:
@@ -79,8 +77,13 @@ class StochasticLearner(Learner, abc.ABC):
             total / clip * (1 + 1e-9),
             math.ceil(incoming.rows_dropped),
             # Releases are rounded to a coarser grid (mechanisms.session.coarsen).
-            (math.isqrt((setting.d + 1) * setting.outputs) + 1) * 2.0 ** (1 - RELEASE_BITS),
+            coarse_steps((setting.d + 1) * setting.outputs),
         )
+
+    def _cut(self, setting: Setting, mu: float) -> float:
+        """What rounding to the grid, and the float rounding of a residual, add for each moved row."""
+        norm, grid = self.row_norm(setting.radius), self.grid(setting.radius, setting.n, setting.incoming)
+        return grid.rounding(1, setting.d + 1, setting.outputs, norm, mu) + 1e-14 * norm
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """What a run costs, as parts to compose with those of other mechanisms; symmetrize after composition.
@@ -355,18 +358,22 @@ class FixedBatchSGD(BatchLearner):
         )
 
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
-        clip = self.clip(setting.radius)
+        clip, incoming = self.clip(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
         if not math.isfinite(mu):
             return None
+        # Of each moved row in a batch, and of the release as a whole (docs/proofs/stochastic.md).
+        drawn = min(self.batch_size, math.ceil(incoming.rows_moved))
+        rounding = self._cut(setting, mu) * drawn + coarse_steps((setting.d + 1) * setting.outputs) * clip
         return sampled_gradient(
             lipschitz=clip,
-            smoothness=mu,
+            smoothness=mu * (1 + 1e-9),
             noise=noise * clip,
             n=setting.n,
             batch=self.batch_size,
             steps=self.steps,
-            row_shift=setting.incoming.row_shift,
+            row_shift=incoming.row_shift,
+            rounding=rounding * (1 + 1e-9),
         )
 
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:

@@ -47,6 +47,11 @@ def coarsen(total: NDArray[np.int64], sensitivity: int) -> tuple[NDArray[np.int6
     return rounded, grown, shift
 
 
+def coarse_steps(coordinates: int) -> float:
+    """How far `coarsen` moves two sums of so many coordinates apart, at most, over the declared sensitivity."""
+    return (math.isqrt(coordinates) + 1) * 2.0 ** (1 - RELEASE_BITS)
+
+
 def check_room(name: str, sensitivity: int, noise_multiplier: float, largest: int) -> None:
     """ValueError, from public numbers alone, unless a sum and 40 deviations of its noise stay below 2^62."""
     if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
