@@ -3,7 +3,7 @@
     steps: [{step: winsorize.Winsorize, pay: sensitivity, gap: 0.02}]      # in a schema, with this folder on PYTHONPATH
 
 Every cell is pulled to between two quantiles of its column. Statement and proof of its sensitivity, for n rows of d
-columns without missing cells, m = floor(share * n), columns sorted as x_(1) <= ... <= x_(n):
+columns without missing cells, m = floor(tail * n), columns sorted as x_(1) <= ... <= x_(n):
 the ends are x_(m+1) and x_(n-m). If one record is replaced, an end moves by a rank at most, so by at most `gap` where
 the values of the ranks next to it are at most `gap` away from it on both data sets (`NearEnds`). A common row that
 lies between the ends of both data sets stays; at most m + 1 common rows lie at or beyond one end, and each of these
@@ -29,9 +29,9 @@ from prepriv.preprocessing.condition import Condition
 BINS = 64
 
 
-def ends(x: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+def ends(x: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     """The two ends of each column of (n, d) rows."""
-    ascending, m = np.sort(x, axis=0), int(share * len(x))
+    ascending, m = np.sort(x, axis=0), int(tail * len(x))
     return ascending[m], ascending[len(x) - 1 - m]
 
 
@@ -44,13 +44,13 @@ def whole(rows: Any) -> np.ndarray:
 class NearEnds(Condition):
     """The values next to each end, by rank, are at most gap away from it."""
 
-    share: float
+    tail: float
     gap: float
     low: tuple[float, ...]
     high: tuple[float, ...]
 
     def holds(self, rows: Any, n: int) -> bool:
-        x, m = whole(rows), int(self.share * n)
+        x, m = whole(rows), int(self.tail * n)
         padded = np.vstack([self.low, np.sort(x, axis=0), self.high])
         steps = np.diff(padded, axis=0)  # steps[r] is between ranks r and r + 1
         return bool(max(steps[at].max() for at in (m, m + 1, n - m - 1, n - m)) <= self.gap)
@@ -59,7 +59,7 @@ class NearEnds(Condition):
     def sentence(self) -> str:
         return (
             f"in each column of the rows as they reach Winsorize, the values next in rank to those of rank m + 1 and n - m, "
-            f"m = floor({self.share} n), are at most {self.gap} away from them (beyond the ends, the bounds)"
+            f"m = floor({self.tail} n), are at most {self.gap} away from them (beyond the ends, the bounds)"
         )
 
 
@@ -94,20 +94,20 @@ class WinsorizedInside(ConfidentialMap):
 
 @dataclass(frozen=True)
 class Winsorize(pre.Step):
-    """Pull each cell to between two quantiles of its column. share: of the rows beyond each end, in (0, 0.5).
+    """Pull each cell to between two quantiles of its column. tail: share of the rows beyond each end, in (0, 0.5).
 
     Paid for by sensitivity with the declared cap `gap`, in units of the columns. Nothing is needed at prediction then.
     """
 
-    share: float = 0.05
+    tail: float = 0.05
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     at_prediction: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.share, float) and 0 < self.share < 0.5):
-            raise ValueError(f"share must lie in (0, 0.5); got {self.share!r}")
+        if not (isinstance(self.tail, float) and 0 < self.tail < 0.5):
+            raise ValueError(f"tail must lie in (0, 0.5); got {self.tail!r}")
 
     @property
     def after_drops(self) -> bool:
@@ -123,23 +123,23 @@ class Winsorize(pre.Step):
         gap = float(self.paid.caps.get("gap", 0.0))
         if not gap > 0:
             raise ValueError("Winsorize needs a declared cap: gap, in units of the columns")
-        m, up = int(self.share * n), 1 + 1e-9
+        m, up = int(self.tail * n), 1 + 1e-9
         came = incoming.row_shift
         beyond = n - 1 if incoming.rows_moved else min(n - 1, 2 * space.d * (m + 1))
         row = math.sqrt(space.d) * (gap + came) * up
-        condition = NearEnds(self.share, gap, tuple(space.low.tolist()), tuple(space.high.tolist()))
+        condition = NearEnds(self.tail, gap, tuple(space.low.tolist()), tuple(space.high.tolist()))
         own = pre.Sensitivity(float(beyond), row, beyond * row * up, conditions=(condition,))
         return incoming.plus(own, n=n)
 
     def fit_confidential(self, rows: Any, space: Space, n: int) -> WinsorizedInside:
-        return WinsorizedInside(*ends(whole(rows), self.share))
+        return WinsorizedInside(*ends(whole(rows), self.tail))
 
     def fit_public(self, rows: Any, space: Space, n: int) -> Winsorized:
-        low, high = ends(whole(rows), self.share)
+        low, high = ends(whole(rows), self.tail)
         return Winsorized(tuple(low.tolist()), tuple(high.tolist()))
 
     def record_shift(self, space: Space, adjacency: str, incoming: Any) -> float:
-        """A row is one share in each column: two rows are at most sqrt(2 d) apart."""
+        """A row counts once in each column: two rows are at most sqrt(2 d) apart."""
         each = math.sqrt((2 if adjacency == "replace-one" else 1) * space.d)
         return each * (1 + incoming.rows_moved + incoming.rows_dropped) * (1 + 1e-9)
 
@@ -156,8 +156,8 @@ class Winsorize(pre.Step):
         counts = gaussian_sum(_Again(shares), dim=d * BINS, radius=math.sqrt(d)).reshape(d, BINS)
         below = np.cumsum(np.maximum(counts, 0.0), axis=1)
         at = below / np.maximum(below[:, -1:], 1e-9)
-        low = edges[(at <= self.share).sum(axis=1)]
-        high = edges[np.minimum((at < 1 - self.share).sum(axis=1) + 1, BINS)]
+        low = edges[(at <= self.tail).sum(axis=1)]
+        high = edges[np.minimum((at < 1 - self.tail).sum(axis=1) + 1, BINS)]
         return Winsorized(
             tuple((space.low + low * space.widths).tolist()),
             tuple((space.low + high * space.widths).tolist()),
