@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
-from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._neighbours import (
     BITS,
     Distinct,
@@ -82,7 +82,7 @@ class Uncrowded(Condition):
         x = np.zeros((n, self.d))
         at = 0
         for block in rows:
-            x[at : at + len(block)] = block
+            x[at : at + len(block)] = finite_rows(block)
             at += len(block)
         labels = rows.labels if self.by_label and isinstance(rows, LabelledRows) else None
         return all(self._few(x[group]) for group in grouped(x, labels))

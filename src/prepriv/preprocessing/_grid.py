@@ -19,6 +19,12 @@ MATRIX_BITS = 30  # those of a column of a matrix with operator norm <= 1 have n
 SLACK = 1 + 2.0**-30  # a row may leave its declared ball by rounding; every bound uses radius * SLACK
 
 
+def finite_rows(x: Floats) -> Floats:
+    """Rows (b, d), those that are not finite as zero rows: what they are to every fit on a grid, and to conditions."""
+    fits = np.isfinite(x).all(axis=1, keepdims=True)
+    return x if fits.all() else np.where(fits, x, 0.0)
+
+
 @dataclass(frozen=True)
 class RowGrid:
     """The grid 2^exponent Z^d on which rows of norm <= radius are integers of norm <= 2^bits."""

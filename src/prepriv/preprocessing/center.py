@@ -5,6 +5,7 @@ Proof: docs/proofs/center.md. Source: The Importance of Feature Preprocessing (D
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,7 +44,10 @@ class Center(Step):
     def output(self, space: Space) -> Space:
         # The released mean is pulled back into the declared space, so no coordinate moves by more than its width.
         w = space.with_origin().widths  # pulled into the ball, the mean can leave a box that lacks the origin
-        return Space(-w, w, min(space.diameter, 2 * space.radius), space.may_miss, space.names)
+        gaps = space.may_miss
+        seen = min(space.diameter, float(np.linalg.norm(w[~gaps])))
+        # A missing cell is filled later, from anywhere in [-w, w]: no row of the old box less the mean.
+        return Space(-w, w, math.hypot(seen, float(np.linalg.norm(w[gaps]))), gaps, space.names)
 
     def _inside(self, mean: Floats, space: Space) -> Floats:
         mean = np.clip(mean, space.low, space.high)

@@ -32,9 +32,9 @@ class ScaleRows(ReleasedMap):
     floor: float
 
     def transform(self, x: Floats) -> Floats:
-        norms = np.maximum(row_norms(x), self.floor)
-        # A row of norm zero stays zero; the smallest normal number keeps the division defined.
-        return np.asarray(x * (self.factor / np.maximum(norms, 1e-300)))
+        # A row of norm zero stays zero: the quotient is finite whatever the factor, and a shorter row shorter than it.
+        least = max(self.floor, 1e-300 * max(1.0, self.factor))
+        return np.asarray(x * (self.factor / np.maximum(row_norms(x), least)))
 
     def to_json(self) -> dict[str, Any]:
         return {"map": "scale_rows", "factor": self.factor, "floor": self.floor}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv.domain import Adjacency
-from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, Sensitivity
 
@@ -53,10 +53,13 @@ def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False)
 
 
 def raw_moment(rows: Rows, n: int, *, centred: bool) -> Floats:
-    """The second moment (d, d) of the rows as they are, cut to no grid: for conditions, which speak of those."""
+    """The second moment (d, d) of the rows as they are, cut to no grid: for conditions, which speak of those.
+
+    A row that is not finite counts as the zero row that it is to the fit.
+    """
     total: Total | None = None
     for piece in pieces(rows):
-        x = np.hstack([piece, np.ones((len(piece), 1))])
+        x = np.hstack([finite_rows(piece), np.ones((len(piece), 1))])
         total = total or Total((x.shape[1], x.shape[1]))
         total.add(x.T @ x)
     if total is None:

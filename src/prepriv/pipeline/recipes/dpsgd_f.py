@@ -26,7 +26,15 @@ from prepriv.mechanisms.session import Session
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter, access, need_untouched
 from prepriv.pipeline.recipes.automatic import auto_loss
 from prepriv.pipeline.run import Trained
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
+from prepriv.preprocessing.base import (
+    Floats,
+    GaussianSum,
+    ReleasedMap,
+    Rows,
+    Sensitivity,
+    Step,
+    need_filled,
+)
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.normalize import Normalize, Rescale
 
@@ -64,7 +72,7 @@ class AugmentByDistance(Step):
     """Steps 2 to 4 of Algorithm 2: a private distance tau, a constant feature tau, norms clipped to sqrt2 tau.
 
     Rows leave divided by tau, so that their declared norm is sqrt2 whatever tau is; `map_back` undoes it. For
-    rows that are centred already. outliers: about how many records may lie beyond tau; None: the paper's
+    rows that are centred already, without missing cells. outliers: about how many records may lie beyond tau; None: the paper's
     (100 / 3 epsilon) log n, but at most a tenth of n.
     """
 
@@ -72,6 +80,7 @@ class AugmentByDistance(Step):
     ways: ClassVar[tuple[str, ...]] = ("budget",)
 
     def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
         return Space.ball(space.d + 1, ROOT2)
 
     def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
