@@ -14,6 +14,7 @@ from typing import Any
 from prepriv._text import shown
 
 INTERRUPTED = 130
+_EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -55,6 +56,14 @@ def _run(arguments: list[str] | None) -> int:
         raise KeyboardInterrupt from None
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            return _say(
+                f"internal error ({type(error).__name__}); please report it with the command line",
+                AFTER_TOUCH,
+            )
+        return _say(f"this needs {error.name}: pip install 'prepriv[{extra}]'", BAD_INPUT)
     except OSError as error:
         # of writing: readers, and whatever has private data open, have errors of their own
         name = error.filename2 or error.filename

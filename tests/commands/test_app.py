@@ -8,6 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from prepriv.cli import run
 from prepriv.commands.app import COMMANDS, app, app_for
 
 
@@ -32,3 +33,12 @@ def test_nothing_heavy_is_imported_for_a_name(arguments):
     code = f"import sys; from prepriv.cli import run; run({arguments!r}); print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_picture_without_its_library_is_a_sentence(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code = run(
+        ["shuffle", "--epsilon0", "1", "--n", "1000", "--delta", "1e-6", "--plot", str(tmp_path / "p.png")]
+    )
+    assert code == 2 and "pip install 'prepriv[plots]'" in capsys.readouterr().err

@@ -5,8 +5,6 @@ Every number is a function of the frozen plan (or of a table the user declared p
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -16,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
+from markupsafe import Markup
 
 from prepriv._text import shown
 from prepriv.guarantees.printed import exact, percent, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
+from prepriv.release import pictures
 from prepriv.release.model import write_atomically
 
 TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
@@ -105,8 +104,8 @@ class Report:
             prices=self.prices,
             titles=TITLES,
             evaluation=self.evaluation,
-            curve=_curve(self.plan) if guarantee else "",
-            bars=_bars(self.prices) if self.prices else "",
+            curve=Markup(pictures.curve(guarantee.tradeoff)) if guarantee else "",
+            bars=Markup(pictures.bars(self.prices)) if self.prices else "",
             json=json.dumps(self.to_json(), sort_keys=True, indent=1),
         )
 
@@ -126,7 +125,8 @@ class Report:
 
 
 def _as_text(value: Any) -> Any:
-    return shown(value, keep="\n") if isinstance(value, str) else value
+    plain = isinstance(value, str) and not isinstance(value, Markup)  # our own pictures are markup
+    return shown(value, keep="\n") if plain else value
 
 
 def _finite(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,12 +140,12 @@ def _paid(plan: Plan) -> list[tuple[str, str, str]]:
         step, way = planned.step, planned.step.way
         cost = {"free": "depends on no data", "public": "nothing"}.get(way, "")
         if way == "budget":
-            cost = f"{percent(step.payment.share)} of the budget"  # type: ignore[union-attr]
+            cost = f"{percent(step.paid.share)} of the budget"
         if way == "sensitivity":
             common = planned.outgoing.total_shift
             cost = f"common rows move by at most {up(common, 4)} in total; noise grows"
             if planned.test is not None:
-                cost += f"; {percent(step.payment.test)} of the budget on a test of the caps"  # type: ignore[union-attr]
+                cost += f"; {percent(step.paid.test)} of the budget on a test of the caps"
         table.append((step.name, way, cost))
     if plan.guarantee is not None:
         share = dict(plan.guarantee.breakdown)[plan.learner.name]
@@ -155,47 +155,3 @@ def _paid(plan: Plan) -> list[tuple[str, str, str]]:
             cost = f"{percent(share)} of the budget"
         table.append((f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", cost))
     return table
-
-
-def _svg(figure: Any) -> str:
-    import matplotlib
-
-    buffer = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "prepriv", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def _figure() -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(5.2, 3.6), layout="constrained")
-
-
-def _curve(plan: Plan) -> str:
-    """The trade-off function: what an attacker's best test can reach."""
-    assert plan.guarantee is not None
-    figure = _figure()
-    axes = figure.subplots()
-    alpha = np.linspace(0, 1, 401)
-    axes.plot(alpha, plan.guarantee.tradeoff(alpha), lw=2, color="#2563eb", label="this run")
-    axes.plot(alpha, 1 - alpha, lw=1, ls="--", color="#888", label="perfect privacy")
-    axes.set(
-        xlabel="false alarms of an attacker (α)", ylabel="misses, at least (β)", xlim=(0, 1), ylim=(0, 1)
-    )
-    axes.legend(frameon=False)
-    return _svg(figure)
-
-
-def _bars(table: Sequence[Price]) -> str:
-    """How many times more noise training needs, by step and way."""
-    shown = [p for p in table if p.open]
-    figure = _figure()
-    axes = figure.subplots()
-    colours = {"public": "#16a34a", "budget": "#2563eb", "sensitivity": "#d97706"}
-    names = [f"{p.step}, {TITLES[p.way]}{' (paid)' if p.chosen else ''}" for p in shown]
-    axes.barh(names, [p.factor for p in shown], color=[colours[p.way] for p in shown])
-    axes.axvline(1, color="#888", lw=1, ls="--")
-    axes.set(xlabel="noise of training, times that of a free step")
-    axes.invert_yaxis()
-    return _svg(figure)
