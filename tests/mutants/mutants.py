@@ -1004,4 +1004,20 @@ MUTANTS = (
         "1e-300",
         ("tests/attacks/test_steps_attacked.py", "-k", "finite_row or row_of_zeros"),
     ),
+    Mutant(
+        "an account behind dropped rows without its condition",
+        "our own: a library that sees only the rows that are left spends 24.7, 2.84 was printed, found by an audit",
+        "pipeline/account.py",
+        "    if not names:\n        return ()\n",
+        "    if not isinstance(learner, ReleasedStatistic):\n        return ()\n",
+        ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped and Gradient"),
+    ),
+    Mutant(
+        "a statistic behind dropped rows without its condition",
+        "our own: the mean of the rows that are left moves by more than the account says, found by an audit",
+        "pipeline/account.py",
+        "    if not names:\n        return ()\n",
+        "    if not names or isinstance(learner, ReleasedStatistic):\n        return ()\n",
+        ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped"),
+    ),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
@@ -50,6 +50,13 @@ SAMPLED: dict[str, type[StochasticLearner]] = {
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_flag(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError("true and false are no value here")
+        return value
+
 
 class Rows(_Strict):
     """The declared domain in short: a box or a ball of features (or schema: FILE beside the pipeline)."""
@@ -63,6 +70,8 @@ class Rows(_Strict):
 
     def domain(self) -> Domain:
         if self.radius is not None:
+            if self.model_fields_set & {"low", "high", "missing"}:
+                raise BadSchema("domain: give radius, or low and high (and missing), not both")
             return Domain.ball(self.features, list(range(self.classes)), radius=self.radius)
         if self.low is None or self.high is None:
             raise BadSchema("domain: give low and high, or radius")
@@ -77,7 +86,7 @@ class LearnerSpec(_Strict):
     ]
     noise_multiplier: float | None = None
     steps: int | None = Field(default=None, ge=1)
-    epochs: float | None = Field(default=None, gt=0)
+    epochs: float | None = Field(default=None, gt=0, le=1e9)
     batch_size: int | None = Field(default=None, ge=1)
     clip_norm: float = Field(default=1.0, gt=0)
     weight_bound: float = Field(default=math.inf, gt=0)
@@ -94,6 +103,8 @@ class LearnerSpec(_Strict):
                 raise BadSchema(f"learner: {self.kind} needs epsilon")
             return ReleasedStatistic(self.kind, self.epsilon, self.lipschitz, self.sensitivity)
         loss = self._loss()
+        if self.steps is not None and self.epochs is not None:
+            raise BadSchema("learner: give steps or epochs, not both")
         steps = self.steps
         if steps is None and self.epochs is not None:
             steps = math.ceil(self.epochs * n / (self.batch_size or n))
@@ -155,6 +166,11 @@ def account_command(
     """What an existing pipeline really costs: by every route, step by step. Reads no data.
 
     Steps are written as in a schema; one fitted on the private records without noise has pay: sensitivity.
+
+    The kind of the learner says how it sees the records, and its account holds for no other sampler: dp-gd, all of them at
+    each step; dp-sgd, Poisson sampling at rate batch_size/rows; dp-sgd-fixed-batch and noisy-sgd, uniform batches without
+    replacement, afresh at each step (not passes over shuffled records); one-pass, one pass in a fixed order, stopped at a
+    uniformly random step that stays hidden.
     """
     spec = load_pipeline(pipeline)
     at = spec.delta if delta is None else delta
@@ -224,4 +240,6 @@ def account_command(
 
 def _show(epsilon: float) -> str:
     """An epsilon for a table; what promises nothing says so."""
+    if math.isnan(epsilon):
+        return "–"
     return up(epsilon, 4) if epsilon < 1000 else f"{up(epsilon, 3)} (no privacy)"

@@ -118,16 +118,22 @@ def plan(
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
     print_guarantee(frozen, frozen.private)
+    show_learner(frozen)
     learner = frozen.learner
-    console.print(
-        f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
-        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most {up(frozen.learner_shift, 5)}, "
-        f"noise {down(frozen.learner_noise, 5)}"
-    )
     if frozen.private:
         steps = [p.step for p in frozen.steps]
         print_prices(prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n))
     _recommend(frozen)
+
+
+def show_learner(plan: Plan) -> None:
+    """Its settings, how far one record moves what it sums, and its noise: one line."""
+    learner, setting = plan.learner, plan.setting
+    console.print(
+        f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
+        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most "
+        f"{up(float(learner.reach(setting)) * learner.unit(setting), 5)}, noise {down(plan.learner_noise, 5)}"
+    )
 
 
 def _recommend(plan: Plan) -> None:

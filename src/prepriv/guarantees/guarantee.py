@@ -70,6 +70,11 @@ class Guarantee:
         """The notes that say how little the claim, or the model, may be worth."""
         return tuple(note for note in self.notes if note.startswith("weak"))
 
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """The notes without which the claim is another: what has to stay secret, and what has to have run."""
+        return tuple(note for note in self.notes if note.startswith("holds only while"))
+
     def epsilon(self, delta: float) -> float:
         """Smallest certified epsilon at this delta."""
         return float(self.tradeoff.epsilon(delta))
@@ -82,7 +87,7 @@ class Guarantee:
         """Plain data, at the delta the user chose: valid JSON, an infinite number is the text "inf"."""
         return {
             "epsilon": plain(self.epsilon(delta)),
-            "delta": delta,
+            "delta": float(delta),
             "mu": plain(self.mu),
             "adjacency": self.adjacency,
             "conditions": list(self.conditions),
@@ -96,4 +101,4 @@ class Guarantee:
         parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.adjacency]
         if self.conditions:
             parts.append("if " + " and ".join(self.conditions))
-        return "; ".join([", ".join(parts), *self.weak])
+        return "; ".join([", ".join(parts), *self.premises, *self.weak])

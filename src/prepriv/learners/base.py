@@ -90,6 +90,10 @@ class Learner(abc.ABC):
         return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
 
     @abc.abstractmethod
+    def premise(self, n: int) -> str:
+        """Which records a step of the run sees, in words, on n records: what its account rests on."""
+
+    @abc.abstractmethod
     def unit(self, setting: Setting) -> float:
         """What the noise multiplier multiplies, in gradient units. ValueError where a gradient has no bound."""
 

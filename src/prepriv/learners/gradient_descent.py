@@ -51,6 +51,9 @@ class GradientDescent(Learner):
         self.check_settings("steps")
         check_averaged_descent(self.momentum, self.average)
 
+    def premise(self, n: int) -> str:
+        return f"every step sums the gradients of all {n} records (full batch)"
+
     def shift(
         self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: Sensitivity
     ) -> float:

@@ -19,7 +19,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.stochastic import StochasticLearner, batch_source, uniform_subset
+from prepriv.learners.stochastic import StochasticLearner, batch_source, uniform_subset, without_replacement
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 
@@ -39,6 +39,9 @@ class NoisySGD(StochasticLearner):
         super().__post_init__()
         if not math.isfinite(self.weight_bound):
             raise ValueError("weight_bound must be finite for NoisySGD")
+
+    def premise(self, n: int) -> str:
+        return without_replacement(self.batch_size, n)
 
     @staticmethod
     def paper_steps(n: int) -> int:

@@ -37,6 +37,12 @@ class OnePassSGD(StochasticLearner):
     affordable, `PoissonSGD` and `GradientDescent` are more accurate; this is for a single pass.
     """
 
+    def premise(self, n: int) -> str:
+        return (
+            f"the {n} records are read once, {self.batch_size} at a time in a fixed order, the run stops at a step drawn "
+            f"uniformly from 1 to {self.steps}, which stays hidden, and only the last iterate leaves"
+        )
+
     def largest_rate(self, radius: float) -> float:
         """The largest learning rate for which a step is a contraction, 2/β."""
         beta = self.loss.smoothness(self._norm(radius))

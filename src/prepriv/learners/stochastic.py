@@ -330,6 +330,12 @@ class PoissonSGD(BatchLearner):
     probability used is the least k/2^64 at or above b/n, and it is what the account is computed for.
     """
 
+    def premise(self, n: int) -> str:
+        return (
+            f"every batch is a fresh Poisson sample, each of the {n} records in it with probability {self.batch_size}/{n}, "
+            "independently (shuffled batches and batches of a fixed size are other samplers)"
+        )
+
     def _rate(self, n: int) -> int:
         return poisson_threshold(min(1.0, self.batch_size / n))
 
@@ -348,6 +354,9 @@ class FixedBatchSGD(BatchLearner):
 
     Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here.
     """
+
+    def premise(self, n: int) -> str:
+        return without_replacement(self.batch_size, n)
 
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
         if setting.adjacency != "replace-one":
@@ -380,6 +389,14 @@ class FixedBatchSGD(BatchLearner):
         if rows != n:  # public under replace-one
             raise ValueError(f"n={n} records are declared, the table has {rows}")
         return uniform_subset(source, n, self.batch_size)
+
+
+def without_replacement(batch: int, n: int) -> str:
+    """The premise of batches of a fixed size."""
+    return (
+        f"every batch is {batch} of the {n} records, drawn uniformly without replacement and afresh at each step (passes "
+        "over shuffled records are another sampler)"
+    )
 
 
 def uniform_subset(source: NoiseSource, n: int, size: int) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import percent, plain, up
+from prepriv.guarantees.printed import CONDITION_DIGITS, down, exact, percent, plain, up
 from prepriv.guarantees.renyi import RenyiCurve, bounded_range_renyi, gaussian_renyi, pure_renyi
 from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.smooth_renyi import (
@@ -43,6 +43,7 @@ from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
+LARGEST_NOISE = 1e9  # noise over the clip norm: with more, nothing is learnt of a million records
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,11 @@ class Account(Guarantee):
     """The guarantee of an existing pipeline. As a Guarantee, and:
 
     by_route: every valid route by name; the guarantee is the smallest of them. training_alone: what ignoring
-    the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order. alternatives:
-    (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
+    the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order; nan where
+    the learner could not stand there. alternatives: (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
     where the way is closed, terms). at_delta: where routes were compared and the epsilons of steps and alternatives
-    computed. notes: what has to stay secret for the guarantee to hold, and what makes it weak.
+    computed. conditions: of the steps, and what is assumed of dropped rows. notes: what has to stay secret, what
+    has to have run, and what makes the guarantee weak.
     """
 
     by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)
@@ -153,6 +155,42 @@ def secrets_to_keep(steps: Sequence[Step]) -> tuple[str, ...]:
     )
 
 
+def zero_rows(steps: Sequence[Step], learner: AccountedLearner, n: int) -> tuple[str, ...]:
+    """What an account assumes of rows that steps drop: a condition, or none (docs/proofs/account.md)."""
+    names = ", ".join(s.name for s in steps if s.drops)
+    if not names:
+        return ()
+    start = f"rows that {names} drops stay in their places as rows of zeros: "
+    if isinstance(learner, ReleasedStatistic):
+        return (
+            f"{start}the statistic is computed from all {n} places and divides by {n}, never by the number of rows that "
+            "are left, and its sensitivity and Lipschitz constant hold for rows of zeros, too",
+        )
+    draws = (
+        f"every batch is drawn from all {n} places"
+        if learner.samples
+        else f"every sum is over all {n} places"
+    )
+    return (
+        f"{start}{draws}, a row of zeros adds a gradient of zero, and sums are divided by {n} or the declared batch size; "
+        "a library that is handed only the rows that are left has another n, another rate and another ε",
+    )
+
+
+def what_ran(learner: AccountedLearner, std: float | None, setting: Setting) -> tuple[str, ...]:
+    """What an account assumes of the run of a learner: its sampler, its bounds and its noise, in one note."""
+    if isinstance(learner, ReleasedStatistic):
+        return ()
+    assert std is not None
+    longest = down(learner.clip(setting.radius), CONDITION_DIGITS)
+    ball = f" and is taken at weights of norm at most {exact(learner.weight_bound)}"
+    return (
+        f"holds only while {learner.premise(setting.n)}; no record's gradient is longer than {longest}"
+        f"{ball if math.isfinite(learner.weight_bound) else ''}, and every sum of them has Gaussian noise of standard "
+        f"deviation {up(std, CONDITION_DIGITS)} or more",
+    )
+
+
 def account(
     steps: Sequence[Step],
     learner: AccountedLearner,
@@ -166,9 +204,11 @@ def account(
     """The real guarantee of a pipeline somebody already has.
 
     steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise.
-    learner: a learner of `prepriv.learners`, with noise_multiplier its noise over the clip norm on the gradient
-    sum (what Opacus calls noise_multiplier); or a ReleasedStatistic, which carries its own noise.
-    domain, n: what is declared. adjacency: replace-one wherever a step was fitted without noise.
+    learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
+    gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
+    ReleasedStatistic, which carries its own noise. What is assumed of the run is a note (`what_ran`), what is assumed of
+    rows that a step drops a condition (`zero_rows`).
+    domain, n: what is declared, n in one of the two places or the same in both. adjacency: replace-one wherever a step was fitted without noise.
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
     check_domain(domain)
@@ -177,6 +217,8 @@ def account(
         check_learner(learner)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")
+    if n is not None and domain.n is not None and n != domain.n:
+        raise ValueError(f"the domain declares n={domain.n} records; got n={n}")
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
@@ -184,8 +226,10 @@ def account(
     domain = dataclasses.replace(domain, n=n, adjacency=chosen)
     if isinstance(learner, ReleasedStatistic) != (noise_multiplier is None):
         raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
-    if noise_multiplier is not None and not (math.isfinite(noise_multiplier) and noise_multiplier > 0):
-        raise ValueError(f"noise_multiplier must be finite and positive; got {noise_multiplier}")
+    if noise_multiplier is not None and not 0 < noise_multiplier <= LARGEST_NOISE:
+        raise ValueError(
+            f"noise_multiplier must be finite and positive, at most {LARGEST_NOISE:g}; got {noise_multiplier}"
+        )
     if any(s.paid.share or s.paid.test for s in steps):
         raise ValueError(
             "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
@@ -197,22 +241,28 @@ def account(
     def setting(at: Sensitivity, where: Space) -> Setting:
         return Setting(where.radius, where.d, outputs, n, chosen, at)
 
-    alone = _direct(learner, noise_multiplier, setting(UNTOUCHED, space), delta)
-    by_route = _routes(learner, noise_multiplier, setting(incoming, space), alone, delta)
+    std = _noise(learner, noise_multiplier, space.radius)
+    alone = _direct(learner, std, setting(UNTOUCHED, space), delta)
+    by_route = _routes(learner, std, setting(incoming, space), alone, delta)
     curve = smallest(list(by_route.values()))
     listed = []
     for p in planned:
-        part = _direct(learner, noise_multiplier, setting(p.outgoing, p.after), delta)
-        listed.append((p.step.name, float(part.epsilon(delta)), p.outgoing))
+        try:
+            part = float(_direct(learner, std, setting(p.outgoing, p.after), delta).epsilon(delta))
+        except ValueError:  # the learner could not stand here, and does not: it stands behind the last step
+            part = math.nan
+        listed.append((p.step.name, part, p.outgoing))
     real = float(curve.epsilon(delta))
-    ways = _alternatives(
-        steps, learner, noise_multiplier, domain, n, delta, real, float(alone.epsilon(delta))
-    )
+    ways = _alternatives(steps, learner, std, domain, n, delta, real, float(alone.epsilon(delta)))
     return Account(
         curve,
         chosen,
-        tuple(str(c) for c in incoming.conditions),
-        notes=(*secrets_to_keep(steps), *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta))),
+        (*(str(c) for c in incoming.conditions), *zero_rows(steps, learner, n)),
+        notes=(
+            *secrets_to_keep(steps),
+            *what_ran(learner, std, setting(incoming, space)),
+            *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),
+        ),
         by_route=by_route,
         training_alone=alone,
         shift=incoming,
@@ -225,7 +275,7 @@ def account(
 def _alternatives(
     steps: Sequence[Step],
     learner: AccountedLearner,
-    noise: float | None,
+    std: float | None,
     domain: Domain,
     n: int,
     delta: float,
@@ -235,7 +285,7 @@ def _alternatives(
     """What each step would cost if it were paid for otherwise, the noise and the other steps as they are."""
     table: list[tuple[str, str, float | None, str]] = []
     share = pay.Budget().share
-    mu = math.sqrt(share) * gdp_mu(max(before, 1e-6), delta)
+    mu = math.sqrt(share) * gdp_mu(min(max(before, 1e-6), 1e6), delta)
     for i, step in enumerate(steps):
         if not step.ways:
             continue
@@ -244,7 +294,7 @@ def _alternatives(
         space, incoming = placed.space, placed.incoming
         outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
         setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
-        without = _direct(learner, noise, setting, delta)
+        without = _direct(learner, std, setting, delta)
         for way in pay.WAYS:
             note, epsilon = step.closed_ways().get(way, ""), None
             if way == step.way:
@@ -260,25 +310,32 @@ def _alternatives(
     return table
 
 
-def _direct(
-    learner: AccountedLearner, noise: float | None, setting: Setting, delta: float
-) -> TradeoffFunction:
+def _noise(learner: AccountedLearner, multiplier: float | None, radius: float) -> float | None:
+    """The standard deviation on a gradient sum: over the declared clip_norm, not over a smaller bound of the loss."""
+    if isinstance(learner, ReleasedStatistic) or multiplier is None:
+        return None
+    bound = learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(radius)
+    if not math.isfinite(bound):
+        raise ValueError("the gradient has no finite bound: give the learner a clip_norm or a weight_bound")
+    return multiplier * bound
+
+
+def _direct(learner: AccountedLearner, std: float | None, setting: Setting, delta: float) -> TradeoffFunction:
     if isinstance(learner, ReleasedStatistic):
         return learner.direct(setting.incoming)
-    assert noise is not None
-    multiplier = noise * (learner.clip(setting.radius) / learner.unit(setting))
-    accounts = learner.accounts(multiplier, setting, delta)
+    assert std is not None
+    accounts = learner.accounts(std / learner.unit(setting), setting, delta)
     return smallest([compose(parts).symmetrized() for parts in accounts])
 
 
 def _routes(
-    learner: AccountedLearner, noise: float | None, setting: Setting, alone: TradeoffFunction, delta: float
+    learner: AccountedLearner, std: float | None, setting: Setting, alone: TradeoffFunction, delta: float
 ) -> dict[str, TradeoffFunction]:
-    routes = {DIRECT: _direct(learner, noise, setting, delta)}
+    routes = {DIRECT: _direct(learner, std, setting, delta)}
     incoming = setting.incoming
     if incoming.is_zero:
         return routes
-    smooth = _smooth(learner, noise, setting)
+    smooth = _smooth(learner, std, setting)
     if smooth is not None and incoming.rows_dropped == 0 and setting.adjacency == "replace-one":
         curve = smooth.preprocessed(incoming.total_shift)
         if math.isfinite(curve.epsilon(delta)):
@@ -289,12 +346,12 @@ def _routes(
     return routes
 
 
-def _smooth(learner: AccountedLearner, noise: float | None, setting: Setting) -> SmoothMechanism | None:
+def _smooth(learner: AccountedLearner, std: float | None, setting: Setting) -> SmoothMechanism | None:
     """The learner's two Renyi curves, where the paper (corrected) has them."""
     if isinstance(learner, ReleasedStatistic):
         return learner.smooth()
-    assert noise is not None
-    return learner.smooth(noise, setting)
+    assert std is not None
+    return learner.smooth(std / learner.clip(setting.radius), setting)
 
 
 def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction) -> TradeoffFunction | None:
@@ -314,8 +371,3 @@ def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction)
         assert isinstance(alone, Gaussian)
         return gaussian(size * alone.mu * (1 + 1e-12))
     return None
-
-
-def composed(parts: Sequence[Guarantee]) -> TradeoffFunction:
-    """Several accounted pipelines on the same records, one after the other, with parameters fixed beforehand."""
-    return compose([(p.tradeoff, 1) for p in parts]).symmetrized()
