@@ -128,7 +128,8 @@ class Space:
 
     low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
     may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
-    names: names of the features, where they have any.
+    names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
+    them; none: the rows are as they were encoded.
     """
 
     low: NDArray[np.float64]
@@ -136,6 +137,7 @@ class Space:
     radius: float
     may_miss: NDArray[np.bool_]
     names: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         length("radius", self.radius)

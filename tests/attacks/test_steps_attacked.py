@@ -208,3 +208,69 @@ def test_a_row_of_zeros_behind_a_large_norm_is_one_more_equal_row():
     table = encode(np.zeros((200, 2)), domain)
     ((_, _, held),) = check(plan, table, np.zeros(200, np.int32), ExactSession())
     assert not held
+
+
+# ------------------------------------------------------------------------------------- what a condition is about
+
+
+def of_cells():
+    """(step, whether it fills missing cells) for each step with a condition on the cells of a column."""
+    caps = {"missing": 0.3}
+    yield pre.MedianImputer(payment=pay.Sensitivity({**caps, "gap": 0.01})), True
+    yield pre.TrimmedMeanImputer(0.1, payment=pay.Sensitivity({**caps, "spread": 0.1})), True
+    yield pre.RegressionImputer(0.1, payment=pay.Sensitivity({**caps, "curvature": 0.01})), True
+    yield pre.StandardScaler(0.1, "none", payment=pay.Sensitivity()), False
+
+
+def of_rows():
+    """Each step with a condition on whole rows."""
+    yield pre.RankReduction(1, payment=pay.Sensitivity({"gap": 0.2})), False
+    yield pre.RankReduction(1, payment=pay.Sensitivity({"tail": 1e-8})), False
+    yield pre.Deduplicate(0.01, payment=pay.Sensitivity({"crowd": 3})), False
+    yield pre.Quantize(0.01, payment=pay.Sensitivity({"crowd": 3})), False
+
+
+EARLIER = [
+    [],
+    [pre.SquareRoot()],
+    [pre.ClipFeatures(0.3, 0.5)],
+    [pre.SquareRoot(), pre.ClipFeatures(0.2, 0.7)],
+]
+
+
+@pytest.mark.parametrize("earlier", EARLIER, ids=len)
+@pytest.mark.parametrize(("step", "fills"), [*of_cells(), *of_rows()], ids=repr)
+def test_a_condition_says_behind_which_steps_its_rows_are(step, fills, earlier):
+    """ "With 'b' scaled to 0..1" was said of the square roots of b: what a reader checked was not what was checked."""
+    missing = "impute" if fills else "midpoint"
+    domain = Domain({"a": Numeric(0, 100), "b": Numeric(0, 100, missing=missing)}, (0, 1), n=200)
+    *_, (_, space, _) = walk([*earlier, step], domain.space)
+    own = [str(c) for c in step.conditions(space, 200) if "records miss" not in str(c)]
+    assert own
+    for sentence in own:
+        behind = f"as they are behind {', '.join(s.name for s in earlier)}"
+        assert (behind in sentence) == bool(earlier) and not (earlier and " scaled to " in sentence)
+        assert "rows scaled to norm" not in sentence
+
+
+def test_a_gap_of_square_roots_is_not_said_of_the_cells():
+    """The printed claim held of both tables as a reader checked it, and the gradient moved 4.7 times too far."""
+    n = 200
+    domain = Domain({"b": Numeric(0, 100, missing="impute")}, (0, 1), n=n)
+    plan = planned(
+        domain, pre.SquareRoot(), pre.MedianImputer(payment=pay.Sensitivity({"missing": 0.25, "gap": 0.01}))
+    )
+    assert str(plan.guarantee.conditions[-1]).startswith(
+        "of the N values of 'b' as they are behind SquareRoot in order"
+    )
+    assert str(plan.guarantee.conditions[-1]).endswith("where its declared bounds are 0..1")
+
+
+def test_short_rows_are_not_asked_to_be_normalised():
+    """On a ring of radius 1/1000 all rows are near each other; made of norm one they were not, and so it read."""
+    angle = 2 * np.pi * np.arange(300) / 300
+    x = 1e-3 * np.column_stack([np.cos(angle), np.sin(angle)])
+    step = pre.Deduplicate(0.01, payment=pay.Sensitivity({"crowd": 20}))
+    (condition,) = step.conditions(Space.ball(2, 1.0), 300)
+    assert not condition.holds([x], 300)
+    assert condition.sentence.endswith("in units in which the declared bound on the norm of a row is 1")

@@ -1019,5 +1019,11 @@ MUTANTS = (
         "    if not names:\n        return ()\n",
         "    if not names or isinstance(learner, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped"),
+        "a condition that forgets the steps before it",
+        "our own: a sentence of the raw column, a check of its square root",
+        "preprocessing/base.py",
+        "behind=(*space.behind, step.name)",
+        "behind=()",
+        ("tests/attacks/test_steps_attacked.py", "-k", "behind_which or square_roots"),
     ),
 )

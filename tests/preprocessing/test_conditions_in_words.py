@@ -84,7 +84,7 @@ def test_a_condition_names_the_units_it_is_in() -> None:
     shrunk = pre.Rescale(0.001).output(Space.ball(2, 1.0))
     for step in (pre.Deduplicate(0.01, payment=paid(crowd=6)), pre.Quantize(0.01, payment=paid(crowd=6))):
         said = str(step.sensitivity(shrunk, N).conditions[-1])
-        assert said.endswith("with rows scaled to norm 0.001")
+        assert said.endswith("in units in which the declared bound on the norm of a row is 0.001")
     wide = Space(np.array([-2.5]), np.array([5.0]), 5.0, np.array([False]), ("age",))
     floor = pre.StandardScaler(0.1, "none", payment=pay.Sensitivity())
     said = str(floor.sensitivity(wide, N).conditions[-1])

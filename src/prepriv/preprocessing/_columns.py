@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Floats, Rows, scaled
+from prepriv.guarantees.printed import exact
+from prepriv.preprocessing.base import Floats, Rows
+from prepriv.preprocessing.condition import behind_steps
 
 CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
 
@@ -29,23 +31,35 @@ def sorted_columns(rows: Rows, columns: NDArray[np.intp], n: int) -> Iterator[tu
 
 @dataclass(frozen=True)
 class Column:
-    """A column that a condition is about: its number, its name, its declared bounds."""
+    """A column that a condition is about: its number, its name, its declared bounds, the steps it came through."""
 
     index: int
     name: str
     low: float
     high: float
+    behind: tuple[str, ...] = ()
 
     @staticmethod
     def of(space: Space, index: int) -> Column:
         """A column of a declared space."""
         name = space.names[index] if space.names else f"x{index}"
-        return Column(int(index), name, float(space.low[index]), float(space.high[index]))
+        return Column(int(index), name, float(space.low[index]), float(space.high[index]), space.behind)
 
     @property
     def units(self) -> str:
-        """What the numbers of the condition are in, in words."""
-        return scaled(self.name, self.low, self.high)
+        """What the numbers of the condition are in, in words: a step sees encoded cells, the reader thinks of raw
+        ones. Behind another step the cells are other numbers, not raw ones in other units."""
+        bounds = f"{exact(self.low)}..{exact(self.high)}"
+        return (
+            f"where its declared bounds are {bounds}"
+            if self.behind
+            else f"with {self.name!r} scaled to {bounds}"
+        )
+
+    @property
+    def title(self) -> str:
+        """The column in a sentence: its name, and the steps behind which it is meant."""
+        return f"{self.name!r}{behind_steps(self.behind)}"
 
     @property
     def width(self) -> float:

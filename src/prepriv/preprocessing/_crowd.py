@@ -31,7 +31,7 @@ from prepriv.preprocessing.base import (
     Sensitivity,
     check_positive,
 )
-from prepriv.preprocessing.condition import Condition, at_least
+from prepriv.preprocessing.condition import Condition, at_least, behind_steps, radius_units
 
 DEFAULT_CROWD = 10
 
@@ -70,13 +70,14 @@ class Uncrowded(Condition):
     d: int
     radius: float
     by_label: bool = False
+    behind: tuple[str, ...] = ()
 
     @staticmethod
     def of(m: int, eta: float, space: Space, *, by_label: bool = False) -> Uncrowded:
         """The condition of clusters of radius eta."""
         hidden = 2 * math.sqrt(space.d) * cluster_grid(space.radius).step
         reach = (4 * eta + hidden) * (1 + 1e-9)  # and what floats do to a distance
-        return Uncrowded(m, at_least(reach), space.d, space.radius, by_label)
+        return Uncrowded(m, at_least(reach), space.d, space.radius, by_label, space.behind)
 
     def holds(self, rows: Rows, n: int) -> bool:
         x = np.zeros((n, self.d))
@@ -104,8 +105,8 @@ class Uncrowded(Condition):
     def sentence(self) -> str:
         whose = " of its label" if self.by_label else ""
         return (
-            f"no record has more than {self.m} records{whose} within {exact(self.reach)} of it, itself included, "
-            f"with rows scaled to norm {exact(self.radius)}"
+            f"no record has more than {self.m} records{whose} within {exact(self.reach)} of it, itself included, rows "
+            f"taken{behind_steps(self.behind) or ' as encoded'}, {radius_units(self.radius)}"
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Floats, Rows, Sensitivity, check_positive
-from prepriv.preprocessing.condition import Condition
+from prepriv.preprocessing.condition import Condition, behind_steps, radius_units
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift, raw_moment
 
 
@@ -39,6 +39,7 @@ class _Spectrum(Condition):
     k: int
     centred: bool
     radius: float
+    behind: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _spectrum(self, rows: Rows, n: int) -> tuple[Floats, float, float]:
         """All eigenvalues, the largest first; their sum; what floats may be off by."""
@@ -48,11 +49,12 @@ class _Spectrum(Condition):
 
     @property
     def _what(self) -> str:
-        return f"eigenvalues of the {'centred ' if self.centred else ''}second moment of the rows as they reach it"
+        where = behind_steps(self.behind) or " as encoded"
+        return f"eigenvalues of the {'centred ' if self.centred else ''}second moment of the rows{where}"
 
     @property
     def _units(self) -> str:
-        return f", with rows scaled to norm {exact(self.radius)}"
+        return f", {radius_units(self.radius)}"
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,15 @@ class SpectrumCaps:
             raise ValueError(f"tail must be a finite number >= 0; got {tail}")
         return SpectrumCaps(gap, tail)
 
-    def conditions(self, k: int, radius: float, *, centred: bool) -> dict[str, Condition]:
+    def conditions(
+        self, k: int, radius: float, *, centred: bool, behind: tuple[str, ...] = ()
+    ) -> dict[str, Condition]:
         """What is declared of the rows before they are cut to a grid, by name."""
         out: dict[str, Condition] = {}
         if self.gap is not None:
-            out["gap"] = Gap(k, centred, radius, self.gap)
+            out["gap"] = Gap(k, centred, radius, self.gap, behind=behind)
         if self.tail is not None:
-            out["tail"] = Tail(k, centred, radius, self.tail)
+            out["tail"] = Tail(k, centred, radius, self.tail, behind=behind)
         return out
 
     def on_grid(self, k: int, grid: RowGrid, d: int, *, centred: bool) -> SpectrumCaps:

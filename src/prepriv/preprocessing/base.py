@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain, Space
-from prepriv.guarantees.printed import exact
 from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
 
@@ -110,11 +109,6 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: Sensitivity = UNTOUC
     if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
         record = max(record, space.radius)
     return _up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
-
-
-def scaled(name: str, low: float, high: float) -> str:
-    """The units of a condition on a column, in words: a step sees encoded cells, the reader thinks of raw ones."""
-    return f"with {name!r} scaled to {exact(low)}..{exact(high)}"
 
 
 class Rows(Protocol):
@@ -336,6 +330,7 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
         dropping = dropping or step.drops
         after = step.output(space)
         after = after.with_origin() if dropping else after
+        after = dataclasses.replace(after, behind=(*space.behind, step.name))
         yield step, space, after
         space = after
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING
 
-from prepriv.guarantees.printed import CONDITION_DIGITS, down, up
+from prepriv.guarantees.printed import CONDITION_DIGITS, down, exact, up
 
 if TYPE_CHECKING:
     from prepriv.preprocessing.base import Rows
@@ -33,6 +33,16 @@ class Condition(abc.ABC):
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def behind_steps(steps: tuple[str, ...]) -> str:
+    """Where the rows are that a condition speaks of: as they reach a step, not as anybody has them in a table."""
+    return f" as they are behind {', '.join(steps)}" if steps else ""
+
+
+def radius_units(radius: float) -> str:
+    """The units of a condition on whole rows: those of their declared norm. No row is made any longer or shorter."""
+    return f"in units in which the declared bound on the norm of a row is {exact(radius)}"
 
 
 def at_most(x: float) -> float:

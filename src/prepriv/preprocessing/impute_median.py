@@ -65,7 +65,7 @@ class NearMedian(Condition):
     @property
     def sentence(self) -> str:
         return (
-            f"of the N values of {self.column.name!r} in order, those of rank ceil(N/2) - 1 and ceil(N/2) + 1 (beyond "
+            f"of the N values of {self.column.title} in order, those of rank ceil(N/2) - 1 and ceil(N/2) + 1 (beyond "
             f"the ends, the bounds) are at most {exact(self.gap)} from the one between, {self.column.units}"
         )
 

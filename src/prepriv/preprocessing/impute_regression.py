@@ -34,7 +34,7 @@ from prepriv.preprocessing.base import (
     check_positive,
     need_n,
 )
-from prepriv.preprocessing.condition import Condition, at_least
+from prepriv.preprocessing.condition import Condition, at_least, behind_steps
 from prepriv.preprocessing.impute import FillReleased, midpoints
 from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
@@ -125,6 +125,7 @@ class Curved(Condition):
     centre: tuple[float, ...]
     radius: float
     least: float
+    behind: tuple[str, ...] = ()
 
     def holds(self, rows: Rows, n: int) -> bool:
         k = len(self.predictors) + 1
@@ -140,7 +141,7 @@ class Curved(Condition):
         less = " less their midpoints" if any(self.centre) else ""
         return (
             f"over the records that have {self.name!r}, sum zz' / (all records) is at least {exact(self.least)} in every "
-            f"direction, z = (predictors{less} over {exact(self.radius)}, and the constant 1 / sqrt 2)"
+            f"direction, z = (predictors{behind_steps(self.behind)}{less} over {exact(self.radius)}, and the constant 1 / sqrt 2)"
         )
 
 
@@ -257,12 +258,12 @@ class RegressionImputer(Step):
         declared = self.paid.caps.get("curvature", 0.0)
         return pay.check_fraction("curvature cap", declared)
 
-    def _curved(self, names: Sequence[str], frame: Frame) -> tuple[Curved, ...]:
+    def _curved(self, names: Sequence[str], frame: Frame, behind: tuple[str, ...]) -> tuple[Curved, ...]:
         """The conditions on the predictors; a curvature of 0 is none."""
         least = at_least(self._curvature())
         about = tuple(frame.predictors.tolist()), tuple(frame.centre.tolist()), frame.radius
         return tuple(
-            Curved(int(j), name, *about, least) for j, name in zip(frame.targets, names) if least > 0
+            Curved(int(j), name, *about, least, behind) for j, name in zip(frame.targets, names) if least > 0
         )
 
     def stretch(self, space: Space) -> float:
@@ -292,7 +293,7 @@ class RegressionImputer(Step):
             record * gradient_diameter(bound) + other,
             record * (1 + bound) + other,  # the record has the cell in one of the two only
             stretch=self.stretch(space),
-            conditions=self._curved(caps.names, frame),
+            conditions=self._curved(caps.names, frame, space.behind),
         )
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:

@@ -57,7 +57,7 @@ class EndSpan(Condition):
     @property
     def sentence(self) -> str:
         return (
-            f"the value of {self.column.name!r} of rank {self.m} from the top is at most {exact(self.spread)} above the "
+            f"the value of {self.column.title} of rank {self.m} from the top is at most {exact(self.spread)} above the "
             f"one of rank {self.m} from the bottom, {self.column.units}"
         )
 

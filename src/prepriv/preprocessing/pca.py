@@ -250,7 +250,7 @@ class RankReduction(_Leading):
         there = caps.on_grid(self.k, grid, space.d, centred=self.centred)
         bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
         best = smallest(bounds)
-        declared = caps.conditions(self.k, space.radius, centred=self.centred)
+        declared = caps.conditions(self.k, space.radius, centred=self.centred, behind=space.behind)
         total = min(best.total, (n - 1) * best.row)
         own = Sensitivity(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))
         return incoming.plus(own, n=n)

@@ -81,7 +81,7 @@ class Spread(Condition):
     def sentence(self) -> str:
         about = " about its midpoint" if self.about_midpoint else ""
         return (
-            f"the standard deviation of {self.column.name!r}{about}, over all records, is at least "
+            f"the standard deviation of {self.column.title}{about}, over all records, is at least "
             f"{exact(self.least)} {self.column.units}"
         )
 
