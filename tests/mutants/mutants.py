@@ -1019,6 +1019,8 @@ MUTANTS = (
         "    if not names:\n        return ()\n",
         "    if not names or isinstance(learner, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped"),
+    ),
+    Mutant(
         "a condition that forgets the steps before it",
         "our own: a sentence of the raw column, a check of its square root",
         "preprocessing/base.py",
