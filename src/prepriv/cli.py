@@ -19,10 +19,18 @@ _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code. Never prints a traceback."""
+    _write_anything()
     try:
         return _run(arguments)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
+
+
+def _write_anything() -> None:
+    """No character is an error where the output has none for it: it is written as its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(arguments: list[str] | None) -> int:

@@ -35,10 +35,28 @@ def _listed(what: str, names: Any) -> tuple[Any, ...]:
     """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
         raise ValueError(f"{what} must be a list of values; got {shown(names)}")
-    listed = tuple(names)
-    if any(isinstance(value, float) and math.isnan(value) for value in listed):
-        raise ValueError(f"{what} must not hold NaN: a missing cell is never one of them")
+    listed = tuple(_plain(value) for value in names)
+    for value in listed:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            told = "None" if value is None else "NaN"
+            raise ValueError(f"{what} must not hold {told}: a missing cell is never one of them")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError(f"{what} must hold whole numbers of at most 64 bits; got {shown(value)}")
+        if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
+            raise ValueError(
+                f"{what} must hold texts, finite numbers or truth values (a date as its text); got {shown(value)}"
+            )
     return listed
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's own; anything else as it is."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value
+    for kind, plain in ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.str_, str)):
+        if isinstance(value, kind):
+            return plain(value)
+    return value
 
 
 def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
@@ -205,6 +223,11 @@ class Domain:
             raise ValueError(f"columns must map names to Numeric or Categorical; got {shown(self.columns)}")
         object.__setattr__(self, "classes", _listed("classes", self.classes))
         for name, column in self.columns.items():
+            if not isinstance(name, str):
+                raise ValueError(
+                    f"names of columns must be texts; got {shown(name)}: Domain.box names them x0, x1, ... and takes "
+                    "those of a table by position"
+                )
             if not isinstance(column, Numeric | Categorical):
                 raise ValueError(
                     f"column {name!r} must be Numeric(low, high) or Categorical(categories); got {shown(column)}"

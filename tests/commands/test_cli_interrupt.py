@@ -44,7 +44,7 @@ def interrupt(*_args, **_kwargs):
             "while the ledger was charged; a charge that `prepriv ledger show` lists stays; nothing",
             "",
         ),
-        ("execute", "after the charge, which stays; nothing was written", None),
+        ("run_plan", "after the charge, which stays; nothing was written", None),
         (
             "Model.save",
             "after the charge, which stays, while run was written",
@@ -60,7 +60,7 @@ def test_an_interrupted_run_says_what_stays(folder, monkeypatch, capsys, at, say
     assert run([*TRAIN, "--ledger", "l.db"]) == 130
     err = capsys.readouterr().err
     assert err.startswith(f"prepriv: interrupted {says}") and len(err.splitlines()) == 1
-    assert len(Ledger.open("l.db").entries()) == (at in ("execute", "Model.save"))
+    assert len(Ledger.open("l.db").entries()) == (at in ("run_plan", "Model.save"))
     if without_ledger != "":
         assert run(TRAIN) == 130
         err = capsys.readouterr().err

@@ -188,6 +188,12 @@ def train(
         )
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
+    except ValueError:  # elsewhere bad input, with nothing charged
+        if not came.charged:
+            raise
+        raise Stop(
+            "the run failed after the charge, which stays; details are withheld", AFTER_TOUCH
+        ) from None
 
 
 @dataclass
@@ -232,6 +238,8 @@ def _train(
         declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency, private=data
     )
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
+    if test is not None and test.num_rows == 0:
+        raise BadData(f"{public_test} has no rows")
     check_table_file(data)
     folder = writable_run(out, overwrite)
     came.charging = ledger is not None
@@ -258,7 +266,9 @@ def _train(
     except OSError as error:
         raise Stop(f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH) from None
     if ledger is not None and receipt is not None:
-        digest = hashlib.sha256(written.read_bytes()).hexdigest()
+        digest = hashlib.sha256(
+            model.text().encode()
+        ).hexdigest()  # of what was written, whoever replaced it since
         Ledger.open(ledger).released(receipt["plan_uid"], digest)
     print_guarantee(frozen, private)
     print_table("What was paid for what", ("step", "paid by", "cost"), _paid(frozen))

@@ -250,7 +250,7 @@ def make_plan(
     placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
-    plan.to_json()  # options that could not be written down are refused here
+    _check_written(plan)
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(
@@ -262,6 +262,18 @@ def make_plan(
         for note in plan.guarantee.weak:
             warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
     return plan
+
+
+def _check_written(plan: Plan) -> None:
+    """ValueError for a plan that could not be written down and read back: now, and not when a model is saved."""
+    said = plan.to_json()
+    try:
+        text = json.dumps(said["domain"], allow_nan=False)
+        back = json.dumps(Domain.from_json(json.loads(text)).to_json())
+    except (TypeError, ValueError, KeyError):
+        back = text = ""
+    if not text or back != text:
+        raise ValueError("domain: a model of it could not be read back; declare texts and numbers only")
 
 
 def _check_room(plan: Plan) -> None:

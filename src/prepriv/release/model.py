@@ -134,8 +134,12 @@ class Model:
         target = Path(folder) / FILE
         with _told_of(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n")
+        write_atomically(target, self.text())
         return target
+
+    def text(self) -> str:
+        """What its file holds, all ASCII."""
+        return json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
 
     @cached_property
     def declared(self) -> Plan:

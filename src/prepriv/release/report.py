@@ -106,7 +106,7 @@ class Report:
             evaluation=self.evaluation,
             curve=Markup(pictures.curve(guarantee.tradeoff)) if guarantee else "",
             bars=Markup(pictures.bars(self.prices)) if self.prices else "",
-            json=json.dumps(self.to_json(), sort_keys=True, indent=1),
+            json=json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False),
         )
 
     def save(self, path: str | Path) -> Path:
@@ -118,7 +118,7 @@ class Report:
         text = (
             self.to_html()
             if path.suffix == ".html"
-            else json.dumps(self.to_json(), sort_keys=True, indent=1) + "\n"
+            else json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
         )
         write_atomically(path, text)
         return path

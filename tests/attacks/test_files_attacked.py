@@ -1,0 +1,118 @@
+"""Files that are written over, models that never load, outputs that cannot be printed: found by an audit."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from prepriv import Categorical, Domain, Numeric, PrivateClassifier
+from prepriv.cli import run
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.ledger import Ledger
+from prepriv.release.model import Model
+
+X = np.random.default_rng(0).uniform(size=(80, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+GD = GradientDescent(Logistic(), steps=3, weight_bound=5.0)
+SCHEMA = """label: {name: y, classes: [no, "yes"]}
+columns:
+  a: {type: numeric, low: 0, high: 1}
+"""
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{x:.3f},{'yes' if y else 'no'}" for x, y in zip(X[:, 0], Y)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,y", *lines]) + "\n")
+    (tmp_path / "s.yaml").write_text(SCHEMA)
+    Ledger.create("l.db", "d", epsilon=10.0, delta=1e-3)
+    return tmp_path
+
+
+def train(*more):
+    return run(["train", "d.csv", "--schema", "s.yaml", "--rows", "80", *more])
+
+
+def charges():
+    return len(Ledger.open("l.db").entries())
+
+
+def test_an_output_that_has_no_character_for_a_text_gets_its_code(table):
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    command = ["train", "d.csv", "--schema", "s.yaml", "--rows", "80", "--ledger", "l.db", "--out", "o"]
+    done = subprocess.run([sys.executable, "-m", "prepriv", *command], env=env, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert rb"\u03b5 = " in done.stdout or b"= " in done.stdout
+    assert charges() > 0 and Model.load("o").private
+
+
+def test_an_error_behind_the_charge_is_no_bad_input(table, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise UnicodeEncodeError("ascii", "\u03b5", 0, 1, "no")
+
+    monkeypatch.setattr("prepriv.commands.train.print_guarantee", fail)
+    assert train("--ledger", "l.db", "--out", "o") == 70
+    assert "charge" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [[2**63, 1], [-(2**63) - 1, 1], [float("inf"), 1], [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]]
+    + [
+        [np.datetime64("2020-01-01"), np.datetime64("2021-01-01", "ns")],
+        [b"a", b"b"],
+        [(1,), (2,)],
+        [None, 1],
+    ],
+)
+def test_classes_that_no_model_could_be_loaded_with_are_refused(classes):
+    with pytest.raises(ValueError, match="classes must"):
+        Domain.box(0, 1, features=2, classes=classes)
+
+
+def test_names_of_columns_are_texts():
+    with pytest.raises(ValueError, match="names of columns must be texts"):
+        Domain({0: Numeric(0, 1), 1: Numeric(0, 1)}, classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [np.unique(Y), list(np.unique(Y)), np.array([False, True]), np.array(["a", "b"]), [np.float32(0.1), 2]]
+    + [[True, False], ["a", 1], [2**63 - 1, -(2**63)]],
+)
+def test_classes_of_numpy_are_those_of_python_and_a_model_loads(classes, tmp_path):
+    domain = Domain.box(0, 1, features=2, classes=classes)
+    clf = PrivateClassifier(domain, steps=[], learner=GD).fit(X, np.array(domain.classes, object)[Y])
+    loaded = Model.load(clf.model_.save(tmp_path))
+    assert loaded.domain.classes == domain.classes
+    assert not any(isinstance(c, np.generic) for c in domain.classes)
+
+
+def test_categories_of_numpy_are_those_of_python(tmp_path):
+    column = Categorical(np.array([1, 2]))
+    assert column.categories == (1, 2) and type(column.categories[0]) is int
+    domain = Domain({"a": Numeric(0, 1), "b": column}, classes=[0, 1])
+    rows = [[x, y + 1] for x, y in zip(X[:, 0], Y)]
+    clf = PrivateClassifier(domain, steps=[], learner=GD).fit(rows, Y)
+    assert Model.load(clf.model_.save(tmp_path)).domain == domain.with_n(len(Y))
+
+
+def test_a_public_test_without_rows_is_refused_before_the_charge(table, capsys):
+    (table / "e.csv").write_text("a,y\n")
+    assert train("--ledger", "l.db", "--out", "o", "--public-test", "e.csv") == 2
+    assert "e.csv has no rows" in capsys.readouterr().err
+    assert charges() == 0 and not (table / "o").exists()
+
+
+def test_the_ledger_books_the_bytes_that_were_written(table):
+    assert train("--ledger", "l.db", "--out", "o") == 0
+    digest = hashlib.sha256((table / "o/model/model.json").read_bytes()).hexdigest()
+    assert digest in (table / "l.db").read_bytes().decode("latin-1")
