@@ -6,12 +6,14 @@ import contextlib
 import io
 import json
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from prepriv import Domain, Public, Sensitivity, account
+import prepriv
+from prepriv import CompositionWarning, Domain, PrivateClassifier, Public, Sensitivity, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.commands.train import show_learner
@@ -22,6 +24,8 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.ledger import Ledger
+from prepriv.pipeline import odometer
 from prepriv.pipeline.account import DIRECT, SMOOTH, ReleasedStatistic
 from prepriv.pipeline.plan import make_plan
 from prepriv.preprocessing.base import Sensitivity as Shift
@@ -215,3 +219,92 @@ def test_two_numbers_of_records_are_refused():
     result = account([], FULL, domain=Domain.ball(2, [0, 1], n=100), noise_multiplier=2.0)
     assert json.loads(json.dumps(result.to_json(np.float64(1e-5))))["delta"] == 1e-5
     assert json.loads(json.dumps(result.to_json(np.float32(1e-5))))["delta"] == pytest.approx(1e-5)
+
+
+# -------------------------------------------------------------------- M3, M9, M10: nothing stops a charged fit
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    new = odometer.Odometer()
+    monkeypatch.setattr(odometer, "_PROCESS", new)
+    return new
+
+
+def fitted(ledger=None, epsilon=1.0, delta=1e-5, tested=False):
+    rng = np.random.default_rng(0)
+    x = rng.random((20_000, 2))
+    caps = Sensitivity({"missing": 0.02}, test=0.1) if tested else Sensitivity({"missing": 0.02})
+    return PrivateClassifier(
+        Domain.box(0, 1, 2, [0, 1], missing="impute"),
+        epsilon=epsilon,
+        delta=delta,
+        steps=[pre.MeanImputer(payment=caps)],
+        learner=GradientDescent(Logistic(), steps=3, weight_bound=1.0),
+        ledger=ledger,
+    ).fit(x, (x[:, 0] > 0.5).astype(int))
+
+
+@pytest.fixture
+def book(tmp_path):
+    Ledger.create(tmp_path / "l.db", "p", epsilon=10, delta=1e-3)
+    return tmp_path / "l.db"
+
+
+def test_a_warning_made_an_error_stops_a_fit_before_its_charge_each_time(fresh, book):
+    """Before: charged, counted, and no model."""
+    fitted()
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CompositionWarning)
+            with pytest.raises(CompositionWarning):
+                fitted(ledger=book)
+    assert Ledger.open(book).remaining().epsilon == 10 and len(fresh.spent(1e-5).fits) == 1
+    with pytest.warns(CompositionWarning):
+        fitted(ledger=book)
+    assert Ledger.open(book).remaining().epsilon < 10 and len(fresh.spent(1e-5).fits) == 2
+
+
+def test_a_fit_that_was_charged_goes_on_whatever_the_odometer_meets(fresh):
+    plan = make_plan(SQUARE, [], replace(FULL, weight_bound=1.0), epsilon=1.0, delta=1e-5, n=100)
+    fresh.record(plan, True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CompositionWarning)
+        fresh.record(plan, True, {"plan_uid": "u"})  # as after a charge: raised before
+        with pytest.raises(CompositionWarning):
+            fresh.record(plan, True)
+    assert len(fresh.spent(1e-5).fits) == 2
+
+
+def test_a_delta_too_small_to_compose_at_stops_no_charged_fit(fresh, book):
+    """Before: ValueError of the sum, after the charge."""
+    fitted(delta=1e-13, tested=True)
+    with pytest.warns(CompositionWarning, match=r"ε = \d\.?\d* at δ = 2\.?\d*e-13"):
+        assert fitted(ledger=book, delta=1e-13, tested=True).model_ is not None
+    assert str(prepriv.spent(1e-13))
+
+
+def test_two_tested_fits_are_never_above_the_sum_of_both(fresh):
+    """Before: the total of two fits of (1, 1e-5) at δ = 1e-5, where the tests alone spend more than that."""
+    fitted(tested=True)
+    with pytest.warns(CompositionWarning) as heard:
+        fitted(tested=True)
+    (said,) = (str(w.message) for w in heard if w.category is CompositionWarning)
+    assert float(said.split("ε = ")[1].split()[0]) <= 2.0001 and "at δ = 2" in said
+    assert prepriv.spent(2.001e-5).totals["replace-one"].epsilon(2.001e-5) <= 2.0001
+
+
+def test_a_total_says_what_is_weak_of_the_total(fresh):
+    """Before: the notes of each part, and none of their sum."""
+    plan = make_plan(SQUARE, [], replace(FULL, weight_bound=1.0), epsilon=6.0, delta=1e-5, n=10_000)
+    assert not plan.guarantee.weak
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fresh.record(plan, True)
+        fresh.record(plan, True)
+        fresh.record(plan, True)
+    (weak,) = fresh.spent(1e-5).totals["replace-one"].weak
+    assert "is above 10" in weak
+    worse = make_plan(SQUARE, [], replace(FULL, weight_bound=1.0), epsilon=20.0, delta=1e-5, n=10_000)
+    fresh.record(worse, True)
+    assert sum("is above 10" in note for note in fresh.spent(1e-5).totals["replace-one"].weak) == 1

@@ -1028,4 +1028,12 @@ MUTANTS = (
         "behind=()",
         ("tests/attacks/test_steps_attacked.py", "-k", "behind_which or square_roots"),
     ),
+    Mutant(
+        "the odometer speaks after the charge",
+        "our own: a warning made an error left a charge without a model, found by an audit",
+        "pipeline/charge.py",
+        "    odometer.announce(plan)  #",
+        "    #",
+        ("tests/attacks/test_accounts_attacked.py", "-k", "before_its_charge"),
+    ),
 )

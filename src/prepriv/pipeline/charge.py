@@ -8,6 +8,7 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv.ledger import Ledger, condition_note
+from prepriv.pipeline import odometer
 from prepriv.pipeline.plan import Plan
 
 
@@ -26,6 +27,7 @@ def charge(path: str | os.PathLike[str], plan: Plan) -> dict[str, Any]:
     """
     if plan.guarantee is None:
         raise ValueError("ledger: a run without privacy cannot be charged")
+    odometer.announce(plan)  # a warning that a filter makes an error stops the run here, with nothing charged
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
     book = Ledger.open(path)

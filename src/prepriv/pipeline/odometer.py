@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from prepriv._callers import callers_level
 from prepriv.domain import Adjacency
-from prepriv.guarantees.families import Gaussian
+from prepriv.guarantees.families import Gaussian, approximate_dp
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.smallest import smallest
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan
 
@@ -65,12 +70,38 @@ class Spent:
     def totals(self) -> dict[Adjacency, Guarantee]:
         """The composed guarantee of the fits under each adjacency: claims about different neighbours do not add."""
         kinds = dict.fromkeys(fit.adjacency for fit in self.fits)
-        return {kind: composed([f.guarantee for f in self.fits if f.adjacency == kind]) for kind in kinds}
+        return {kind: self._total(kind) for kind in kinds}
+
+    def _total(self, kind: Adjacency) -> Guarantee:
+        fits = [fit for fit in self.fits if fit.adjacency == kind]
+        total, (epsilon, delta) = composed([fit.guarantee for fit in fits]), self._sum(kind)
+        if total.mu is None and math.isfinite(epsilon) and delta < 1:  # one µ is never above the plain sum
+            total = replace(total, tradeoff=smallest([total.tradeoff, approximate_dp(epsilon, delta)]))
+        real = _answer(total, self.delta, delta, epsilon)
+        mu = gdp_mu(min(max(real, 1e-6), 1e6), self.delta)
+        weak = notes_on(real, self.delta, max(fit.n for fit in fits), mu)
+        return replace(total, notes=(*total.notes, *weak))
+
+    def _sum(self, kind: Adjacency) -> tuple[float, float]:
+        """What the declared (ε, δ) of the fits add up to: basic composition."""
+        count = Counter(fit.plan_hash for fit in self.fits if fit.adjacency == kind)
+        each = {fit.plan_hash: fit for fit in self.fits}
+        epsilons = [k * _answer(each[h].guarantee, each[h].delta) for h, k in count.items()]
+        deltas = [k * each[h].delta for h, k in count.items()]
+        return math.fsum(epsilons) * (1 + 1e-12), math.fsum(deltas) * (1 + 1e-12)
 
     @cached_property
     def epsilon(self) -> dict[Adjacency, float]:
-        """The composed ε at `delta` under each adjacency."""
-        return {kind: total.epsilon(self.delta) for kind, total in self.totals.items()}
+        """The composed ε at `delta` under each adjacency: inf where `delta` is too small to compute at."""
+        return {
+            kind: _answer(total, self.delta, *reversed(self._sum(kind)))
+            for kind, total in self.totals.items()
+        }
+
+    @cached_property
+    def above_the_sum(self) -> bool:
+        """Whether `delta` is too small for what the fits share: their plain sum of ε holds at the sum of δ."""
+        return any(self.epsilon[kind] > self._sum(kind)[0] for kind in self.totals)
 
     def __str__(self) -> str:
         count = len(self.fits)
@@ -94,11 +125,21 @@ class Spent:
         return "; apart, as other neighbours do not add: ".join(sums)
 
 
+def _answer(
+    guarantee: Guarantee, delta: float, sum_delta: float = math.inf, sum_epsilon: float = math.inf
+) -> float:
+    """Its ε at delta; where that is too small to compute at, the plain sum if it holds there, else inf."""
+    try:
+        return guarantee.epsilon(delta)
+    except ValueError:
+        return sum_epsilon if delta >= sum_delta else math.inf
+
+
 def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What holds for all of them together, on the same people: adaptive composition, under one adjacency.
 
     Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Rests
-    on the conditions of every one. ValueError if there are none, or of several adjacencies.
+    on the conditions of every one; what is weak of one is not what is weak of all. ValueError if there are none, or of several adjacencies.
     """
     kinds = {g.adjacency for g in guarantees}
     if len(kinds) != 1:
@@ -109,7 +150,7 @@ def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
         guarantees[0].adjacency,
         tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
         mu=curve.mu if isinstance(curve, Gaussian) else None,
-        notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes)),
+        notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes if note not in g.weak)),
     )
 
 
@@ -125,19 +166,41 @@ class Odometer:
     def record(self, plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
         """Count a run of `plan`, before it reads a row.
 
-        private: whether noise of the operating system protects it. receipt: of its charge, if a ledger adds it up.
+        private: whether noise of the operating system protects it. receipt: of its charge, if a ledger adds it up: then
+        nothing here stops the run. Without one a warning that a filter makes an error does, and nothing is counted.
         """
         guarantee = plan.guarantee
         if guarantee is None or not private:
             self._unprotected.append(None)
             return
+        if receipt is None:
+            self.announce(plan)
+        else:
+            with suppress(Exception):  # said before the charge, if it can be said
+                self.announce(plan, charged=True)
+        self._fits.append(self._fit(plan, guarantee, receipt))
+
+    def _fit(self, plan: Plan, guarantee: Guarantee, receipt: Mapping[str, Any] | None) -> PrivateFit:
         # Equal plans share one curve: it composes faster, and a long search does not hold thousands of them.
         digest = plan.hash
         shared = self._guarantees.setdefault(digest, guarantee)
-        self._fits.append(PrivateFit(digest, plan.domain.adjacency, plan.n, plan.delta, shared, receipt))
+        return PrivateFit(digest, plan.domain.adjacency, plan.n, plan.delta, shared, receipt)
+
+    def announce(self, plan: Plan, charged: bool = False) -> None:
+        """Warn, once, if a private run of `plan` is not the first and no ledger adds them all up: before its charge.
+
+        charged: whether a ledger will hold it. Raises what a filter of the user makes of the warning, each time.
+        """
         fits = tuple(self._fits)
-        if len(fits) > 1 and not all(f.receipt for f in fits) and self._said.acquire(blocking=False):
-            total = Spent(max(f.delta for f in fits), fits)
+        if plan.guarantee is None or not fits or (charged and all(fit.receipt for fit in fits)):
+            return
+        if not self._said.acquire(blocking=False):
+            return
+        try:
+            fits = (*fits, self._fit(plan, plan.guarantee, None))
+            total = Spent(max(fit.delta for fit in fits), fits)
+            if total.above_the_sum:
+                total = Spent(min(math.fsum(fit.delta for fit in fits) * (1 + 1e-12), 0.999), fits)
             warnings.warn(
                 f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
                 f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
@@ -146,6 +209,9 @@ class Odometer:
                 CompositionWarning,
                 stacklevel=callers_level(),
             )
+        except BaseException:
+            self._said.release()
+            raise
 
     def spent(self, delta: float) -> Spent:
         """What was recorded so far."""
@@ -154,6 +220,11 @@ class Odometer:
 
 
 _PROCESS = Odometer()
+
+
+def announce(plan: Plan) -> None:
+    """Say what a run of `plan` adds up to, before it is charged in a ledger: `Odometer.announce`."""
+    _PROCESS.announce(plan, charged=True)
 
 
 def record(plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
