@@ -15,8 +15,8 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: .venv/.installed ## train a private model on real data, write run/model and run/report.html
-	$(BIN)/prepriv demo
+demo: .venv/.installed ## train a private model on real data, write run/demo/model and run/demo/report.html
+	$(BIN)/prepriv demo --out run/demo --overwrite
 
 test: .venv/.installed-dev ## the whole suite but the long attacks
 	$(BIN)/python -m pytest -n auto

@@ -92,6 +92,12 @@ class Public(Way):
                 f"data must be the public table itself, a matrix or a frame; got {shown(self.data)}"
             )
 
+    def __copy__(self) -> Public:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> Public:
+        return self  # the table it was declared with: a copy of it could be one of the private rows, unseen
+
     def terms(self) -> str:
         return "a public table with the same columns"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import hashlib
 import os
@@ -10,12 +11,16 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from prepriv import Categorical, Domain, Numeric, PrivateClassifier
+from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
 from prepriv.cli import run
+from prepriv.commands.common import reproduction_folder, reserved_run
+from prepriv.commands.exits import Stop
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
+from prepriv.preprocessing import Center
 from prepriv.release.model import Model
 
 X = np.random.default_rng(0).uniform(size=(80, 2))
@@ -116,3 +121,58 @@ def test_the_ledger_books_the_bytes_that_were_written(table):
     assert train("--ledger", "l.db", "--out", "o") == 0
     digest = hashlib.sha256((table / "o/model/model.json").read_bytes()).hexdigest()
     assert digest in (table / "l.db").read_bytes().decode("latin-1")
+
+
+def test_the_table_of_an_audit_replaces_only_such_a_table(table, capsys):
+    command = ["audit", "sensitivity", "Center", "--seconds", "0.01", "--table"]
+    for mine in ("l.db", "d.csv"):
+        before = (table / mine).read_bytes()
+        assert run([*command, mine]) == 2
+        assert "is not overwritten" in capsys.readouterr().err and (table / mine).read_bytes() == before
+    assert run([*command, "t.md"]) == run([*command, "t.md"]) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["mixture-tables", "preprocessing-tables", "preprocessing-figures", "dpsgd-f"]
+)
+def test_a_reproduction_replaces_no_file_of_somebody_else_s(table, name, capsys):
+    (table / "o").mkdir()
+    (table / "o/table_1.csv").write_text("mine")
+    assert run(["reproduce", name, "--out", "o"]) == 2
+    assert "not overwritten" in capsys.readouterr().err
+    assert [p.name for p in (table / "o").iterdir()] == ["table_1.csv"]
+
+
+def test_a_reproduction_replaces_its_own_files(table):
+    (table / "other").write_text("")
+    with pytest.raises(Stop):
+        reproduction_folder(table / "other")
+    out = reproduction_folder(table / "o")
+    (out / "numbers.json").write_text("{}")
+    assert reproduction_folder(out) == out
+
+
+def test_a_folder_in_which_a_run_is_under_way_is_refused_before_the_charge(table, capsys):
+    with reserved_run(table / "o", True):
+        assert train("--ledger", "l.db", "--out", "o", "--overwrite") == 2
+        assert "another run is writing" in capsys.readouterr().err
+    assert charges() == 0 and not (table / "o").exists()
+    assert train("--ledger", "l.db", "--out", "o") == 0
+    assert sorted(p.name for p in (table / "o").iterdir()) == ["model", "report.html", "report.json"]
+
+
+def test_the_report_of_a_paid_run_is_protected_without_its_model(table, capsys):
+    assert train("--out", "o") == 0
+    (table / "o/model").rename(table / "kept")
+    before = (table / "o/report.json").read_bytes()
+    assert train("--out", "o", "--epsilon", "inf") == 2
+    assert "--overwrite" in capsys.readouterr().err and (table / "o/report.json").read_bytes() == before
+    assert train("--out", "o", "--epsilon", "inf", "--overwrite") == 0
+    assert train("--out", "o", "--epsilon", "inf") == 0  # nothing was paid for that one
+
+
+def test_a_clone_keeps_the_public_table_it_was_declared_with():
+    clf = PrivateClassifier(Domain.box(0, 1, features=2, classes=[0, 1]), steps=[Center(payment=Public(X))])
+    for copied in (clone(clf), copy.deepcopy(clf), copy.copy(clf)):
+        with pytest.raises(ValueError, match="private"):
+            copied.fit(X, Y)

@@ -19,8 +19,10 @@ HEAD = (
     "",
 )
 
-_TEXT = """# How close the search comes to each bound
-
+MARK = b"# How close the search comes to each bound"
+_TEXT = (
+    f"{MARK.decode()}\n"
+    + """
 Largest shift of the common rows that the adversarial search found for a pair of neighbours, over the declared
 bound; each of the four numbers has its own worst pair. "Of the bound" is the ratio of the total shifts (of the
 dropped rows where no row moves). Loose: the bound is more than {loose:g} times what the search reached, because
@@ -30,6 +32,7 @@ The search proves nothing; the proofs are in [proofs/](proofs/).
 Written by `prepriv audit sensitivity all --seconds {seconds:g} --seed {seed} --table docs/sensitivity-table.md`;
 {pairs} pairs of neighbours were tried.
 """
+)
 
 _PAPER = """
 ## Bounds of Provable Privacy with Non-Private Pre-Processing that the search beats

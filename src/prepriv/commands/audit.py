@@ -9,9 +9,9 @@ import typer
 
 from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
-from prepriv.audit.sensitivity_table import HEAD, markdown, row_of
+from prepriv.audit.sensitivity_table import HEAD, MARK, markdown, row_of
 from prepriv.commands import audit_chains, audit_empirical, audit_replay
-from prepriv.commands.common import print_table, writable_file, write_text
+from prepriv.commands.common import print_table, writable_own, write_text
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down
 
@@ -41,7 +41,7 @@ def sensitivity(
         kinds = sorted({name.split("/")[0] for name in every})
         raise Stop(f"no step or chain is called {step!r}; there are {', '.join(kinds)}, and all")
     if table is not None:
-        writable_file(table)
+        writable_own(table, MARK, "no table of this command", "--table")
     results = [search(case, seed=seed, seconds=seconds) for case in chosen]
     print_table("Largest shift found / declared bound", HEAD, [row_of(r) for r in results], right=(6,))
     for result in results:

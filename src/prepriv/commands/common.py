@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -141,14 +142,18 @@ def writable_folder(path: Path) -> Path:
             with tempfile.TemporaryFile(dir=path):
                 pass
         finally:
-            for folder in new:
-                if folder.exists():
-                    folder.rmdir()
+            _remove_empty(new)
     except FileExistsError:
         raise Stop(f"cannot write to {path}: it is no folder") from None
     except OSError as error:
         raise Stop(f"cannot write to {path}: {reason(error)}") from None
     return path
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):  # not there, or somebody else's file is in it
+            folder.rmdir()
 
 
 def writable_file(path: Path) -> Path:
@@ -160,6 +165,32 @@ def writable_file(path: Path) -> Path:
     elif not os.access(path, os.W_OK):
         raise Stop(f"cannot write to {path}: permission denied")
     return path
+
+
+def writable_own(path: Path, mark: bytes, what: str, option: str = "--out") -> Path:
+    """The same for a file that is replaced only if it is empty or `mark`, of this library's files, stands in it."""
+    writable_file(path)
+    if path.exists() and not (path.is_file() and (not path.stat().st_size or mark in path.read_bytes())):
+        raise Stop(f"{path} is {what} and is not overwritten: choose another {option}")
+    return path
+
+
+_REPRODUCED = "written by prepriv reproduce.txt"
+
+
+def reproduction_folder(out: Path) -> Path:
+    """A folder for numbers and pictures, made if it is not there. Those in it are replaced only if a reproduction's
+    mark is beside them."""
+    writable_folder(out)
+    there = out.iterdir() if out.is_dir() else ()
+    if any(path.suffix in (".csv", ".json", ".png") for path in there) and not (out / _REPRODUCED).is_file():
+        raise Stop(f"{out} holds files of no reproduction, which are not overwritten: choose another --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / _REPRODUCED).touch()
+    except OSError as error:
+        raise Stop(f"cannot write to {out}: {reason(error)}") from None
+    return out
 
 
 # The files of a run, each with a text that stands in those this library wrote.
@@ -177,21 +208,57 @@ def writable_run(folder: Path, overwrite: bool) -> Path:
     """
     writable_folder(folder / "model")
     for name, mark in _OF_A_RUN.items():
-        path = writable_file(folder / name)
-        if path.exists() and not (path.is_file() and (not path.stat().st_size or mark in path.read_bytes())):
-            raise Stop(f"{path} is of no run of this library and is not overwritten: choose another --out")
-    if not overwrite and _paid_for(folder / f"model/{FILE}"):
-        raise Stop(
-            f"{folder / 'model'} holds a model that privacy was paid for: choose another --out, or replace it with "
-            "--overwrite"
-        )
+        writable_own(folder / name, mark, "of no run of this library")
+    for paid, what in (
+        (_paid_for(folder / f"model/{FILE}"), f"{folder / 'model'} holds a model"),
+        (_reported(folder / "report.json"), f"{folder / 'report.json'} is of a model"),
+    ):
+        if paid and not overwrite:
+            raise Stop(
+                f"{what} that privacy was paid for: choose another --out, or replace it with --overwrite"
+            )
     return folder
+
+
+_LOCK = ".prepriv-run"
+
+
+@contextlib.contextmanager
+def reserved_run(folder: Path, overwrite: bool) -> Iterator[Path]:
+    """`writable_run`, and nobody else's until the end: two runs never pay for one place."""
+    writable_run(folder, overwrite)
+    new = [part for part in (folder, *folder.parents) if not part.exists()]
+    lock = folder / _LOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    except FileExistsError:
+        raise Stop(
+            f"{lock} is there: another run is writing to {folder}, or was killed; choose another --out, or remove that "
+            "file if none is running"
+        ) from None
+    except OSError as error:
+        raise Stop(f"cannot write to {folder}: {reason(error)}") from None
+    try:
+        yield writable_run(folder, overwrite)  # again: another run can have ended in between
+    finally:
+        lock.unlink(missing_ok=True)
+        _remove_empty(new)
 
 
 def _paid_for(model: Path) -> bool:
     try:
         return model.exists() and Model.load(model).private
     except BadArtifact:  # of another version, perhaps
+        return True
+
+
+def _reported(report: Path) -> bool:
+    """Whether a report says that privacy was paid for."""
+    try:
+        said = report.read_bytes() if report.exists() else b""
+        return bool(said) and json.loads(said).get("private") is not False
+    except (ValueError, AttributeError, RecursionError):
         return True
 
 

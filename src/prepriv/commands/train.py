@@ -23,7 +23,7 @@ from prepriv.commands.common import (
     private_data_open,
     progress_bar,
     read_columns,
-    writable_run,
+    reserved_run,
 )
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
@@ -241,35 +241,37 @@ def _train(
     if test is not None and test.num_rows == 0:
         raise BadData(f"{public_test} has no rows")
     check_table_file(data)
-    folder = writable_run(out, overwrite)
-    came.charging = ledger is not None
-    receipt = charge(ledger, frozen) if ledger is not None else None
-    try:
-        came.charged = receipt is not None
-        trained = run_on_file(data, declared, frozen, receipt)
-    except BadData as error:
-        if receipt is None:
-            raise
-        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
-    model, private = Model.of(trained), trained.private
-    evaluation = None
-    if test is not None and public_test is not None:
-        evaluation = Evaluation(
-            test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
-        )  # its name: a path would tell of this machine
-    report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt)
-    try:
-        came.writing = True
-        written = model.save(folder / "model")
-        report.save(folder / "report.json")
-        report.save(folder / "report.html")
-    except OSError as error:
-        raise Stop(f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH) from None
-    if ledger is not None and receipt is not None:
-        digest = hashlib.sha256(
-            model.text().encode()
-        ).hexdigest()  # of what was written, whoever replaced it since
-        Ledger.open(ledger).released(receipt["plan_uid"], digest)
+    with reserved_run(out, overwrite) as folder:
+        came.charging = ledger is not None
+        receipt = charge(ledger, frozen) if ledger is not None else None
+        try:
+            came.charged = receipt is not None
+            trained = run_on_file(data, declared, frozen, receipt)
+        except BadData as error:
+            if receipt is None:
+                raise
+            raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+        model, private = Model.of(trained), trained.private
+        evaluation = None
+        if test is not None and public_test is not None:
+            evaluation = Evaluation(
+                test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
+            )  # its name: a path would tell of this machine
+        report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt)
+        try:
+            came.writing = True
+            written = model.save(folder / "model")
+            report.save(folder / "report.json")
+            report.save(folder / "report.html")
+        except OSError as error:
+            raise Stop(
+                f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
+            ) from None
+        if ledger is not None and receipt is not None:
+            digest = hashlib.sha256(
+                model.text().encode()
+            ).hexdigest()  # of what was written, whoever replaced it since
+            Ledger.open(ledger).released(receipt["plan_uid"], digest)
     print_guarantee(frozen, private)
     print_table("What was paid for what", ("step", "paid by", "cost"), _paid(frozen))
     if evaluation is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import console, print_table, reproduction_folder
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -56,7 +56,7 @@ def dpsgd_f(
     rows: Annotated[int, typer.Option(help="Only the first ROWS images; 0: all.", min=0)] = 0,
 ) -> None:
     """Print Table 1, Table 2 and the two-cluster example of the paper beside ours; write them to OUT."""
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     numbers: dict[str, Any] = {"two_clusters": two_clusters(runs)}
     draw(numbers["two_clusters"], out)
     _show(

@@ -13,7 +13,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console
+from prepriv.commands.common import console, reproduction_folder
 from prepriv.domain import Space
 from prepriv.guarantees import gdp_epsilon, zcdp
 from prepriv.guarantees.smooth_renyi import gaussian_mechanism, paper_theorem_2
@@ -34,7 +34,7 @@ def preprocessing_figures(
     small: Annotated[bool, typer.Option("--small", help="A few points, 200 x 300: seconds.")] = False,
 ) -> None:
     """Draw Figure 2, Figure 3 with Table 4, and the gain of the direct route; print and write the numbers."""
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     panels = figure_2(small)
     for name, rows in panels.items():
         write_csv(out / f"figure_2_{name}.csv", rows)

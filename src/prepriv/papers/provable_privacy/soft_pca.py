@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import prepriv
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console
+from prepriv.commands.common import console, reproduction_folder
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
@@ -46,7 +46,7 @@ def soft_pca(
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise Stop(f"--epsilon must be finite and positive; got {epsilon}")
     x, y, x_test, y_test = _read(data, rows)
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     classes = [int(c) for c in range(int(max(y.max(), y_test.max())) + 1)]
     domain = Domain.box(0.0, 255.0, x.shape[1], classes, n=len(x))
     found = []

@@ -15,7 +15,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import console, print_table, reproduction_folder
 from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.printed import down, up
@@ -45,7 +45,7 @@ def preprocessing_tables(
     ),
 ) -> None:
     """Print Tables 1, 2 and 3 of Provable Privacy with Non-Private Pre-Processing as printed, from its own formulas, and ours; write them to OUT."""
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     numbers = {"table_1": table_1(), "table_2": table_2(), "table_3": table_3(), "scaling": scaling_attack()}
     show(
         f"Table 1: divergence of order {ORDER:g} at ε = {SMALL_EPSILON}, L = µ = Δ = 1, τ = {SHIFT:g}, n = {ROWS}",

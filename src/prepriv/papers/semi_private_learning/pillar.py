@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 import prepriv
-from prepriv.commands.common import console, progress_bar
+from prepriv.commands.common import console, progress_bar, reproduction_folder
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.learners.losses import Logistic
@@ -92,7 +92,7 @@ def pillar(
     for path in needed:
         if not path.is_file():
             raise Stop(f"no such file: {path.name}")
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     numbers: dict[str, Any] = {}
     jobs = _jobs(data, size, embeddings)
     with progress_bar() as progress:

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prepriv import guarantees as g
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import console, print_table, reproduction_folder
 from prepriv.guarantees.printed import down, up
 from prepriv.guarantees.shuffling._binomial import clones
 from prepriv.guarantees.shuffling._clone_pair import Threshold, hockey_stick
@@ -39,7 +39,7 @@ def mixture_tables(
     ),
 ) -> None:
     """Print the paper's Table 1, Table 2 and the numbers of Figures 1 to 3 beside ours; write them to OUT."""
-    out.mkdir(parents=True, exist_ok=True)
+    reproduction_folder(out)
     numbers = {
         "table_1": _table_1(out),
         "table_2": _table_2(out),
