@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -22,6 +23,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
 from prepriv.preprocessing import Center
 from prepriv.release.model import Model
+from prepriv.tables.readers import BadData
 
 X = np.random.default_rng(0).uniform(size=(80, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -176,3 +178,60 @@ def test_a_clone_keeps_the_public_table_it_was_declared_with():
     for copied in (clone(clf), copy.deepcopy(clf), copy.copy(clf)):
         with pytest.raises(ValueError, match="private"):
             copied.fit(X, Y)
+
+
+def test_two_columns_of_one_name_are_a_sentence_without_the_name(table, capsys):
+    (table / "h.csv").write_text("4711,4711,high\n17,18,low\n")
+    assert run(["schema", "init", "h.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "same name" in err and "4711" not in err and len(err.splitlines()) == 1
+    frame = pd.DataFrame(np.c_[X, Y], columns=["x0", "4711", "4711"])
+    clf = PrivateClassifier(Domain.box(0, 1, features=3, classes=[0, 1]), steps=[], learner=GD)
+    with pytest.raises(BadData, match="same name") as caught:
+        clf.fit(frame, Y)
+    assert "4711" not in str(caught.value)
+
+
+def test_a_draft_loads(table, capsys):
+    (table / "o.csv").write_text("age,job,big,y\n1,other,1,0\n2,a,1e31,1\n3,b,2,0\n")
+    assert run(["schema", "init", "o.csv", "--out", "o.yaml"]) == 0
+    assert "'big': left out" in capsys.readouterr().err
+    assert run(["validate", "o.csv", "--schema", "o.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["a,y\n1,0\n2,0\n", "a,y\n1e31,0\n1,1\n", "job,job=a,y\na,1,0\nb,2,1\n", "a,y\n1,\n2,\n"]
+)
+def test_a_draft_that_would_not_load_is_refused_at_init(table, capsys, text):
+    (table / "o.csv").write_text(text)
+    assert run(["schema", "init", "o.csv", "--out", "o.yaml"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1 and not (table / "o.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "step", ["{step: [Center], pay: budget}", f"{{step: Center, pay: budget, share: {'9' * 400}}}"]
+)
+def test_a_step_of_a_wrong_type_is_bad_input(table, capsys, step):
+    (table / "f.yaml").write_text(SCHEMA + f"steps:\n  - {step}\n")
+    assert run(["plan", "f.yaml", "--rows", "80"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("program", ["def f(:", "import sys; sys.exit(0)", "1 / 0", "raise OSError('x')"])
+def test_a_program_that_ends_early_is_bad_input(table, capsys, program):
+    (table / "p.py").write_text(program)
+    assert run(["audit", "replay", "p.py"]) == 2
+    assert "does not run to its end" in capsys.readouterr().err
+
+
+def test_a_replay_says_what_is_wrong_with_its_arguments(table, capsys):
+    (table / "n.csv").write_text("b,y\n1,no\n")
+    for more in (["--data", "n.csv"], ["--missing", "nan"], ["--missing", "5"], ["--missing", "-1"]):
+        assert run(["audit", "replay", "s.yaml", "--pairs", "2", *more]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_predictions_need_somewhere_to_go(table, capsys, monkeypatch):
+    assert train("--out", "o") == 0
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(["predict", "o", "d.csv"]) == 2

@@ -67,7 +67,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog="Exit codes: 0 done; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
+        epilog="Exit codes: 0 done; 1 an audit found something; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
         "(unavailable, corrupt, plan refused); 7 a test refused the data, which is charged; 70 a failure after private "
         "data was opened; 130 interrupted.",
     )

@@ -20,7 +20,7 @@ from prepriv.commands.train import plan_for
 from prepriv.domain import Domain
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.tables.readers import read_table
+from prepriv.tables.readers import BadData, read_table
 
 FOUND = 1  # a leak, or a sum that moved too far: a bug, ours or the user's
 DEFAULT_ROWS = 60
@@ -52,6 +52,8 @@ def replay(
 
     Works for your own steps: put their class and the pipeline into a Python file. Exit code 1 if something leaks.
     """
+    if not 0 <= missing <= 1:
+        raise Stop(f"--missing must lie in [0, 1]; got {missing}")
     table = None if data is None else read_table(data)
     n = rows or (DEFAULT_ROWS if table is None else int(table.num_rows))
     plan = _plan(config, n, epsilon, delta, adjacency, data)
@@ -84,7 +86,10 @@ def _plan(
         )
     if not config.is_file():
         raise Stop(f"no such file: {config}")
-    named = runpy.run_path(str(config))
+    try:
+        named = runpy.run_path(str(config))
+    except (Exception, SystemExit) as error:  # a program of the user's own
+        raise Stop(f"{config} does not run to its end ({type(error).__name__}: {error})") from None
     domain, steps = named.get("domain"), named.get("steps")
     if not isinstance(domain, Domain) or not isinstance(steps, list | tuple):
         raise Stop(f"{config} must define `domain`, a Domain, and `steps`, a list of steps")
@@ -102,6 +107,11 @@ def _attack(plan: Plan, pairs: int, form: Encode, raw: RawTable | None, missing:
 
 def _raw(table: Any, domain: Domain) -> RawTable:
     names = list(domain.columns) or [c for c in table.column_names if c != domain.label]
+    for name in (*names, *([domain.label] if domain.label else [])):
+        if table.column_names.count(name) != 1:
+            raise BadData(
+                f"the table of --data has no column {name!r}, or two; the schema and the table differ"
+            )
     columns = [table[name].to_pylist() for name in names]
     labels = table[domain.label].to_pylist() if domain.label else [None] * table.num_rows
     return RawTable.of([list(row) for row in zip(*columns)], labels, domain.n_inputs)

@@ -28,6 +28,8 @@ def predict(
 ) -> None:
     """Predict labels of raw rows with the released model alone."""
     released = Model.load(model)
+    if out is None and sys.stdout is None:
+        raise Stop("there is no standard output: choose --out")
     if out is not None:
         _check_predictions(out, (data, artifact_file(model)))
     rows = read_table(data, list(released.domain.columns) or None)

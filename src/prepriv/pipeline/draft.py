@@ -11,7 +11,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, LEAST
+from prepriv.domain import OTHER
 from prepriv.pipeline.declared_file import BadSchema
+from prepriv.pipeline.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of
 from prepriv.tables.column import cells
 from prepriv.tables.encode import MISSING_TEXT
@@ -45,6 +48,10 @@ def draft(table: Any, label: str | None) -> Draft:
     Raises:
         BadSchema: one column only, or no column of that name.
     """
+    if len(set(table.column_names)) < table.num_columns:
+        raise BadSchema(
+            "two columns of the table have the same name (or its header line is missing): rename one"
+        )
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) < 2:
         raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
@@ -70,19 +77,37 @@ def draft(table: Any, label: str | None) -> Draft:
             continue
         column = _column(values, missing=int(times.sum()) < len(codes))
         if column is None:
-            notes.append(
-                f"{name!r}: left out, for its {len(values)} different texts are too many for a list of "
-                "categories; leave it dropped, or declare it by hand"
+            many = len(values) > LONGEST and any(isinstance(v, str) for v in values)
+            why = (
+                f"its {len(values)} different texts are too many for a list of categories"
+                if many
+                else f"its numbers are beyond {LARGEST:g}, or less than {LEAST:g} apart"
             )
+            notes.append(f"{name!r}: left out, for {why}; leave it dropped, or declare it by hand")
         else:
             columns[name] = column
             if _identifies(values, times):
                 notes.append(f"{name!r}: no value stands twice, as in an identifier; drop it if it is one")
     body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
     head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
+    _check_loads(body)
     text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
     mark = "draft: true  # plan, train, account refuse it: remove this line when no bound, category or class is off the data\n"
     return Draft("".join(f"# {line}\n" for line in head) + mark + text, tuple(notes))
+
+
+def _check_loads(body: dict[str, Any]) -> None:
+    """BadSchema where the draft could not be loaded. Names are not told: see `draft`."""
+    if not body["columns"]:
+        raise BadSchema(
+            "no column of the table beside its label can be declared from its cells: declare them by hand"
+        )
+    try:
+        Schema.model_validate(body).domain()
+    except ValueError:
+        raise BadSchema(
+            "no schema drafted of this table would load: rename its columns, or declare them by hand"
+        ) from None
 
 
 def _classes(told: str, values: Sequence[Cell]) -> list[str]:
@@ -92,6 +117,8 @@ def _classes(told: str, values: Sequence[Cell]) -> list[str]:
             f"{told} has {len(names)} different values, too many for classes: name another column "
             "with --label, or declare its classes by hand"
         )
+    if len(names) < 2:
+        raise BadSchema(f"{told} has fewer than two different values: name another column with --label")
     return names
 
 
@@ -100,9 +127,12 @@ def _column(values: Sequence[Cell], *, missing: bool) -> dict[str, Any] | None:
     numbers = np.array([number_of(v) for v in values])
     if values and np.isfinite(numbers).all():
         low, high = float(numbers.min()), float(numbers.max())
-        bounds = {"type": "numeric", "low": low, "high": high if high > low else low + 1}
+        high = high if high > low else low + 1
+        if max(-low, high) > LARGEST or not high - low >= LEAST:
+            return None
+        bounds = {"type": "numeric", "low": low, "high": high}
         return bounds | {"missing": "impute"} if missing else bounds
-    names = sorted({text_of(v) for v in values})
+    names = sorted({text_of(v) for v in values} - {OTHER})  # which is always there
     return {"type": "categorical", "categories": names or ["a"]} if len(names) <= LONGEST else None
 
 

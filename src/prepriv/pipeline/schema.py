@@ -198,7 +198,7 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
         raise BadSchema(
             f"steps[{position}] ({name}): pay: public needs data: PATH of the public table"
         ) from None
-    except TypeError:
+    except (TypeError, OverflowError):
         raise BadSchema(f"steps[{position}] ({name}): an option has the wrong type") from None
     except BadSchema:
         raise

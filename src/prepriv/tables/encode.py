@@ -159,7 +159,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
 def _rows_of(data: Any, domain: Domain) -> int:
     if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
         return len(data)
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
         _columns_used(frame, domain)
         return len(frame)
@@ -178,15 +178,31 @@ def _encode(data: Any, domain: Domain) -> Table:
         data = _matrix_of_lists(data, domain, numeric_only)
     if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
-    try:
-        frame = nw.from_native(data, eager_only=True)
-    except TypeError:
+    frame = _frame(data)
+    if not isinstance(frame, nw.DataFrame):
         if hasattr(data, "__array__"):
             return _from_array(np.asarray(data), domain, numeric_only)
         raise BadData(
             f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
         ) from None
     return _from_series([frame[:, c] for c in _columns_used(frame, domain)], domain)
+
+
+def _frame(data: Any) -> Any:
+    """A frame of any library, as narwhals has it; what is none stays as it is. BadData where two names are one.
+
+    No name is told: where a file has no header line, its first record is one.
+    """
+    try:
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        unique = not isinstance(frame, nw.DataFrame) or len(set(frame.columns)) == len(frame.columns)
+    except (nw.exceptions.NarwhalsError, ValueError):
+        unique = False
+    if not unique:
+        raise BadData(
+            "two columns of the table have the same name (or its header line is missing): rename one"
+        )
+    return frame
 
 
 def _columns_used(frame: Any, domain: Domain) -> Sequence[Any]:
