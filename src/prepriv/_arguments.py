@@ -17,6 +17,23 @@ FloatArray = npt.NDArray[np.float64]
 LEAST, LARGEST = 1e-30, 1e30  # of a length: its fourth power is then a float, and so is one over it
 
 
+class Frozen(dict[Any, Any]):
+    """A copy of a mapping, and of those in it, that nobody changes: what a plan was made with stays what it says."""
+
+    @staticmethod
+    def of(mapping: Mapping[Any, Any]) -> Frozen:
+        """The copy."""
+        return Frozen({k: Frozen.of(v) if isinstance(v, Mapping) else v for k, v in mapping.items()})
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("declared facts are not changed: make a new payment or step")
+
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Frozen, (dict(self),)
+
+
 def kind(value: Any) -> str:
     """Its type, for a sentence about what is no number and no text."""
     return f"the class {value.__name__}: call it" if isinstance(value, type) else type(value).__name__

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
-from prepriv._arguments import number, real, settle, shown
+from prepriv._arguments import Frozen, number, real, settle, shown
 from prepriv.guarantees.printed import percent
 
 
@@ -150,6 +150,7 @@ class Sensitivity(Way):
             raise ValueError(
                 f"caps must be a mapping of names, such as {{'missing': 0.02}}; got {shown(self.caps)}"
             )
+        settle(self, caps=Frozen.of(self.caps))
         if real(self.test) != 0.0:
             number("test, a share of the budget,", self.test, at_least=LEAST_SHARE, below=1.0)
         settle(self, test=real(self.test))

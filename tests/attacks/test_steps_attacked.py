@@ -6,8 +6,11 @@ declared to hold none, sentences in other units than their checks, plans that we
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -24,7 +27,7 @@ from prepriv.pipeline.conditions import check
 from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES, AugmentByDistance
 from prepriv.pipeline.run import execute
-from prepriv.preprocessing.base import walk
+from prepriv.preprocessing.base import Identity, walk
 from prepriv.tables.encode import encode
 
 NAN = float("nan")
@@ -274,3 +277,116 @@ def test_short_rows_are_not_asked_to_be_normalised():
     (condition,) = step.conditions(Space.ball(2, 1.0), 300)
     assert not condition.holds([x], 300)
     assert condition.sentence.endswith("in units in which the declared bound on the norm of a row is 1")
+
+
+# --------------------------------------------------------------------------------- a plan that is made can be run
+
+BALL = Domain.ball(5, (0, 1), n=300)
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ([pre.RandomFeatures(16_000), pre.PCA(2, payment=pay.Budget(0.1))], "at most 16000 features"),
+        (
+            [pre.SoftPCA(1e30, payment=pay.Sensitivity()), pre.PCA(2, payment=pay.Budget(0.1))],
+            "leave no room",
+        ),
+        ([InstanceOptimalCenter(precision=1e29, payment=pay.Budget(0.1))], "precision must be at most"),
+        ([AugmentByDistance(payment=pay.Budget(1e-12))], "share is too small"),
+    ],
+)
+def test_what_no_run_could_do_is_refused_when_it_is_planned(steps, says):
+    """Each was charged in full and then ended in an error."""
+    with pytest.raises(ValueError, match=says):
+        planned(BALL, *steps)
+
+
+@pytest.mark.parametrize("value", [-1, 0, "x", 1e300, NAN])
+def test_a_precision_is_a_length(value):
+    with pytest.raises(ValueError, match="precision"):
+        InstanceOptimalCenter(precision=value, payment=pay.Budget(0.1))
+
+
+@pytest.mark.parametrize("value", [-1, "x", NAN])
+def test_outliers_are_a_number_of_records(value):
+    with pytest.raises(ValueError, match="outliers"):
+        AugmentByDistance(outliers=value, payment=pay.Budget(0.1))
+
+
+@pytest.mark.parametrize(
+    ("domain", "step"),
+    [
+        (BALL, pre.SoftPCA(0.1, payment=pay.Sensitivity(test=0.3))),
+        (BALL, pre.RankReduction(1, payment=pay.Sensitivity(test=0.3))),
+        (
+            Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=1000),
+            pre.MeanImputer(payment=pay.Sensitivity({"missing": 0.1, "fade": 0.2}, test=0.3)),
+        ),
+    ],
+)
+def test_a_test_of_nothing_is_refused(domain, step):
+    """It took a third of the budget, and released a bit that says nothing."""
+    with pytest.raises(ValueError, match="has no condition to test"):
+        planned(domain, step)
+
+
+def test_declared_caps_and_categories_are_copies():
+    """A mapping changed after planning changed what the run fitted, and not what the plan said."""
+    inner = {"a": 0.5}
+    caps = {"missing": 0.1, "fade": inner}
+    step = pre.MeanImputer(payment=pay.Sensitivity(caps))
+    caps["missing"], inner["a"] = 0.9, 0.001
+    assert step.payment.caps == {"missing": 0.1, "fade": {"a": 0.5}}
+    for mapping in (step.payment.caps, step.payment.caps["fade"]):
+        with pytest.raises(TypeError, match="not changed"):
+            mapping["missing"] = 0.9
+    codes = {"a": 3}
+    encoded = pre.OneHot(codes)
+    codes["a"] = 4
+    assert encoded.categories == {"a": 3}
+    assert copy.deepcopy(step) == step and pickle.loads(pickle.dumps(encoded)) == encoded
+
+
+@dataclasses.dataclass(frozen=True)
+class OfTriples(pre.Step):
+    """Three times each row, in a sum whose noise is for the rows."""
+
+    ways = ("budget",)
+
+    def output(self, space):
+        return space
+
+    def fit_budget(self, rows, space, n, gaussian_sum):
+        gaussian_sum((3 * block for block in rows), dim=space.d, radius=3 * space.radius)
+        return Identity()
+
+
+def test_a_sum_that_the_declared_shift_does_not_cover_is_refused():
+    plan = planned(BALL, OfTriples(payment=pay.Budget(0.1)))
+    table = encode(np.zeros((300, 5)), BALL)
+    with pytest.raises(ValueError, match="override record_shift"):
+        execute(plan, table, np.zeros(300, np.int32), Recorder(), counted=False)
+
+
+def test_public_directions_behind_a_step_that_shrinks_only_private_rows():
+    """Public rows were longer than the shrunk ball, and all cut to zero: the components were the last axes."""
+    public = np.random.default_rng(0).normal(size=(50, 5)) * [3, 2, 0.1, 0.1, 0.1]
+    public /= np.linalg.norm(public, axis=1)[:, None]
+    shrunk = pre.SoftPCA(1.0, payment=pay.Sensitivity()).output(Space.ball(5, 1.0))
+    step = pre.PCA(2, payment=pay.Public(public))
+    found = step.fit_public([public], shrunk, 50).components
+    assert np.linalg.norm(found[:2]) > 1.4
+
+
+@pytest.mark.parametrize(
+    "make", [lambda p: pre.SoftPCA(0.1, payment=p), lambda p: pre.DeduplicateCells(payment=p)]
+)
+def test_unknown_caps_are_refused_by_steps_that_have_none(make):
+    with pytest.raises(ValueError, match="has no cap 'mising'"):
+        make(pay.Sensitivity({"mising": 0.1}))
+
+
+def test_codes_are_not_more_than_a_row_can_hold():
+    with pytest.raises(ValueError, match="65536 codes at most"):
+        pre.OneHot({"a": 10**10})

@@ -55,6 +55,8 @@ def second_moment_grid(
     radius: float, n: int, d: int, adjacency: Adjacency, noise_multiplier: float, apart: Apart
 ) -> tuple[Lattice, int]:
     """(grid of the rows, integer sensitivity): 22 bits, fewer if the sum and its noise would not fit."""
+    if integer("d", d) > _LARGEST_D:
+        raise ValueError(f"a second moment takes at most {_LARGEST_D} features; got {d}")
     for bits in range(_BITS, 3, -1):
         grid = Lattice.for_norm(radius, bits)
         sensitivity = integer_sensitivity(grid, d, adjacency, apart)
@@ -86,8 +88,6 @@ def private_second_moment(
     Cost: one product of integers, n d^2, and a few times d^2 numbers of memory. For centred rows it is the
     covariance.
     """
-    if integer("d", d) > _LARGEST_D:
-        raise ValueError(f"a second moment takes at most {_LARGEST_D} features; got {d}")
     integer("n", n)
     number("radius", radius, above=0.0)
     grid, sensitivity = second_moment_grid(radius, n, d, adjacency, noise_multiplier, apart)

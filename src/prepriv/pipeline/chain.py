@@ -168,7 +168,9 @@ def _placed(
     own, kept = outgoing.conditions, incoming.conditions
     if paid.test == 0:
         kept += own
-    elif own and type(step).distance is Step.distance:
+    elif not own:
+        raise ValueError(f"{step.name} has no condition to test here: leave test out, its bound needs none")
+    elif type(step).distance is Step.distance:
         raise ValueError(f"{step.name} cannot be tested: it has no distance to data that break its caps")
     planned = PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     if paid.share == 0:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from prepriv._arguments import length, settle
 from prepriv.domain import Adjacency, Space
+from prepriv.guarantees.printed import down
 from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.run import Handle
@@ -39,6 +41,18 @@ class InstanceOptimalCenter(Center):
 
     precision: float | None = None
     ways: ClassVar[tuple[str, ...]] = ("budget",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.precision is not None:
+            settle(self, precision=length("precision", self.precision))
+
+    def output(self, space: Space) -> Space:
+        if self.precision is not None and self.precision > space.radius:
+            raise ValueError(
+                f"precision must be at most the declared norm of a row, {down(space.radius)}; got {self.precision}"
+            )
+        return super().output(space)
 
     def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
         need_untouched(self, incoming)

@@ -251,6 +251,9 @@ def make_plan(
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
     _check_written(plan)
+    for p in plan.steps:
+        if p.noise_multiplier is not None:
+            p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(

@@ -24,7 +24,7 @@ from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
 from prepriv.tables.encode import BLOCK, Table
 
 Progress = Callable[[str, int, int], Any]
@@ -57,7 +57,21 @@ class Handle:
             Metered(session, planned.step.name, 1 / planned.noise_multiplier**2) if plan.private else session
         )
 
+    def _check_covered(self, radius: float) -> None:
+        """ValueError where a step that overrides no `record_shift` asks for another sum than that of its rows."""
+        p = self._planned
+        if type(p.step).record_shift is not Step.record_shift:
+            return
+        record = 2 if self.adjacency == "replace-one" else 1
+        needed = radius * (record + 2 * p.incoming.rows_moved + p.incoming.rows_dropped)
+        if needed > self._shift * (1 + 1e-9):
+            raise ValueError(
+                f"{p.step.name} asks for a sum of rows of norm {radius:g}, which one record can move by {needed:g}; its "
+                f"noise is for {self._shift:g}: override record_shift with what this sum can move by"
+            )
+
     def __call__(self, rows: Any, *, dim: int, radius: float) -> Floats:
+        self._check_covered(radius)
         return gaussian_sum(
             rows,
             name=self._planned.step.name,

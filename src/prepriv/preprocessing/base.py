@@ -312,6 +312,11 @@ class Step(abc.ABC):
         """Budget: L2 sensitivity of the one sum this step asks for."""
         return sum_shift(space, adjacency, incoming)
 
+    def check_release(  # noqa: B027  most sums fit wherever their noise does
+        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+    ) -> None:
+        """Budget: ValueError if the declared facts leave the release no room: when planned, not in a charged run."""
+
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         """Budget: fit through the mechanism alone, dividing by the declared n."""
         raise TypeError(f"{self.name} has no fit paid for by budget")

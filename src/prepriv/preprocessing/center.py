@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prepriv.domain import Space
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Step
+from prepriv.domain import Adjacency, Space
+from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step, sum_shift
 from prepriv.preprocessing.impute import midpoints, observed_sums
 
 
@@ -58,6 +58,9 @@ class Center(Step):
         """The mean of the cells that are there; the midpoint of a column without any."""
         total, seen = observed_sums(rows, space, np.arange(space.d))
         return Subtract(self._inside(midpoints(space) + total / np.maximum(seen, 1), space))
+
+    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+        return sum_shift(space, adjacency, incoming)  # of the rows as they are
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         total = gaussian_sum(rows, dim=space.d, radius=space.radius)

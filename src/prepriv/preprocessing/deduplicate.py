@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
+from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
     Uncrowded,
@@ -175,6 +176,7 @@ class DeduplicateCells(_Dropping):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_cells(self)
+        known_caps(self.name, self.paid)
         truth("centre", self.centre)
 
     @property

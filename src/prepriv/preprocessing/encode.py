@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import LARGEST, number, settle, shown
+from prepriv._arguments import LARGEST, Frozen, number, settle, shown
 from prepriv.domain import MISSING, Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Sensitivity, Step
 from prepriv.preprocessing.scale_map import rest_radius
+
+MOST_CODES = 1 << 16  # of a feature: each is a cell of every row
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,9 @@ class OneHot(Step):
                 raise ValueError(
                     f"categories: {shown(name)} needs a whole number >= 2 of codes; got {shown(k)}"
                 )
+            if k > MOST_CODES:
+                raise ValueError(f"categories: {shown(name)} may have {MOST_CODES} codes at most; got {k}")
+        settle(self, categories=Frozen.of(self.categories))
 
     def _columns(self, space: Space) -> NDArray[np.intp]:
         names = list(space.names) or [f"x{j}" for j in range(space.d)]

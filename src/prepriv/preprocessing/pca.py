@@ -18,7 +18,8 @@ from scipy.linalg import eigh, eigvalsh
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
 from prepriv.domain import Adjacency, Domain, Space, as_space
-from prepriv.preprocessing._grid import ExactMatrix, GridLinear
+from prepriv.mechanisms.covariance import Apart, second_moment_grid
+from prepriv.preprocessing._grid import ExactMatrix, GridLinear, finite_rows
 from prepriv.preprocessing._projector import SpectrumCaps, cut_gap, projection_bounds, read_error, smallest
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -32,6 +33,7 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_n,
 )
+from prepriv.preprocessing.normalize import row_norms
 from prepriv.preprocessing.second_moment import (
     LAPACK_ERROR,
     moment_grid,
@@ -189,8 +191,7 @@ class PCA(_Leading):
             raise ValueError(f"k={self.k} directions need at least {self.k} public rows; got {n}")
         if rows is None:
             return
-        moment = moments(rows, moment_grid(space.radius, n), space.d, n).moment
-        rank = int((eigvalsh(moment) > RANK * space.radius**2).sum())
+        rank = int((eigvalsh(self._public(rows, space, n)) > RANK * space.radius**2).sum())
         if rank < self.k:
             raise ValueError(
                 f"the public rows vary in {rank} directions only, fewer than k={self.k} "
@@ -201,11 +202,24 @@ class PCA(_Leading):
         if n < self.k:
             raise ValueError(f"PCA to k={self.k} dimensions needs at least {self.k} public rows; got {n}")
         need_filled(self.name, space)
-        return Project.onto(leading(moments(rows, moment_grid(space.radius, n), space.d, n).moment, self.k))
+        return Project.onto(leading(self._public(rows, space, n), self.k))
+
+    @staticmethod
+    def _public(rows: Rows, space: Space, n: int) -> Floats:
+        """The second moment of public rows, on a grid that holds them all: behind a step that shrinks private rows
+        only they are longer than declared, and cut to the declared ball they would all be rows of zeros."""
+        longest = max((float(row_norms(finite_rows(block)).max(initial=0.0)) for block in rows), default=0.0)
+        return moments(rows, moment_grid(max(space.radius, longest), n), space.d, n).moment
 
     def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
         """How far the sum of x x^T moves in Frobenius norm (second_moment.py)."""
         return second_moment_shift(space.radius, adjacency, incoming)
+
+    def check_release(
+        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+    ) -> None:
+        apart = Apart(incoming.total_shift, incoming.rows_moved, incoming.rows_dropped)
+        second_moment_grid(space.radius, n, space.d, adjacency, noise_multiplier, apart)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         need_filled(self.name, space)

@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
 from prepriv.guarantees.printed import up
+from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import (
@@ -63,6 +64,7 @@ class SoftPCA(Step):
         super().__post_init__()
         settle(self, strength=check_positive("strength", self.strength))
         truth("centred", self.centred)
+        known_caps(self.name, self.paid)
 
     def stretch(self, space: Space) -> float:
         """Largest eigenvalue of f(M): R^2 / (R^2 + strength)."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
+from prepriv._arguments import number, settle
 from prepriv.domain import Adjacency, Domain, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
@@ -79,6 +80,11 @@ class AugmentByDistance(Step):
     outliers: float | None = None
     ways: ClassVar[tuple[str, ...]] = ("budget",)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.outliers is not None:
+            settle(self, outliers=number("outliers", self.outliers, at_least=0.0))
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         return Space.ball(space.d + 1, ROOT2)
@@ -91,11 +97,15 @@ class AugmentByDistance(Step):
         need_untouched(self, incoming)
         return 1.0  # each score moves by at most one record
 
+    def check_release(
+        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+    ) -> None:
+        if noise_multiplier > (1 - 1e-12) / SMALLEST_MU:
+            raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
+
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         session, multiplier, _ = access(gaussian_sum)
         mu = min(LARGEST_MU, (1 - 1e-12) / multiplier) if multiplier > 0 else LARGEST_MU
-        if mu < SMALLEST_MU:
-            raise ValueError(f"{self.name}: epsilon is too small to find a distance; raise it")
         mechanism = _Recorded.of(mu, self.name, session)
         outliers = self.outliers
         if outliers is None:
