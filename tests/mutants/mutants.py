@@ -822,8 +822,8 @@ MUTANTS = (
         "an account that does not say what has to stay secret",
         'our own: "the pipeline really has ε" of a scaler that every prediction needs, found by an audit',
         "pipeline/account.py",
-        "notes=(*secrets_to_keep(steps), *notes_on(",
-        "notes=(*(), *notes_on(",
+        "            *secrets_to_keep(steps),\n",
+        "",
         ("tests/attacks/test_price_accounts.py", "-k", "stay_secret"),
     ),
     Mutant(

@@ -18,7 +18,7 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import poisson_parts, without_replacement_parts
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.learners.stochastic import uniform_subset
+from prepriv.learners.subsets import uniform_subset
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.lattice import gaussian_sum_release, laplace_scale, poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource

@@ -19,7 +19,8 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.stochastic import StochasticLearner, batch_source, uniform_subset, without_replacement
+from prepriv.learners.stochastic import StochasticLearner, batch_source
+from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 

@@ -25,6 +25,7 @@ from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacem
 from prepriv.learners.base import Floats, Learner, Setting, check_averaged_descent, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
+from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session, coarse_steps
@@ -389,27 +390,3 @@ class FixedBatchSGD(BatchLearner):
         if rows != n:  # public under replace-one
             raise ValueError(f"n={n} records are declared, the table has {rows}")
         return uniform_subset(source, n, self.batch_size)
-
-
-def without_replacement(batch: int, n: int) -> str:
-    """The premise of batches of a fixed size."""
-    return (
-        f"every batch is {batch} of the {n} records, drawn uniformly without replacement and afresh at each step (passes "
-        "over shuffled records are another sampler)"
-    )
-
-
-def uniform_subset(source: NoiseSource, n: int, size: int) -> NDArray[np.intp]:
-    """A subset of `size` of range(n), exactly uniform: the first distinct values of uniform draws."""
-    if not 0 <= size <= n:
-        raise ValueError(f"size must lie in [0, {n}]; got {size}")
-    if size > n // 2:
-        chosen = np.ones(n, dtype=np.bool_)
-        chosen[uniform_subset(source, n, n - size)] = False
-        return np.flatnonzero(chosen)
-    drawn = np.empty(0, dtype=np.int64)
-    while True:
-        drawn = np.concatenate([drawn, source.uniform_below(n, size + size // 2 + 8)])
-        first = np.unique(drawn, return_index=True)[1]
-        if len(first) >= size:
-            return drawn[np.sort(first)[:size]].astype(np.intp)
