@@ -17,7 +17,7 @@ from prepriv.audit.replay_neighbours import HOSTILE
 from prepriv.cli import run
 from prepriv.commands import train
 from prepriv.ledger import Ledger
-from prepriv.release import report
+from prepriv.pipeline import train as training
 
 N = 40
 SCHEMA = """
@@ -57,8 +57,6 @@ class Played(Recorder):
 def command(tmp_path, monkeypatch, capfd):
     """Runs `train` on the bytes of a table with a session, and returns all that left it."""
     monkeypatch.chdir(tmp_path)
-    for figure in ("_curve", "_bars"):  # functions of plan and prices alone; they take most of the time
-        monkeypatch.setattr(report, figure, lambda argument: repr(argument))
     monkeypatch.setattr(secrets, "token_hex", lambda size: "5e" * size)
     count = itertools.count()
 
@@ -70,7 +68,7 @@ def command(tmp_path, monkeypatch, capfd):
             folder = tmp_path / f"run{next(count):03}"
             (tmp_path / "l.db").unlink(missing_ok=True)
             Ledger.create(tmp_path / "l.db", "d", epsilon=9.0, delta=1e-3, adjacency=adjacency)
-            monkeypatch.setattr(train, "NoisySession", lambda: session)
+            monkeypatch.setattr(training, "NoisySession", lambda: session)
             capfd.readouterr()
             code = run(["train", name, "--schema", "s.yaml", "--ledger", "l.db", "--out", str(folder)])
             out, err = capfd.readouterr()
