@@ -235,3 +235,12 @@ def test_predictions_need_somewhere_to_go(table, capsys, monkeypatch):
     assert train("--out", "o") == 0
     monkeypatch.setattr(sys, "stdout", None)
     assert run(["predict", "o", "d.csv"]) == 2
+
+
+@pytest.mark.parametrize(
+    "old, new", [("label:", "rows: true\nlabel:"), ("low: 0", "low: true"), ("high: 1", "high: true")]
+)
+def test_a_truth_value_is_no_number_of_a_schema(table, capsys, old, new):
+    (table / "t.yaml").write_text(SCHEMA.replace(old, new))
+    assert run(["plan", "t.yaml", *([] if "rows" in new else ["--rows", "80"])]) == 2
+    assert "must be a number; got true" in capsys.readouterr().err

@@ -1036,4 +1036,28 @@ MUTANTS = (
         "    #",
         ("tests/attacks/test_accounts_attacked.py", "-k", "before_its_charge"),
     ),
+    Mutant(
+        "classes that no model could be loaded with",
+        "our own: a run of them was charged and trained, found by an audit",
+        "domain.py",
+        "if isinstance(value, int) and not -(2**63) <= value < 2**63:",
+        "if False:",
+        ("tests/attacks/test_files_attacked.py", "-k", "could_be_loaded"),
+    ),
+    Mutant(
+        "two runs pay for one folder",
+        "our own: both were charged and one model was lost, found by an audit",
+        "commands/common.py",
+        "os.O_CREAT | os.O_EXCL | os.O_WRONLY",
+        "os.O_CREAT | os.O_WRONLY",
+        ("tests/attacks/test_files_attacked.py", "-k", "under_way"),
+    ),
+    Mutant(
+        "a clone copies the public table",
+        "our own: clone hid that it is the private one, found by an audit",
+        "payment.py",
+        "        return self  # the table it was declared with",
+        "        return Public(self.data.copy())  # the table it was declared with",
+        ("tests/attacks/test_files_attacked.py", "-k", "clone_keeps"),
+    ),
 )

@@ -39,3 +39,5 @@ def chains(
         console.print(f"  {chain}: {what} ({times} times)", style="red", soft_wrap=True, markup=False)
     if attack.result.findings:
         raise Stop(f"{len(attack.result.findings)} finding(s): a declared bound is beaten", FOUND)
+    if not attack.result.pairs:
+        raise Stop("no pair met the declared conditions: ask for more --chains or --pairs", FOUND)

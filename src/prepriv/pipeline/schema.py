@@ -25,7 +25,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
@@ -39,12 +47,22 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"must be a number; got {str(value).lower()}")
+    return value
+
+
+Bound = Annotated[float, BeforeValidator(_no_truth)]
+Count = Annotated[int, BeforeValidator(_no_truth)]
+
+
 class NumericColumn(_Strict):
     """A numeric column with declared bounds."""
 
     type: Literal["numeric"]
-    low: float
-    high: float
+    low: Bound
+    high: Bound
     missing: Literal["impute", "midpoint"] = "midpoint"
 
 
@@ -82,7 +100,7 @@ class Schema(_Strict):
     columns: dict[str, AnyColumn] = Field(min_length=1)
     label: Label
     adjacency: Adjacency = "replace-one"
-    rows: int | None = Field(default=None, ge=1)
+    rows: Count | None = Field(default=None, ge=1)
     steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
