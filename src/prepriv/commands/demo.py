@@ -27,7 +27,7 @@ from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.train import train
 from prepriv.release.model import Model
-from prepriv.release.report import Evaluation, Report, _paid
+from prepriv.release.report import Evaluation, Report, paid_for
 
 
 def demo(
@@ -83,7 +83,7 @@ def demo(
     report.save(folder / "report.json")
     report.save(folder / "report.html")
     print_guarantee(plan, trained.private)
-    print_table("What was paid for what", ("step", "paid by", "cost"), _paid(plan))
+    print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(plan))
     print_prices(report.prices)
     print_table(
         "Test accuracy",

@@ -44,7 +44,7 @@ from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import PCA, Step
 from prepriv.release.model import Model
-from prepriv.release.report import Evaluation, Report, _paid
+from prepriv.release.report import Evaluation, Report, paid_for
 from prepriv.tables.encode import Table, encode, encode_labels
 from prepriv.tables.readers import BadData, check_table_file, read_table
 
@@ -273,7 +273,7 @@ def _train(
             ).hexdigest()  # of what was written, whoever replaced it since
             Ledger.open(ledger).released(receipt["plan_uid"], digest)
     print_guarantee(frozen, private)
-    print_table("What was paid for what", ("step", "paid by", "cost"), _paid(frozen))
+    print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(frozen))
     if evaluation is not None:
         console.print(f"accuracy on {evaluation.table} (declared public): {100 * evaluation.accuracy:.2f} %")
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")

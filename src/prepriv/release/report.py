@@ -67,7 +67,9 @@ class Report:
         if plan.private:
             steps = [p.step for p in plan.steps]
             table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
-        return Report(plan, private and plan.private, tuple(table), evaluation, tuple(_paid(plan)), receipt)
+        return Report(
+            plan, private and plan.private, tuple(table), evaluation, tuple(paid_for(plan)), receipt
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -133,7 +135,7 @@ def _finite(data: Mapping[str, Any]) -> dict[str, Any]:
     return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in data.items()}
 
 
-def _paid(plan: Plan) -> list[tuple[str, str, str]]:
+def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
     """(step, way, cost in words) of every step and of training."""
     table = []
     for planned in plan.steps:
