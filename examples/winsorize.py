@@ -118,7 +118,7 @@ class Winsorize(pre.Step):
         far = math.hypot(*np.maximum(abs(space.low), abs(space.high)))
         return Space(space.low, space.high, far * (1 + 1e-9), np.zeros(space.d, dtype=bool), space.names)
 
-    def sensitivity(self, domain: Any, n: int, incoming: Any = None) -> pre.Sensitivity:
+    def sensitivity(self, domain: Any, n: int, incoming: Any = None) -> pre.RowShift:
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         gap = float(self.paid.caps.get("gap", 0.0))
         if not gap > 0:
@@ -128,7 +128,7 @@ class Winsorize(pre.Step):
         beyond = n - 1 if incoming.rows_moved else min(n - 1, 2 * space.d * (m + 1))
         row = math.sqrt(space.d) * (gap + came) * up
         condition = NearEnds(self.tail, gap, tuple(space.low.tolist()), tuple(space.high.tolist()))
-        own = pre.Sensitivity(float(beyond), row, beyond * row * up, conditions=(condition,))
+        own = pre.RowShift(float(beyond), row, beyond * row * up, conditions=(condition,))
         return incoming.plus(own, n=n)
 
     def fit_confidential(self, rows: Any, space: Space, n: int) -> WinsorizedInside:
@@ -138,7 +138,7 @@ class Winsorize(pre.Step):
         low, high = ends(whole(rows), self.tail)
         return Winsorized(tuple(low.tolist()), tuple(high.tolist()))
 
-    def record_shift(self, space: Space, adjacency: str, incoming: Any) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: str, incoming: Any) -> float:
         """A row counts once in each column: two rows are at most sqrt(2 d) apart."""
         each = math.sqrt((2 if adjacency == "replace-one" else 1) * space.d)
         return each * (1 + incoming.rows_moved + incoming.rows_dropped) * (1 + 1e-9)

@@ -61,7 +61,7 @@ class Way:
 
     def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
         """The shift of the common rows behind the step: here of a map that is one and the same for neighbours."""
-        return step.carry(space, incoming)
+        return step.propagate(space, incoming)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
         """(map of the training rows, map that leaves)."""

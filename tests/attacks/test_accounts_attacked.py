@@ -28,7 +28,7 @@ from prepriv.ledger import Ledger
 from prepriv.pipeline import odometer
 from prepriv.pipeline.account import DIRECT, SMOOTH, ReleasedStatistic
 from prepriv.pipeline.plan import make_plan
-from prepriv.preprocessing.base import Sensitivity as Shift
+from prepriv.preprocessing.base import RowShift
 
 FULL = GradientDescent(Logistic(), steps=2, weight_bound=2.0, learning_rate=20.0)
 SOFT = pre.SoftPCA(0.05, payment=Sensitivity())
@@ -42,7 +42,7 @@ SOFT = pre.SoftPCA(0.05, payment=Sensitivity())
 def test_the_smooth_route_counts_what_the_grid_adds_to_rows_that_hardly_move(learner):
     """n - 1 rows that move by 1e-12 across a grid step: their gradients jump, all the same way."""
     n, z, tiny = 1000, 10.0, 1e-12
-    setting = Setting(1.0, 2, 1, n, "replace-one", Shift(n - 1, tiny, (n - 1) * tiny))
+    setting = Setting(1.0, 2, 1, n, "replace-one", RowShift(n - 1, tiny, (n - 1) * tiny))
     grid = learner.grid(1.0, n, setting.incoming)
     edge = 2.0**-grid.x_bits / (1 - 2.0**-40) * 1000
     weights = np.full((3, 1), 0.3)

@@ -53,7 +53,7 @@ def adversary(before, after, chance, epsilon):
     [(0.3, 0.02, 1.0, 1e-5), (0.5, 0.01, 0.5, 1e-6), (0.02, 0.02, 3.0, 1e-5)],
 )
 def test_a_case_that_depends_on_an_earlier_release_is_covered(share, test, epsilon, delta):
-    crowd = pre.Deduplicate(eta=0.01, payment=Sensitivity({"crowd": 5}, test=test))
+    crowd = pre.Deduplicate(eta=0.01, payment=Sensitivity({"max_neighbors": 5}, test=test))
     plan = make_plan(BALL, [pre.Center(payment=Budget(share)), crowd], LEARNER, epsilon=epsilon, delta=delta)
     before, probe = plan.steps[0].events[0].noise_multiplier, plan.steps[1].test
     after = math.hypot(probe.mu, math.sqrt(50) / plan.learner_noise_multiplier)
@@ -117,7 +117,7 @@ def test_two_tests_with_a_release_between_them(seed):
 
 def test_delta_of_a_test_is_chosen_with_the_noise():
     """It was half of delta, always. Alone it costs nothing; behind a release the product of both is the least."""
-    crowd = pre.Deduplicate(eta=0.01, payment=Sensitivity({"crowd": 5}, test=0.1))
+    crowd = pre.Deduplicate(eta=0.01, payment=Sensitivity({"max_neighbors": 5}, test=0.1))
     alone = make_plan(BALL, [crowd], LEARNER, epsilon=1.0, delta=1e-5)
     assert 0.999e-5 < alone.test_delta < 1e-5 and alone.guarantee.epsilon(1e-5) <= 1.0
     behind = make_plan(BALL, [pre.Center(payment=Budget(0.3)), crowd], LEARNER, epsilon=1.0, delta=1e-5)

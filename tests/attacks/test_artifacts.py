@@ -279,7 +279,7 @@ KINDS = {
     "a scaler of one column": ((pre.StandardScaler(columns=("b",), payment=Budget(0.1)),), DESCENT),
     "categories": ((pre.OneHot({"b": 3}),), DESCENT),
     "tested": (
-        (pre.Deduplicate(0.01, payment=Sensitivity({"crowd": 5}, test=0.2)), pre.ClipNorm(1.0)),
+        (pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 5}, test=0.2)), pre.ClipNorm(1.0)),
         GradientDescent(HuberisedHinge(2), steps=3),
     ),
     "Poisson": ((pre.ClipNorm(1.0),), PoissonSGD(Logistic(), 20, 50)),
@@ -324,7 +324,7 @@ class Log(Step):
     def output(self, space):
         return space
 
-    def stretch(self, space):
+    def lipschitz(self, space):
         return self.lam / float(np.log1p(self.lam))
 
     def free(self, space):

@@ -15,8 +15,7 @@ from prepriv.audit.replay import Recorder
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.pipeline.run import Refused, execute
-from prepriv.preprocessing.base import ConfidentialMap
-from prepriv.preprocessing.base import Sensitivity as Shift
+from prepriv.preprocessing.base import ConfidentialMap, RowShift
 from prepriv.preprocessing.condition import Condition
 from prepriv.tables.encode import encode, encode_labels
 
@@ -56,7 +55,7 @@ class Conditional(pre.Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return (incoming or Shift()).plus(Shift(1, 0.1, 0.1, 0, (Above(self.room),)), n=n)
+        return (incoming or RowShift()).plus(RowShift(1, 0.1, 0.1, 0, (Above(self.room),)), n=n)
 
     def distance(self, rows, space, n, incoming=None):
         return self.room

@@ -25,7 +25,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.pipeline.run import execute
 from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing._crowd import cluster_grid
-from prepriv.preprocessing.base import Sensitivity as Shift
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.pca import leading
 from prepriv.preprocessing.second_moment import moment_grid
 from prepriv.tables.encode import encode
@@ -136,7 +136,7 @@ def test_rows_that_only_the_grid_makes_near_count_as_near(kind):
     x[0] = base + s * 0.5
     x[0, 0] += s
     y[0] = -0.5 / 20
-    step = kind(eta, payment=Sensitivity({"crowd": 2}))
+    step = kind(eta, payment=Sensitivity({"max_neighbors": 2}))
     far = np.linalg.norm(x[:, None] - x[None], axis=2)
     assert ((far <= 4 * eta).sum(axis=1) == 1).all()  # nobody is near anybody, as rows are
     if kind is pre.Deduplicate:
@@ -192,7 +192,7 @@ def test_the_gaps_on_either_side_of_a_median_count():
 
 def test_rows_are_looked_at_before_they_are_cut_to_the_grid():
     """Two rows within the printed distance, and further apart than it by less than a step, are told apart."""
-    step = pre.Quantize(0.1, payment=Sensitivity({"crowd": 1}))
+    step = pre.Quantize(0.1, payment=Sensitivity({"max_neighbors": 1}))
     space = Space.ball(1, 1.0)
     (condition,) = step.conditions(space, 2)
     s = cluster_grid(1.0).step
@@ -268,12 +268,12 @@ TESTED = {
     ),
     "gap": (pre.RankReduction(1, payment=Sensitivity({"gap": 0.15})), BALL),
     "tail": (pre.RankReduction(1, True, payment=Sensitivity({"tail": 0.2})), BALL),
-    "crowd": (pre.Deduplicate(0.05, payment=Sensitivity({"crowd": 3})), BALL),
-    "quantize": (pre.Quantize(0.05, payment=Sensitivity({"crowd": 3})), BALL),
+    "max_neighbors": (pre.Deduplicate(0.05, payment=Sensitivity({"max_neighbors": 3})), BALL),
+    "quantize": (pre.Quantize(0.05, payment=Sensitivity({"max_neighbors": 3})), BALL),
     "spread": (pre.StandardScaler(0.2, "none", payment=Sensitivity()), box(2)),
     "spread about the midpoint": (pre.StandardScaler(0.2, "none", "midpoint", payment=Sensitivity()), box(2)),
 }
-CAME = Shift(rows_moved=3, row_shift=0.2, total_shift=0.3)
+CAME = RowShift(rows_moved=3, row_shift=0.2, total_shift=0.3)
 
 
 def table(rng, space, n):

@@ -160,7 +160,7 @@ def test_ignoring_moved_rows_costs_what_the_account_of_the_learner_says(name, st
     moved = learner.moved_rows(setting)
     every_batch = 2 + moved.total + moved.rounding  # as if each batch held all that moved
     assert price == pytest.approx(min(own, gdp_epsilon(every_batch * math.sqrt(3) / 2, DELTA)), rel=1e-9)
-    alone = dataclasses.replace(setting, incoming=pre.Sensitivity())
+    alone = dataclasses.replace(setting, incoming=pre.RowShift())
     assert price > float(learner.tradeoff(2.0, alone, delta=DELTA).epsilon(DELTA)) * 1.01
 
 
@@ -178,8 +178,8 @@ def test_ignoring_a_step_by_sensitivity_costs_the_account_at_the_noise_of_a_free
 
 def test_a_learner_that_cannot_follow_has_no_account_however_far_rows_move():
     """One pass depends on the order of rows: no bound over all batches saves it, hopeless shift or not."""
-    far = pre.Sensitivity(500, 2.0, 1000.0, any_order=True)
-    for moved in (far, pre.Sensitivity(1, 1e-6, 1e-6, any_order=True)):
+    far = pre.RowShift(500, 2.0, 1000.0, any_order=True)
+    for moved in (far, pre.RowShift(1, 1e-6, 1e-6, any_order=True)):
         with pytest.raises(ValueError, match="order of the rows"):
             LEARNERS["one pass"].accounts(0.2, Setting(1.0, 3, 1, 1000, "replace-one", moved), DELTA)
 

@@ -165,7 +165,7 @@ def test_rows_that_are_no_numbers_count_for_a_condition_as_they_do_for_the_fit()
     """All but one row NaN: each fit sees equal rows of zeros, and no condition did."""
     x = np.full((50, 2), NAN)
     x[0] = 0.5
-    crowd = pre.Deduplicate(0.1, payment=pay.Sensitivity({"crowd": 5}))
+    crowd = pre.Deduplicate(0.1, payment=pay.Sensitivity({"max_neighbors": 5}))
     gap = pre.RankReduction(1, payment=pay.Sensitivity({"gap": 0.1}))
     zero = np.nan_to_num(x)
     for step in (crowd, gap):
@@ -206,7 +206,7 @@ def test_no_fixed_map_makes_a_finite_row_anything_else(step):
 
 def test_a_row_of_zeros_behind_a_large_norm_is_one_more_equal_row():
     domain = Domain.ball(2, (0, 1), n=200)
-    step = pre.Deduplicate(5e8, payment=pay.Sensitivity({"crowd": 2}))
+    step = pre.Deduplicate(5e8, payment=pay.Sensitivity({"max_neighbors": 2}))
     plan = planned(domain, pre.Normalize(1e9), step)
     table = encode(np.zeros((200, 2)), domain)
     ((_, _, held),) = check(plan, table, np.zeros(200, np.int32), ExactSession())
@@ -229,8 +229,8 @@ def of_rows():
     """Each step with a condition on whole rows."""
     yield pre.RankReduction(1, payment=pay.Sensitivity({"gap": 0.2})), False
     yield pre.RankReduction(1, payment=pay.Sensitivity({"tail": 1e-8})), False
-    yield pre.Deduplicate(0.01, payment=pay.Sensitivity({"crowd": 3})), False
-    yield pre.Quantize(0.01, payment=pay.Sensitivity({"crowd": 3})), False
+    yield pre.Deduplicate(0.01, payment=pay.Sensitivity({"max_neighbors": 3})), False
+    yield pre.Quantize(0.01, payment=pay.Sensitivity({"max_neighbors": 3})), False
 
 
 EARLIER = [
@@ -273,7 +273,7 @@ def test_short_rows_are_not_asked_to_be_normalised():
     """On a ring of radius 1/1000 all rows are near each other; made of norm one they were not, and so it read."""
     angle = 2 * np.pi * np.arange(300) / 300
     x = 1e-3 * np.column_stack([np.cos(angle), np.sin(angle)])
-    step = pre.Deduplicate(0.01, payment=pay.Sensitivity({"crowd": 20}))
+    step = pre.Deduplicate(0.01, payment=pay.Sensitivity({"max_neighbors": 20}))
     (condition,) = step.conditions(Space.ball(2, 1.0), 300)
     assert not condition.holds([x], 300)
     assert condition.sentence.endswith("in units in which the declared bound on the norm of a row is 1")
@@ -365,7 +365,7 @@ class OfTriples(pre.Step):
 def test_a_sum_that_the_declared_shift_does_not_cover_is_refused():
     plan = planned(BALL, OfTriples(payment=pay.Budget(0.1)))
     table = encode(np.zeros((300, 5)), BALL)
-    with pytest.raises(ValueError, match="override record_shift"):
+    with pytest.raises(ValueError, match="override l2_sensitivity"):
         execute(plan, table, np.zeros(300, np.int32), Recorder(), counted=False)
 
 

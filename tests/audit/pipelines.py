@@ -165,12 +165,12 @@ def _scaling():
 
 
 def _by_sensitivity():
-    crowd = Sensitivity({"crowd": 6})
+    clustered = Sensitivity({"max_neighbors": 6})
     shapes = {
-        "deduplicate": pre.Deduplicate(0.01, payment=crowd),
-        "deduplicate by label": pre.Deduplicate(0.01, True, payment=crowd),
-        "quantize": pre.Quantize(0.01, payment=crowd),
-        "quantize to means": pre.Quantize(0.01, "mean", payment=crowd),
+        "deduplicate": pre.Deduplicate(0.01, payment=clustered),
+        "deduplicate by label": pre.Deduplicate(0.01, True, payment=clustered),
+        "quantize": pre.Quantize(0.01, payment=clustered),
+        "quantize to means": pre.Quantize(0.01, "mean", payment=clustered),
         "deduplicate cells": pre.DeduplicateCells(0.05, payment=Sensitivity()),
         "deduplicate equal rows": pre.DeduplicateCells(payment=Sensitivity()),
         "deduplicate cells, one row stays": pre.DeduplicateCells(0.05, centre=False, payment=Sensitivity()),
@@ -208,7 +208,7 @@ def _by_sensitivity():
         "chain: impute, quantize, rescale",
         Pipeline(
             table(),
-            (mean, pre.Quantize(0.02, payment=crowd), pre.Rescale(2.0)),
+            (mean, pre.Quantize(0.02, payment=clustered), pre.Rescale(2.0)),
         ),
     )
     equal = pre.DeduplicateCells(payment=Sensitivity())
@@ -230,7 +230,7 @@ def _learners():
         learner = GradientDescent(loss, steps=4, learning_rate=5.0, clip_norm=0.5)
         yield f"learner: {name}", Pipeline(domain, (), learner)
     least = GradientDescent(LeastSquares(1.0), steps=4, learning_rate=5.0, clip_norm=0.5)
-    drop = pre.Deduplicate(0.01, payment=Sensitivity({"crowd": 6}))
+    drop = pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6}))
     yield "learner: least squares behind dropped rows", Pipeline(two, (drop,), least, tables=clusters)
     mean = pre.MeanImputer(payment=Sensitivity(CAPS))
     poisson = PoissonSGD(Softmax(), batch_size=8, steps=6, weight_bound=5.0)

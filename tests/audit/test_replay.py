@@ -185,8 +185,8 @@ class Leaky(pre.Center):
             return type(fitted)(first.mean(axis=0))
         return fitted
 
-    def record_shift(self, space, adjacency, incoming):
-        shift = super().record_shift(space, adjacency, incoming)
+    def l2_sensitivity(self, space, adjacency, incoming):
+        shift = super().l2_sensitivity(space, adjacency, incoming)
         return shift / 4 if self.what == "declares too little" else shift
 
 

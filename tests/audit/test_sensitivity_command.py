@@ -35,7 +35,7 @@ def test_a_beaten_bound_has_its_own_exit_code(monkeypatch):
     case = cases()[name]
 
     class Wrong(type(case.steps[0])):
-        def carry(self, space, incoming):
+        def propagate(self, space, incoming):
             return dataclasses.replace(incoming, total_shift=incoming.total_shift / 3)
 
     wrong = dataclasses.replace(case, steps=(Wrong(0.5),))

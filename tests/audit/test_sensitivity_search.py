@@ -16,7 +16,7 @@ from prepriv.audit.sensitivity_paper import good_clusters
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_worst import MAKERS, inside
 from prepriv.domain import Space
-from prepriv.preprocessing.base import ConfidentialMap, Sensitivity, Step
+from prepriv.preprocessing.base import ConfidentialMap, RowShift, Step
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize
 from prepriv.preprocessing.scale import StandardScaler
@@ -83,7 +83,7 @@ class _DeafToShifts(StandardScaler):
     """A step that prices neighbours only, whatever comes in."""
 
     def sensitivity(self, domain, n, incoming=None):
-        came = incoming or Sensitivity()
+        came = incoming or RowShift()
         own = super().sensitivity(domain, n)
         return dataclasses.replace(own, rows_dropped=came.rows_dropped, total_shift=min(own.total_shift, 3.0))
 
@@ -92,7 +92,7 @@ class _DeafToShifts(StandardScaler):
 class _NoLipschitz(Normalize):
     """Plain row normalisation that claims to be non-expansive."""
 
-    def stretch(self, space):
+    def lipschitz(self, space):
         return 1.0
 
 
@@ -105,7 +105,7 @@ class _NoLipschitz(Normalize):
             ),
             300,
         ),
-        (Case("steep", (_NoLipschitz(1.0, 0.1),), Space.ball(2, 1.0), 12, Sensitivity(3, 0.2, 0.5)), 300),
+        (Case("steep", (_NoLipschitz(1.0, 0.1),), Space.ball(2, 1.0), 12, RowShift(3, 0.2, 0.5)), 300),
         (
             Case(
                 "deaf",
@@ -147,7 +147,7 @@ class _PaperDedup(Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return Sensitivity(rows_dropped=n - 1)
+        return RowShift(rows_dropped=n - 1)
 
     def fit_confidential(self, rows, space, n):
         x = np.vstack(list(rows))
@@ -229,7 +229,7 @@ def test_makers_stay_in_the_declared_space(maker):
 
 def test_pairs_differ_by_no_more_than_may_come_in():
     """The identity as a step: what is measured is what came in."""
-    came = Sensitivity(5, 0.2, 0.6, 2)
+    came = RowShift(5, 0.2, 0.6, 2)
     case = Case("identity", (), unit_box(3, 1), 14, came, {"missing": 0.3})
     result = search(case, seed=0, pairs=800)
     assert result.holds

@@ -12,9 +12,9 @@ from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic, Softmax
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
-MOVED = Sensitivity(100, 0.01, 0.5, 0.0, ())
+MOVED = RowShift(100, 0.01, 0.5, 0.0, ())
 
 
 def test_shift_is_the_record_the_moved_rows_and_the_dropped_ones():
@@ -25,12 +25,12 @@ def test_shift_is_the_record_the_moved_rows_and_the_dropped_ones():
     mu = Softmax().input_lipschitz(math.hypot(5.0, 1.0), 2.0)
     moved = learner.shift(5.0, 10, 3, 1000, "replace-one", MOVED)
     assert 2 + mu * 0.5 <= moved <= 2 + mu * 0.5 + 0.01
-    dropped = learner.shift(5.0, 10, 3, 1000, "replace-one", Sensitivity(0, 0, 0, 7))
+    dropped = learner.shift(5.0, 10, 3, 1000, "replace-one", RowShift(0, 0, 0, 7))
     assert dropped == pytest.approx(9.0, rel=1e-8)
 
 
 def test_moved_rows_never_cost_more_than_group_privacy():
-    far = Sensitivity(3, 1e6, 3e6, 0.0, ())
+    far = RowShift(3, 1e6, 3e6, 0.0, ())
     learner = GradientDescent(Logistic(), clip_norm=1.0, weight_bound=2.0)
     assert learner.shift(5.0, 10, 1, 1000, "replace-one", far) == pytest.approx(2 + 2 * 3, rel=1e-8)
 

@@ -14,7 +14,7 @@ from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.noisy_sgd import NoisySGD, bassily_noise_multiplier, paper_noise_multiplier
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession, Session
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 RADIUS, D = 1.0, 3
 
@@ -56,7 +56,7 @@ def test_account_is_that_of_batches_without_replacement():
     ((pair, steps),) = learner.parts(2.0, setting(100))
     assert isinstance(pair, SubsampledWithoutReplacement) and steps == 50
     assert pair.shift == 1.0 and pair.rate == pytest.approx(0.01) and pair.rate >= 0.01
-    moved = learner.parts(2.0, setting(100, incoming=Sensitivity(3, 0.1, 0.3)))
+    moved = learner.parts(2.0, setting(100, incoming=RowShift(3, 0.1, 0.3)))
     assert compose(moved).epsilon(1e-3) > compose(((pair, steps),)).epsilon(1e-3)
 
 

@@ -14,7 +14,7 @@ from prepriv.learners.one_pass import OnePassSGD, _to_grid
 from prepriv.learners.stochastic import project
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 RADIUS, D = 2.0, 4
 
@@ -208,7 +208,7 @@ def test_account_is_random_stopping_and_beats_releasing_every_iterate():
     assert f.epsilon(1e-5) < 0.5 * g.gaussian(0.5).epsilon(1e-5)
     z = learner.calibrate(1.0, 1e-5, setting(n=5000))
     assert learner.tradeoff(z, setting(n=5000)).epsilon(1e-5) <= 1.0
-    moved = setting(n=5000, incoming=Sensitivity(100, 1e-3, 0.05))
+    moved = setting(n=5000, incoming=RowShift(100, 1e-3, 0.05))
     assert learner.tradeoff(4.0, moved).epsilon(1e-5) > f.epsilon(1e-5)
 
 
@@ -250,7 +250,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="replace-one"):
         OnePassSGD(Logistic(), **good).parts(1.0, setting(adjacency="add-or-remove-one"))
     with pytest.raises(ValueError, match="order"):
-        OnePassSGD(Logistic(), **good).parts(1.0, setting(incoming=Sensitivity(1, 1, 1, any_order=True)))
+        OnePassSGD(Logistic(), **good).parts(1.0, setting(incoming=RowShift(1, 1, 1, any_order=True)))
     with pytest.raises(ValueError, match="weight_bound"):
         OnePassSGD(Logistic(), **good | {"weight_bound": math.inf}).parts(1.0, setting())
     with pytest.raises(ValueError, match="learning_rate"):

@@ -15,7 +15,7 @@ from prepriv.learners.losses import Hinge, Logistic, Softmax, SquaredHinge
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, uniform_subset
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 RADIUS = 5.0
 
@@ -156,7 +156,7 @@ def test_calibration_pays_for_what_was_spent_before():
 
 
 def test_moved_rows_cost_noise_and_a_lipschitz_loss_on_a_ball_costs_less():
-    incoming = Sensitivity(1500, 1e-4, 0.05, 0.0)
+    incoming = RowShift(1500, 1e-4, 0.05, 0.0)
     shifted = setting(incoming=incoming)
     bounded = PoissonSGD(Softmax(), batch_size=20, steps=50, weight_bound=2.0)
     unbounded, hinge = (
@@ -167,9 +167,9 @@ def test_moved_rows_cost_noise_and_a_lipschitz_loss_on_a_ball_costs_less():
     mu = Softmax().input_lipschitz(math.hypot(RADIUS, 1.0), 2.0)
     assert moved.count == 1500 and mu * 0.05 <= moved.total <= mu * 0.05 * 1.2
     assert unbounded.moved_rows(shifted).each == hinge.moved_rows(shifted).each == pytest.approx(2.0)
-    assert bounded.moved_rows(setting(incoming=Sensitivity(rows_dropped=3.0))).dropped == 3
+    assert bounded.moved_rows(setting(incoming=RowShift(rows_dropped=3.0))).dropped == 3
     alone = PoissonSGD(Logistic(), batch_size=20, steps=50).moved_rows(
-        setting(incoming=Sensitivity(rows_dropped=3.0))
+        setting(incoming=RowShift(rows_dropped=3.0))
     )
     assert (alone.count, alone.each, alone.total, alone.dropped) == (
         0,

@@ -63,7 +63,7 @@ def test_shift_passes_maps_with_their_lipschitz_constant():
 
 def test_sum_shift_counts_the_record_the_moved_and_the_dropped():
     space = TABLE.space
-    moved = pre.Sensitivity(10, 0.5, 2.0, 3.0)
+    moved = pre.RowShift(10, 0.5, 2.0, 3.0)
     assert sum_shift(space, "replace-one") == pytest.approx(space.diameter)
     assert sum_shift(space, "add-or-remove-one") == pytest.approx(space.radius)
     assert sum_shift(space, "replace-one", moved) == pytest.approx(space.diameter + 2.0 + 3 * space.radius)

@@ -113,8 +113,8 @@ def test_planted_bug_too_small_a_shift_is_seen_by_the_replay(rng):
 
     # ...but claiming half the record's own shift does
     class Lying(type(STEPS[1])):
-        def record_shift(self, *facts):
-            return super().record_shift(*facts) / 4
+        def l2_sensitivity(self, *facts):
+            return super().l2_sensitivity(*facts) / 4
 
     lied = make_plan(
         domain, (steps[0], Lying(payment=STEPS[1].payment), steps[2]), LEARNER, epsilon=1.0, delta=1e-5

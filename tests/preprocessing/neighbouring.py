@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Found:
     total_shift: float
     rows_dropped: int
 
-    def within(self, claim: Sensitivity) -> bool:
+    def within(self, claim: RowShift) -> bool:
         """Whether a claim covers it."""
         return (
             self.rows_moved <= claim.rows_moved
@@ -81,11 +81,11 @@ def measure_chain(steps, space, s1, s2) -> Found:
     return Found(int((far > 0).sum()), far.max(initial=0.0), far.sum(), int((kept1 != kept2)[1:].sum()))
 
 
-def claim_chain(steps, space, n) -> Sensitivity:
+def claim_chain(steps, space, n) -> RowShift:
     """What the chain declares."""
-    going = Sensitivity()
+    going = RowShift()
     for step in steps:
-        going = step.carry(space, going) if step.way == "free" else step.sensitivity(space, n, going)
+        going = step.propagate(space, going) if step.way == "free" else step.sensitivity(space, n, going)
         space = step.output(space)
     return going
 
@@ -96,7 +96,7 @@ def into_ball(x, radius=1.0):
     return x * np.minimum(1.0, radius / np.maximum(norms, 1e-300))
 
 
-def incoming_shift(s1, s2) -> Sensitivity:
+def incoming_shift(s1, s2) -> RowShift:
     """The shift of the common rows (all but row 0) between two inputs."""
     far = np.linalg.norm(s1 - s2, axis=1)[1:]
-    return Sensitivity(float((far > 0).sum()), float(far.max(initial=0.0)), float(far.sum()))
+    return RowShift(float((far > 0).sum()), float(far.max(initial=0.0)), float(far.sum()))

@@ -54,7 +54,10 @@ def test_at_most_is_rounded_down_and_at_least_up(share: float) -> None:
     narrow = pre.StandardScaler(share, "none", columns=("age",), payment=pay.Sensitivity())
     floor = number(narrow, "is at least", filled)
     assert share <= least <= share * (1 + 1e-11) and share <= floor <= share * (1 + 1e-11)
-    for step in (pre.Deduplicate(share, payment=paid(crowd=3)), pre.Quantize(share, payment=paid(crowd=3))):
+    for step in (
+        pre.Deduplicate(share, payment=paid(max_neighbors=3)),
+        pre.Quantize(share, payment=paid(max_neighbors=3)),
+    ):
         radius, hidden = number(step, "records within", filled), 2 * 2**0.5 * cluster_grid(2.0).step
         assert 4 * share + hidden <= radius <= (4 * share + hidden) * (1 + 2e-9)
     rank = pre.RankReduction(1, payment=paid(gap=share))
@@ -82,7 +85,10 @@ def test_a_condition_names_the_units_it_is_in() -> None:
         said = str(step.sensitivity(domain, N).conditions[-1])
         assert " 0.01 " in said and said.endswith("with 'b' scaled to 0..1")
     shrunk = pre.Rescale(0.001).output(Space.ball(2, 1.0))
-    for step in (pre.Deduplicate(0.01, payment=paid(crowd=6)), pre.Quantize(0.01, payment=paid(crowd=6))):
+    for step in (
+        pre.Deduplicate(0.01, payment=paid(max_neighbors=6)),
+        pre.Quantize(0.01, payment=paid(max_neighbors=6)),
+    ):
         said = str(step.sensitivity(shrunk, N).conditions[-1])
         assert said.endswith("in units in which the declared bound on the norm of a row is 0.001")
     wide = Space(np.array([-2.5]), np.array([5.0]), 5.0, np.array([False]), ("age",))

@@ -23,7 +23,7 @@ ETA = 0.05
 
 
 def dedup(m, eta=ETA, **options):
-    return Deduplicate(eta, payment=Sensitivity({"crowd": m}), **options)
+    return Deduplicate(eta, payment=Sensitivity({"max_neighbors": m}), **options)
 
 
 def kept(step, x, space, rows=None):
@@ -184,7 +184,7 @@ def test_random_neighbours_never_drop_more(moved):
         space = Space.ball(d, 1.0)
         m = max(crowd_of(s, space, eta) for s in (s1, s2))
         far = np.linalg.norm(s1 - s2, axis=1)[1:]
-        incoming = base.Sensitivity(float((far > 0).sum()), far.max(initial=0.0), far.sum())
+        incoming = base.RowShift(float((far > 0).sum()), far.max(initial=0.0), far.sum())
         claim = dedup(m, eta).sensitivity(space, len(s1), incoming)
         found = measure(dedup(m, eta), space, s1, s2)
         assert found.within(claim)
@@ -393,16 +393,16 @@ def test_claims_and_refusals():
     assert (claim.rows_moved, claim.total_shift, claim.rows_dropped) == (0, 0, 6)
     assert dedup(1).sensitivity(space, 1000).rows_dropped == 0
     assert dedup(900).sensitivity(space, 1000).rows_dropped == 999
-    for bad in ({"crowd": 0}, {"crowd": 2.5}, {"crowd": True}, {"size": 3}):
-        with pytest.raises(ValueError, match="crowd"):
+    for bad in ({"max_neighbors": 0}, {"max_neighbors": 2.5}, {"max_neighbors": True}, {"size": 3}):
+        with pytest.raises(ValueError, match="max_neighbors"):
             Deduplicate(ETA, payment=Sensitivity(bad)).sensitivity(space, 10)
     for eta in (0.0, -1.0, math.nan):
         with pytest.raises(ValueError, match="eta"):
             dedup(3, eta)
     with pytest.raises(ValueError, match="drops rows"):
-        dedup(3).sensitivity(space, 10, base.Sensitivity(rows_dropped=1))
+        dedup(3).sensitivity(space, 10, base.RowShift(rows_dropped=1))
     with pytest.raises(ValueError, match="drops rows"):
-        cells(0.1).sensitivity(space, 10, base.Sensitivity(rows_dropped=1))
+        cells(0.1).sensitivity(space, 10, base.RowShift(rows_dropped=1))
     with pytest.raises(ValueError, match="too many cells"):
         cells(1e-12).fit_confidential(Labelled(np.zeros((2, 3)), np.zeros(2)), space, 2)
     for payment in (Public(), Budget()):
@@ -426,7 +426,7 @@ def test_a_hundred_thousand_near_duplicates():
     [
         DeduplicateCells(0.05, payment=Sensitivity()),
         DeduplicateCells(0.05, centre=False, payment=Sensitivity()),
-        Deduplicate(0.01, payment=Sensitivity({"crowd": 6})),
+        Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6})),
     ],
 )
 def test_a_record_that_is_dropped_is_a_zero_row_and_the_declared_box_holds_it(step):
@@ -442,6 +442,6 @@ def test_a_record_that_is_dropped_is_a_zero_row_and_the_declared_box_holds_it(st
         fitted = step.fit_confidential(Labelled(x, np.zeros(6, dtype=int)), before, 6)
         sums.append((fitted.transform(x) * fitted.keep(x, 0)[:, None]).sum(axis=0))
     going = step.sensitivity(before, 6)
-    assert np.linalg.norm(sums[0] - sums[1]) <= Center(payment=Budget(0.1)).record_shift(
+    assert np.linalg.norm(sums[0] - sums[1]) <= Center(payment=Budget(0.1)).l2_sensitivity(
         after, "replace-one", going
     )

@@ -10,7 +10,7 @@ import pytest
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 
 NAN = math.nan
@@ -52,11 +52,11 @@ def test_every_row_stays_in_the_declared_space():
 def test_a_moved_row_changes_its_codes_at_most():
     space = Space(np.zeros(2), np.ones(2), 2.0, np.zeros(2, dtype=bool))
     step = OneHot({"x0": 3})
-    out = step.carry(space, Sensitivity(4, 0.1, 0.3))
+    out = step.propagate(space, RowShift(4, 0.1, 0.3))
     assert out.rows_moved == 4
     assert out.row_shift == pytest.approx(math.hypot(0.1, math.sqrt(2)))
     assert out.total_shift == pytest.approx(0.3 + 4 * math.sqrt(2))
-    assert step.carry(space, Sensitivity()) == Sensitivity()
+    assert step.propagate(space, RowShift()) == RowShift()
     f = step.free(space)
     a, b = np.array([[0.24, 0.0]]), np.array([[0.26, 0.05]])
     assert np.linalg.norm(f.transform(a) - f.transform(b)) == pytest.approx(math.hypot(0.05, math.sqrt(2)))
@@ -95,7 +95,7 @@ def test_clipped_features_stay_in_the_declared_space(bounds, radius):
     assert (y >= after.low).all() and (y <= after.high).all()
     assert np.linalg.norm(y, axis=1).max() <= after.radius
     moved = np.linalg.norm(y[1:] - y[:-1], axis=1) <= np.linalg.norm(x[1:] - x[:-1], axis=1) + 1e-15
-    assert moved.all() and step.stretch(space) == 1.0
+    assert moved.all() and step.lipschitz(space) == 1.0
 
 
 def test_clipping_keeps_missing_cells_and_bounds_are_checked():

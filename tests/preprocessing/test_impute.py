@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute import FillReleased, MeanImputer
 from prepriv.preprocessing.impute_caps import MissingCaps
 from prepriv.preprocessing.impute_median import MedianImputer
@@ -107,14 +107,14 @@ def test_bound_is_reached():
 
 
 def test_no_imputable_column_costs_nothing():
-    came = Sensitivity(3, 0.1, 0.2)
+    came = RowShift(3, 0.1, 0.2)
     assert imputer().sensitivity(box(2), 10, came) == came
-    assert imputer().sensitivity(box(2), 10) == Sensitivity()
+    assert imputer().sensitivity(box(2), 10) == RowShift()
 
 
 def test_dropped_rows_are_refused():
     with pytest.raises(ValueError, match="impute first"):
-        imputer().sensitivity(box(1, 0), 10, Sensitivity(rows_dropped=1))
+        imputer().sensitivity(box(1, 0), 10, RowShift(rows_dropped=1))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_no_pair_beats_the_bound_after_a_shift(data, n, d):
     if step.distance([x], space, n) <= 0 or step.distance([y], space, n) <= 0:
         return
     gap = np.linalg.norm(np.nan_to_num(x - y)[1:], axis=1)
-    came = Sensitivity(float((gap > 0).sum()), float(gap.max()), float(gap.sum()))
+    came = RowShift(float((gap > 0).sum()), float(gap.max()), float(gap.sum()))
     bound = step.sensitivity(space, n, came)
     out = [step.fit_confidential([v], space, n).transform(v)[1:] for v in (x, y)]
     far = np.linalg.norm(out[0] - out[1], axis=1)
@@ -213,7 +213,7 @@ def test_bound_after_a_shift_is_reached():
     y = x + 0.5
     y[0] = 1.0
     step, space = imputer(missing=0.5), box(1, 0)
-    came = Sensitivity(n - p - 1, 0.5, 0.5 * (n - p - 1))
+    came = RowShift(n - p - 1, 0.5, 0.5 * (n - p - 1))
     out = [step.fit_confidential([v], space, n).transform(v)[1:, 0] for v in (x, y)]
     found = np.abs(out[0] - out[1]).sum()
     assert found == pytest.approx(step.sensitivity(space, n, came).total_shift, rel=1e-9)
@@ -251,7 +251,7 @@ def test_budget_sum_moves_by_no_more_than_declared(a, b):
     step = MeanImputer(payment=pay.Budget())
     for record in (a, b):
         step.fit_budget([np.array([record]) * 5 - 2], space, 1, look)
-    assert np.linalg.norm(seen[0] - seen[1]) <= step.record_shift(space, "replace-one", Sensitivity())
+    assert np.linalg.norm(seen[0] - seen[1]) <= step.l2_sensitivity(space, "replace-one", RowShift())
 
 
 def test_budget_counts_a_dropped_row_twice():
@@ -265,8 +265,8 @@ def test_budget_counts_a_dropped_row_twice():
 
     for kept in (1.0, 0.0):
         step.fit_budget([np.array([[kept], [0.5]])], space, 2, look)
-    one = step.record_shift(space, "replace-one", Sensitivity(rows_dropped=1)) - step.record_shift(
-        space, "replace-one", Sensitivity()
+    one = step.l2_sensitivity(space, "replace-one", RowShift(rows_dropped=1)) - step.l2_sensitivity(
+        space, "replace-one", RowShift()
     )
     assert abs(seen[0] - seen[1])[0] == pytest.approx(1.0)
     assert one >= 1.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prepriv import payment as pay
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute_median import MedianImputer, lower_median, median_distance
 
 NAN = math.nan
@@ -93,7 +93,7 @@ def test_price_and_conditions():
     assert (s.rows_moved, s.row_shift) == (10, pytest.approx(0.02))
     assert s.total_shift == pytest.approx(0.2)
     assert "are at most 0.02 from the one between" in str(s.conditions[1])
-    after = imputer(missing=0.1, gap=0.02).sensitivity(LINE, 100, Sensitivity(5, 0.01, 0.03))
+    after = imputer(missing=0.1, gap=0.02).sensitivity(LINE, 100, RowShift(5, 0.01, 0.03))
     assert after.total_shift == pytest.approx(0.03 + 10 * 0.03)
 
 

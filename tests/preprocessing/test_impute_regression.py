@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
 from prepriv.preprocessing._sums import SUM_ERROR
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute_caps import MissingCaps
 from prepriv.preprocessing.impute_regression import (
     Frame,
@@ -123,7 +123,7 @@ def test_map_is_as_steep_as_declared():
     a[gaps] = b[gaps] = NAN
     before = np.linalg.norm(np.nan_to_num(a - b), axis=1)
     after = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)
-    assert (after <= step.stretch(space) * before + 1e-12).all()
+    assert (after <= step.lipschitz(space) * before + 1e-12).all()
 
 
 def test_distance_is_one_lipschitz_and_bounds_the_curvature():
@@ -157,13 +157,13 @@ def test_budget_products_move_by_no_more_than_declared():
     x[rng.random(300) < 0.2, 2] = NAN
     step.fit_budget([x], space, 300, look)
     far = np.linalg.norm(seen[0][:, None] - seen[0][None], axis=2).max()
-    assert far <= step.record_shift(space, "replace-one", Sensitivity())
+    assert far <= step.l2_sensitivity(space, "replace-one", RowShift())
     y = np.clip(x + 0.01 * rng.normal(size=x.shape), 0, 1)
     step.fit_budget([y], space, 300, look)
     moved = np.linalg.norm(np.nan_to_num(x - y), axis=1).sum()
-    came = Sensitivity(300, 1.0, float(moved))
-    extra = step.record_shift(space, "replace-one", came) - step.record_shift(
-        space, "replace-one", Sensitivity()
+    came = RowShift(300, 1.0, float(moved))
+    extra = step.l2_sensitivity(space, "replace-one", came) - step.l2_sensitivity(
+        space, "replace-one", RowShift()
     )
     assert np.linalg.norm(seen[0].sum(axis=0) - seen[1].sum(axis=0)) <= extra
 
@@ -183,7 +183,7 @@ def test_needs_a_complete_column():
     domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1))
     with pytest.raises(ValueError, match="needs a column that is never missing"):
         imputer(missing=0.1).sensitivity(domain, 100)
-    assert imputer().sensitivity(box(2), 10) == Sensitivity()
+    assert imputer().sensitivity(box(2), 10) == RowShift()
 
 
 def test_moved_rows_move_their_predictions_too():
@@ -195,13 +195,13 @@ def test_moved_rows_move_their_predictions_too():
     x[:gaps, 0] = 0.2
     y = x.copy()
     y[1:gaps, 0] += 0.3
-    came = Sensitivity(gaps - 1, 0.3, 0.3 * (gaps - 1))
+    came = RowShift(gaps - 1, 0.3, 0.3 * (gaps - 1))
     out = [step.fit_confidential([v], space, n).transform(v)[1:] for v in (x, y)]
     moved = np.linalg.norm(out[0] - out[1], axis=1).sum()
     assert moved > 1.3 * came.total_shift
     assert moved <= step.sensitivity(space, n, came).total_shift
     own = step.sensitivity(space, n).total_shift
-    assert moved > came.total_shift + 2 * own  # so the stretch of the map has to be in the bound
+    assert moved > came.total_shift + 2 * own  # so the lipschitz of the map has to be in the bound
 
 
 @pytest.mark.parametrize("n", [1000, 2 * 10**9, 10**12])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prepriv import payment as pay
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer, trimmed_distance
 
 NAN = math.nan
@@ -83,7 +83,7 @@ def test_shifted_rows_move_the_fill_by_their_share():
     x = np.append(np.linspace(0, 0.9, 20), [NAN, NAN])[:, None]
     y = x + 0.1
     step = imputer(0.1, missing=0.1)
-    came = Sensitivity(19, 0.1, 1.9)
+    came = RowShift(19, 0.1, 1.9)
     bound = step.sensitivity(LINE, 22, came)
     out = [step.fit_confidential([v], LINE, 22).transform(v)[1:, 0] for v in (x, y)]
     assert np.abs(out[0] - out[1]).sum() <= bound.total_shift

@@ -118,7 +118,7 @@ def test_a_dropped_row_is_zero_behind_every_later_step_and_is_paid_for(drop):
     domain = Domain.box(0, 1, 2, [0, 1], n=4)
     first = pre.DeduplicateCells(payment=Sensitivity())
     if drop == "clusters":
-        first = pre.Deduplicate(1e-6, payment=Sensitivity({"crowd": 4}))
+        first = pre.Deduplicate(1e-6, payment=Sensitivity({"max_neighbors": 4}))
     steps = (first, pre.ClipFeatures(0.98, 1.0), pre.Center(payment=Budget(0.1)))
     x = np.array([[0.98, 1], [0.98, 1], [1, 0.99], [1, 1]])  # the first two are equal: one is dropped
     x2 = x.copy()
@@ -174,7 +174,7 @@ class Untestable(pre.Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return pre.Sensitivity(1.0, 0.1, 0.1, conditions=(Nice(),))
+        return pre.RowShift(1.0, 0.1, 0.1, conditions=(Nice(),))
 
 
 def test_a_condition_without_a_distance_cannot_be_tested_away():
@@ -275,14 +275,14 @@ def test_cells_behind_moved_rows_and_behind_cells_are_refused():
     cells = pre.DeduplicateCells(2.0, 1.0, payment=Sensitivity())
     for first in (
         pre.SoftPCA(1.0, payment=Sensitivity()),
-        pre.Quantize(0.1, payment=Sensitivity({"crowd": 2})),
+        pre.Quantize(0.1, payment=Sensitivity({"max_neighbors": 2})),
     ):
         with pytest.raises(ValueError, match="DeduplicateCells cannot follow"):
             make_plan(domain, [first, cells], LEARNER, epsilon=1.0, delta=1e-5)
     for second in (
         cells,
-        pre.Deduplicate(0.1, payment=Sensitivity({"crowd": 2})),
-        pre.Quantize(0.1, payment=Sensitivity({"crowd": 2})),
+        pre.Deduplicate(0.1, payment=Sensitivity({"max_neighbors": 2})),
+        pre.Quantize(0.1, payment=Sensitivity({"max_neighbors": 2})),
     ):
         for between in ((), (pre.Rescale(2.0),)):
             with pytest.raises(ValueError, match="cannot follow a step that drops rows"):

@@ -7,7 +7,7 @@ import pytest
 
 from prepriv.domain import Space
 from prepriv.preprocessing import ClipNorm, Homogenize, Normalize, Rescale
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 
 PULLED = [
     ClipNorm(1.0),
@@ -23,7 +23,7 @@ STEPS = [*PULLED, Rescale(7.0)]
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_no_pair_of_rows_beats_the_lipschitz_constant(step, rng):
     space = Space.ball(4, 3.0)
-    fitted, constant = step.free(space), step.stretch(space)
+    fitted, constant = step.free(space), step.lipschitz(space)
     a = rng.standard_normal((20_000, 4)) * rng.choice([1e-6, 0.1, 1, 2], (20_000, 1))
     b = a + rng.standard_normal(a.shape) * rng.choice([1e-9, 1e-3, 1], (20_000, 1))
     moved = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)
@@ -41,7 +41,7 @@ def test_output_lies_in_the_declared_space(step, rng):
 
 
 def test_plain_normalisation_is_not_lipschitz():
-    assert Normalize(1.0).stretch(Space.ball(2, 1.0)) == np.inf
+    assert Normalize(1.0).lipschitz(Space.ball(2, 1.0)) == np.inf
     fitted = Normalize(1.0).free(Space.ball(2, 1.0))
     tiny = np.array([[1e-9, 0.0], [-1e-9, 0.0]])
     assert np.linalg.norm(np.diff(fitted.transform(tiny), axis=0)) == pytest.approx(2.0)
@@ -69,14 +69,14 @@ def test_rows_are_mapped_alike_in_any_block(rng):
 
 
 def test_shift_through_a_map_rounds_up():
-    out = Sensitivity(3, 0.1, 0.3, 2, ("c",)).through(2.5)
+    out = RowShift(3, 0.1, 0.3, 2, ("c",)).through(2.5)
     assert out.rows_moved == 3 and out.rows_dropped == 2 and out.conditions == ("c",)
     assert out.row_shift >= 0.25 and out.total_shift >= 0.75
-    assert Sensitivity().through(np.inf) == Sensitivity()
+    assert RowShift().through(np.inf) == RowShift()
 
 
 def test_two_shifts_add_up_but_never_above_all_rows():
-    a, b = Sensitivity(6, 1.0, 2.0, 1, ("p",)), Sensitivity(7, 0.5, 3.0, 0, ("p", "q"))
+    a, b = RowShift(6, 1.0, 2.0, 1, ("p",)), RowShift(7, 0.5, 3.0, 0, ("p", "q"))
     both = a.plus(b, n=10)
     assert both.rows_moved == 9 and both.row_shift >= 1.5 and 5.0 <= both.total_shift <= 5.0 * (1 + 1e-9)
     assert both.conditions == ("p", "q")
@@ -91,7 +91,7 @@ def test_two_shifts_add_up_but_never_above_all_rows():
         lambda: Homogenize(0.0),
         lambda: Homogenize(1.0, -1.0),
         lambda: Rescale(np.inf),
-        lambda: Sensitivity(-1),
+        lambda: RowShift(-1),
     ],
 )
 def test_bad_settings(make):

@@ -70,8 +70,8 @@ def test_projections_are_right_to_twelve_digits_and_expand_nothing(d, k):
     assert np.abs(y - x @ fitted.components).max() <= 1e-11 * np.abs(x).max()
     assert np.abs(fitted.components - v).max() < 1e-5
     assert np.linalg.norm(fitted.components, 2) <= 1.0
-    space, moved = Space.ball(d, np.linalg.norm(x, axis=1).max()), base.Sensitivity(25, 1.0, 5.0)
-    allowed = PCA(k, payment=Public()).carry(space, moved)
+    space, moved = Space.ball(d, np.linalg.norm(x, axis=1).max()), base.RowShift(25, 1.0, 5.0)
+    allowed = PCA(k, payment=Public()).propagate(space, moved)
     cut = allowed.row_shift - moved.row_shift
     assert 0 < cut < 1e-6
     near = x + rng.normal(size=x.shape) * 1e-9
@@ -191,14 +191,14 @@ def test_no_neighbours_move_the_second_moment_further(adjacency):
         s2[0] = 0.0 if adjacency == "add-or-remove-one" else into_ball(rng.normal(size=3) * 9, 2.0)
         s2[3] = 0.0
         far = np.linalg.norm(s1 - s2, axis=1)[1:3]
-        incoming = base.Sensitivity(2, far.max(), far.sum(), 1)
+        incoming = base.RowShift(2, far.max(), far.sum(), 1)
         found = np.linalg.norm(s1.T @ s1 - s2.T @ s2)
-        allowed = step.record_shift(space, adjacency, incoming)
+        allowed = step.l2_sensitivity(space, adjacency, incoming)
         assert found <= allowed
         best = max(best, found / allowed)
     assert best > 0.7
     one = math.sqrt(2) if adjacency == "replace-one" else 1.0
-    assert step.record_shift(space, adjacency, base.UNTOUCHED) == pytest.approx(4 * one)
+    assert step.l2_sensitivity(space, adjacency, base.UNTOUCHED) == pytest.approx(4 * one)
 
 
 def test_the_plan_takes_a_private_pca_and_no_confidential_one_can_be_made():

@@ -79,7 +79,7 @@ def test_no_neighbours_move_moments_further_after_moved_and_dropped_rows(centred
         dropped = int(rng.integers(0, 2)) if n > 2 else 0
         s2[n - dropped :] = 0.0
         far = np.linalg.norm(s1 - s2, axis=1)[1 : n - dropped]
-        shift = base.Sensitivity(n - 1, far.max(initial=0.0), far.sum(), dropped)
+        shift = base.RowShift(n - 1, far.max(initial=0.0), far.sum(), dropped)
         e = moment_shift(1.0, n, shift, centred=centred)
         (m1, mean1), (m2, mean2) = moment_of(s1, centred=centred), moment_of(s2, centred=centred)
         ratio = np.array(norms_of(m1 - m2)) / (e.operator, e.frobenius, e.nuclear)

@@ -91,7 +91,7 @@ def test_private_rows_cannot_pay_for_it(payment: Any) -> None:
 
 
 def test_it_cannot_follow_a_step_paid_for_by_sensitivity() -> None:
-    assert math.isinf(QuantileTransform(payment=pay.Public()).stretch(box(2)))
+    assert math.isinf(QuantileTransform(payment=pay.Public()).lipschitz(box(2)))
 
 
 def test_a_model_with_ranks_is_saved_loaded_and_never_trusted(tmp_path: Any) -> None:

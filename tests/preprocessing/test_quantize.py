@@ -18,7 +18,7 @@ from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 
 
 def quantize(m, eta=ETA, representative="centre"):
-    return Quantize(eta, representative, payment=Sensitivity({"crowd": m}))
+    return Quantize(eta, representative, payment=Sensitivity({"max_neighbors": m}))
 
 
 def image(step, x, space):
@@ -136,7 +136,7 @@ def test_random_neighbours_never_beat_it(moved, representative):
         space = Space.ball(d, 1.0)
         m = max(crowd_of(s, space, eta) for s in (s1, s2))
         far = np.linalg.norm(s1 - s2, axis=1)[1:]
-        incoming = base.Sensitivity(float((far > 0).sum()), far.max(initial=0.0), far.sum())
+        incoming = base.RowShift(float((far > 0).sum()), far.max(initial=0.0), far.sum())
         step = quantize(m, eta, representative)
         claim, found = step.sensitivity(space, len(s1), incoming), measure(step, space, s1, s2)
         assert found.within(claim)
@@ -209,12 +209,12 @@ def test_rows_that_come_in_moved_go_a_diagonal_further():
         np.linalg.norm(x - near, axis=1),
         np.linalg.norm(fitted.transform(x) - fitted.transform(near), axis=1),
     )
-    incoming = base.Sensitivity(2000.0, far.max(), far.sum())
-    out = step.carry(space, incoming)
+    incoming = base.RowShift(2000.0, far.max(), far.sum())
+    out = step.propagate(space, incoming)
     assert after.max() <= out.row_shift <= far.max() + 0.2 * math.sqrt(3) * (1 + 1e-6)
     assert after.sum() <= out.total_shift and (after <= far + 0.2 * math.sqrt(3)).all()
-    assert step.carry(space, base.UNTOUCHED) is base.UNTOUCHED
-    assert step.stretch(space) == math.inf
+    assert step.propagate(space, base.UNTOUCHED) is base.UNTOUCHED
+    assert step.lipschitz(space) == math.inf
 
 
 def test_runs_with_quantization():
@@ -236,7 +236,7 @@ def test_claims_and_refusals():
     with pytest.raises(ValueError, match="representative"):
         quantize(3, representative="median")
     with pytest.raises(ValueError, match="drops rows"):
-        quantize(3).sensitivity(space, 10, base.Sensitivity(rows_dropped=1))
+        quantize(3).sensitivity(space, 10, base.RowShift(rows_dropped=1))
     with pytest.raises(ValueError, match="side"):
         QuantizeCells(0.0)
     with pytest.raises(ValueError, match="too many cells"):

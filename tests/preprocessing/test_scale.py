@@ -12,7 +12,7 @@ from neighbouring import measure
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
 from prepriv.preprocessing._sums import SUM_ERROR
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale import StandardScaler
 
 PAID = pay.Sensitivity()
@@ -66,7 +66,7 @@ def test_only_the_named_columns_are_scaled():
     assert y[:, 1].mean() == pytest.approx(0, abs=1e-12)
     after = step.output(box(3))
     assert after.low[1] == -10 and after.low[0] == 0
-    assert scaler(0.1, radius=50.0, columns=["x1"]).stretch(box(3)) == 10
+    assert scaler(0.1, radius=50.0, columns=["x1"]).lipschitz(box(3)) == 10
 
 
 def test_output_space_holds_the_rows():
@@ -170,11 +170,11 @@ def test_bound_after_a_shift_is_nearly_reached():
     x[1 : 1 + far], x[0] = 0.9, 0.5
     y = x.copy()
     y[1 : 1 + far] = y[0] = 1.0
-    step, came = scaler(0.1, "max", "midpoint", 1e6), Sensitivity(far, 0.1, 0.1 * far)
+    step, came = scaler(0.1, "max", "midpoint", 1e6), RowShift(far, 0.1, 0.1 * far)
     found = shifts(step, box(1), x, y).sum()
     declared = step.sensitivity(box(1), n, came).total_shift
     assert 0.9 * declared <= found <= declared
-    assert found > declared - came.total_shift * step.stretch(box(1))  # no term can be left out
+    assert found > declared - came.total_shift * step.lipschitz(box(1))  # no term can be left out
 
 
 @pytest.mark.parametrize(("center", "place"), [("midpoint", 0.5), ("mean", 0.9)])
@@ -186,7 +186,7 @@ def test_bound_after_drops_is_nearly_reached(center, place):
     y = x.copy()
     y[0] = 1.0 if center == "midpoint" else 0.0
     y[1 : 1 + drops] = 0.0
-    step, came = scaler(0.1, "max", center, 1e6), Sensitivity(rows_dropped=drops)
+    step, came = scaler(0.1, "max", center, 1e6), RowShift(rows_dropped=drops)
     found = shifts(step, box(1), x, y)[drops:].sum()
     declared = step.sensitivity(box(1), n, came).total_shift
     assert 0.6 * declared <= found <= declared
@@ -203,7 +203,7 @@ def test_dropped_rows_may_stand_far_outside_the_box(center):
     step, space = scaler(0.1, "max", center, 1e6), box(1, 2.0, 3.0)
     found = shifts(step, space, x, y)[1:].sum()
     assert found > 4 * step.sensitivity(space, n).total_shift
-    assert found <= step.sensitivity(space, n, Sensitivity(rows_dropped=1)).total_shift
+    assert found <= step.sensitivity(space, n, RowShift(rows_dropped=1)).total_shift
 
 
 @pytest.mark.parametrize("center", ["mean", "midpoint"])
@@ -220,7 +220,7 @@ def test_random_pairs_after_shift_and_drops_stay_within_the_bound(center, rule, 
         gone = np.zeros(n, dtype=bool)
         gone[rng.integers(1, n, size=2)] = True
         far = np.linalg.norm(x - y, axis=1)[1:][~gone[1:]]
-        came = Sensitivity(float((far > 0).sum()), float(far.max()), float(far.sum()), float(gone.sum()))
+        came = RowShift(float((far > 0).sum()), float(far.max()), float(far.sum()), float(gone.sum()))
         y[gone] = 0.0
         out = [step.fit_confidential([v], space, n).transform(v) for v in (x, y)]
         moved = np.linalg.norm(out[0] - out[1], axis=1)[1:][~gone[1:]]
@@ -231,7 +231,7 @@ def test_random_pairs_after_shift_and_drops_stay_within_the_bound(center, rule, 
 
 
 def test_sensitivity_carries_what_came_in():
-    came = Sensitivity(2, 0.1, 0.2, 1, ("a cap",), any_order=True)
+    came = RowShift(2, 0.1, 0.2, 1, ("a cap",), any_order=True)
     out = scaler(0.1, "none").sensitivity(box(2), 50, came)
     assert [str(c) for c in out.conditions] == [
         "a cap",
@@ -314,17 +314,15 @@ def test_budget_powers_move_by_no_more_than_declared(center, space):
     step.fit_budget([x], space, len(x), look)
     powers = seen[0]
     far = np.linalg.norm(powers[:, None] - powers[None], axis=2).max()
-    declared = step.record_shift(space, "replace-one", Sensitivity())
+    declared = step.l2_sensitivity(space, "replace-one", RowShift())
     assert 0.9 * declared <= far <= declared
     y = np.clip(x + 0.02 * rng.normal(size=x.shape) * space.widths.max(), space.low, space.high)
     y *= np.minimum(1.0, space.radius / np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1e-12))
     step.fit_budget([y], space, len(x), look)
-    came = Sensitivity(len(x), 1.0, float(np.linalg.norm(x - y, axis=1).sum()))
-    extra = step.record_shift(space, "replace-one", came) - declared
+    came = RowShift(len(x), 1.0, float(np.linalg.norm(x - y, axis=1).sum()))
+    extra = step.l2_sensitivity(space, "replace-one", came) - declared
     assert np.linalg.norm(seen[0] - seen[1], axis=1).sum() <= extra
-    assert (
-        step.record_shift(space, "add-or-remove-one", Sensitivity()) >= np.linalg.norm(powers, axis=1).max()
-    )
+    assert step.l2_sensitivity(space, "add-or-remove-one", RowShift()) >= np.linalg.norm(powers, axis=1).max()
 
 
 @pytest.mark.parametrize("center", ["mean", "midpoint"])
@@ -351,7 +349,7 @@ def test_released_map_is_as_steep_as_declared_whatever_the_noise():
         )
         a, b = rng.random((200, 2)), rng.random((200, 2))
         after = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)
-        assert (after <= step.stretch(space) * np.linalg.norm(a - b, axis=1) + 1e-9).all()
+        assert (after <= step.lipschitz(space) * np.linalg.norm(a - b, axis=1) + 1e-9).all()
         assert np.isfinite(fitted.transform(a)).all()
 
 

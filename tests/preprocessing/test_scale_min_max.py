@@ -14,7 +14,7 @@ from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing._histogram import CELLS, histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 
 
@@ -52,7 +52,7 @@ def test_public_range():
     fitted = step.fit_public([x[:2], x[2:]], box(2), 3)
     y = fitted.transform(np.array([[0.2, 0.5], [0.3, 0.54], [0.9, 0.0]]))
     assert y == pytest.approx(np.array([[0.0, 0.5], [0.5, 0.9], [1.0, 0.0]]))
-    assert step.stretch(box(2)) == pytest.approx(10)
+    assert step.lipschitz(box(2)) == pytest.approx(10)
     assert json.loads(json.dumps(fitted.to_json()))["map"] == "scale"
     after = step.output(box(2))
     assert (after.low == 0).all() and (after.high == 1).all() and after.radius == pytest.approx(math.sqrt(2))
@@ -71,7 +71,7 @@ def test_private_quantiles_through_the_mechanism():
     x = np.random.default_rng(1).beta(2, 6, (20_000, 3))
     space, step = box(3), MinMaxScaler(payment=pay.Budget())
     session = NoisySession(NoiseSource.for_tests(1))
-    shift = step.record_shift(space, "replace-one", Sensitivity())
+    shift = step.l2_sensitivity(space, "replace-one", RowShift())
 
     def noisy(rows, *, dim, radius):
         return gaussian_sum(
@@ -119,14 +119,14 @@ def test_histogram_moves_by_no_more_than_declared():
     for v in (x, y):
         noisy_quantiles([v], space, columns, (0.5,), look)
     far = np.linalg.norm(seen[0][:, None] - seen[0][None], axis=2).max()
-    assert far <= histogram_shift(space, columns, "replace-one", Sensitivity())
+    assert far <= histogram_shift(space, columns, "replace-one", RowShift())
     assert np.linalg.norm(seen[0], axis=1).max() <= histogram_shift(
-        space, columns, "add-or-remove-one", Sensitivity()
+        space, columns, "add-or-remove-one", RowShift()
     )
     gap = np.linalg.norm(np.nan_to_num(x - y), axis=1)
-    came = Sensitivity(200, float(gap.max()), float(gap.sum()))
+    came = RowShift(200, float(gap.max()), float(gap.sum()))
     extra = histogram_shift(space, columns, "replace-one", came) - histogram_shift(
-        space, columns, "replace-one", Sensitivity()
+        space, columns, "replace-one", RowShift()
     )
     assert np.linalg.norm(seen[0] - seen[1], axis=1).sum() <= extra
 

@@ -174,29 +174,32 @@ def test_dropped_rows_count_as_zero_rows():
         s2[1:4] = 0.0  # three rows that an earlier step dropped in one data set only
         for centred in (False, True):
             step = soft(strength, centred=centred)
-            claim = step.sensitivity(Space.ball(2, 1.0), n, base.Sensitivity(rows_dropped=3.0))
+            claim = step.sensitivity(Space.ball(2, 1.0), n, base.RowShift(rows_dropped=3.0))
             y1, _ = apply(step.fit_confidential(blocks(s1), Space.ball(2, 1.0), n), s1)
             y2, _ = apply(step.fit_confidential(blocks(s2), Space.ball(2, 1.0), n), s2)
             assert np.linalg.norm(y1 - y2, axis=1)[4:].sum() <= claim.total_shift
             assert claim.rows_dropped == 3.0
 
 
-def crowd(m):
-    return Sensitivity({"crowd": m})
+def clustered(m):
+    return Sensitivity({"max_neighbors": m})
 
 
 CHAINS = {
-    "quantize, soft": lambda m, n: (Quantize(0.05, payment=crowd(m)), soft(0.05)),
-    "deduplicate, soft": lambda m, n: (Deduplicate(0.05, payment=crowd(m)), soft(0.05)),
-    "deduplicate, soft centred": lambda m, n: (Deduplicate(0.05, payment=crowd(m)), soft(0.05, centred=True)),
+    "quantize, soft": lambda m, n: (Quantize(0.05, payment=clustered(m)), soft(0.05)),
+    "deduplicate, soft": lambda m, n: (Deduplicate(0.05, payment=clustered(m)), soft(0.05)),
+    "deduplicate, soft centred": lambda m, n: (
+        Deduplicate(0.05, payment=clustered(m)),
+        soft(0.05, centred=True),
+    ),
     "soft, soft": lambda m, n: (soft(0.05), soft(0.5)),
     "soft, rank": lambda m, n: (soft(0.05), RankReduction(1, payment=Sensitivity())),
     "soft, cells, clip": lambda m, n: (soft(0.05), QuantizeCells(0.02), ClipNorm(0.4)),
     "quantize, deduplicate": lambda m, n: (
-        Quantize(0.05, payment=crowd(m)),
-        Deduplicate(0.001, payment=crowd(n)),
+        Quantize(0.05, payment=clustered(m)),
+        Deduplicate(0.001, payment=clustered(n)),
     ),
-    "quantize, soft, soft": lambda m, n: (Quantize(0.05, "mean", payment=crowd(m)), soft(0.1), soft(0.1)),
+    "quantize, soft, soft": lambda m, n: (Quantize(0.05, "mean", payment=clustered(m)), soft(0.1), soft(0.1)),
 }
 
 

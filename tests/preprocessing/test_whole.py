@@ -11,7 +11,7 @@ from neighbouring import blocks
 from prepriv.domain import Space
 from prepriv.payment import Sensitivity as Paid
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.soft_pca import SoftPCA, whole_constant
 
@@ -42,7 +42,7 @@ def test_scaling_a_whole_data_set_is_lipschitz_with_one_over_the_floor(rule, cen
     for _ in range(400):
         x, y = pairs(rng, int(rng.integers(2, 30)), 2, rng.choice([0.0, 3.0]))
         found = np.linalg.norm(image(step, x, space) - image(step, y, space))
-        allowed = np.linalg.norm(x - y) * step.stretch(space)
+        allowed = np.linalg.norm(x - y) * step.lipschitz(space)
         assert found <= allowed * (1 + 1e-9)
         best = max(best, found / max(allowed, 1e-300))
     assert best > 0.9
@@ -96,11 +96,11 @@ def test_what_is_dropped_is_not_kept():
 
     for n, most in ((40, 39), (40, 3), (5000, 3000)):
         every = max(total(n - 1 - k, k) for k in range(most + 1))
-        found = worst_drop(n, Sensitivity(rows_dropped=most), total)
+        found = worst_drop(n, RowShift(rows_dropped=most), total)
         assert every <= found <= every * 1.01
-    assert worst_drop(9, Sensitivity(rows_dropped=20), lambda kept, dropped: kept) == 8
-    assert worst_drop(9, Sensitivity(), lambda kept, dropped: 10 * kept + dropped) == 80
-    assert square_shift(Sensitivity(4, 0.5, 1.0), 2, 3.0) == 18.5
+    assert worst_drop(9, RowShift(rows_dropped=20), lambda kept, dropped: kept) == 8
+    assert worst_drop(9, RowShift(), lambda kept, dropped: 10 * kept + dropped) == 80
+    assert square_shift(RowShift(4, 0.5, 1.0), 2, 3.0) == 18.5
 
 
 @pytest.mark.parametrize("rule", ["max", "root"])
@@ -108,7 +108,7 @@ def test_rows_that_all_moved_a_little_cost_their_shift_over_the_floor(rule):
     """n rows by rho each: tau / s and the record, where the linear bound has eleven times as much."""
     n, rho, s = 10_000, 0.01, 0.1
     space = Space(np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
-    came = Sensitivity(n - 1, rho, (n - 1) * rho)
+    came = RowShift(n - 1, rho, (n - 1) * rho)
     step = StandardScaler(s, rule, radius=1e9, payment=Paid())
     alone, claim = step.sensitivity(space, n), step.sensitivity(space, n, came)
     assert claim.total_shift == pytest.approx(alone.total_shift + (n - 1) * rho / s, rel=1e-3)
@@ -135,7 +135,7 @@ def test_chains_hold_for_neighbours_with_many_moved_and_dropped_rows():
         far = np.linalg.norm(x - y, axis=1)[common]
         if not common.any():
             continue
-        came = Sensitivity(
+        came = RowShift(
             float(common.sum()), far.max() * (1 + 1e-9), far.sum() * (1 + 1e-9), float(gone.sum())
         )
         space = Space.ball(d, 1.0)

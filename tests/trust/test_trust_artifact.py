@@ -1,4 +1,4 @@
-"""Artifacts: bytes are a function of plan and mechanism outputs, carry the charge, and hostile ones do no harm."""
+"""Artifacts: bytes are a function of plan and mechanism outputs, propagate the charge, and hostile ones do no harm."""
 
 from __future__ import annotations
 

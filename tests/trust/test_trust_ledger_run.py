@@ -416,7 +416,7 @@ def test_a_run_that_is_refused_leaves_no_folder(folder):
 
 
 def test_a_conditional_claim_is_booked_with_its_conditions(folder, capsys):
-    steps = "steps:\n  - {step: Deduplicate, eta: 0.01, pay: sensitivity, crowd: 5%s}\n"
+    steps = "steps:\n  - {step: Deduplicate, eta: 0.01, pay: sensitivity, max_neighbors: 5%s}\n"
     for test in ("", ", test: 0.2"):
         (folder / "s.yaml").write_text(SCHEMA.split("steps:")[0] + steps % test)
         out = f"run-{len(test)}"

@@ -285,7 +285,7 @@ def deduplicated(*, naive: bool, copies: int = 8) -> Experiment:
     """
     n = 20
     domain = Domain.ball(2, (0, 1), radius=2.0, n=n)
-    step = Deduplicate(0.1, payment=Sensitivity({"crowd": copies + 2}))
+    step = Deduplicate(0.1, payment=Sensitivity({"max_neighbors": copies + 2}))
     learner = GradientDescent(Logistic(), steps=1, clip_norm=1.0)
     plan = make_plan(domain, (step,), learner, epsilon=4.0, delta=1e-5)
     cluster = [[1.0, 0.0]] * copies

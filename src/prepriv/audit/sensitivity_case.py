@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
-from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, Sensitivity, Step, walk
+from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, RowShift, Step, walk
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
 
@@ -56,24 +56,24 @@ class Case:
     steps: tuple[Step, ...]
     space: Space
     n: int
-    incoming: Sensitivity = UNTOUCHED
+    incoming: RowShift = UNTOUCHED
     hints: Mapping[str, float] = field(default_factory=dict)
-    paper: Callable[[Pair], Sensitivity] | None = None
+    paper: Callable[[Pair], RowShift] | None = None
 
     @cached_property
-    def bound(self) -> Sensitivity:
+    def bound(self) -> RowShift:
         """What the library declares goes out of the chain."""
         return self.shifts[-1]
 
     @cached_property
-    def shifts(self) -> tuple[Sensitivity, ...]:
+    def shifts(self) -> tuple[RowShift, ...]:
         """What is declared before the first step and after each."""
         shifts = [self.incoming]
         for step, space, _ in walk(self.steps, self.space):
             shifts.append(step.paid.outgoing(step, space, self.n, shifts[-1]))
         return tuple(shifts)
 
-    def measure(self, pair: Pair) -> Sensitivity | None:
+    def measure(self, pair: Pair) -> RowShift | None:
         """How far apart the common rows of a pair end up; None if a declared condition does not hold."""
         x, y = pair.first, np.where(pair.gone[:, None], 0.0, pair.second)
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
@@ -156,7 +156,7 @@ Standing = tuple[Floats, NDArray[np.bool_], NDArray[np.integer[Any]]]
 """Rows (n, d), which of them are there (n,), and their labels (n,)."""
 
 
-def apart(first: Standing, second: Standing, bound: Sensitivity) -> Sensitivity:
+def apart(first: Standing, second: Standing, bound: RowShift) -> RowShift:
     """How far apart the common rows of two data sets are; row 0 is the record, and does not count."""
     (x, stays, one), (y, remains, two) = first, second
     if bound.any_order:
@@ -166,7 +166,7 @@ def apart(first: Standing, second: Standing, bound: Sensitivity) -> Sensitivity:
     return _apart(x, y, stays, remains)
 
 
-def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.bool_]) -> Sensitivity:
+def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.bool_]) -> RowShift:
     """The four numbers for rows 1, 2, ...; a cell missing from both does not count."""
     both = stays & remains
     both[0] = False
@@ -174,11 +174,11 @@ def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.b
     far = np.sqrt(np.einsum("ij,ij->i", gap, gap))
     dropped = float((stays[1:] != remains[1:]).sum())
     if not len(far):
-        return Sensitivity(rows_dropped=dropped)
-    return Sensitivity(float((far > 0).sum()), float(far.max()), math.fsum(far), dropped)
+        return RowShift(rows_dropped=dropped)
+    return RowShift(float((far > 0).sum()), float(far.max()), math.fsum(far), dropped)
 
 
-def _apart_in_any_order(a: Floats, b: Floats, bound: Sensitivity) -> Sensitivity:
+def _apart_in_any_order(a: Floats, b: Floats, bound: RowShift) -> RowShift:
     """The four numbers when rows are matched by content, the label in column 0, as kindly as possible.
 
     Equal rows are matched first. Of what is left one row on each side may be the record, or none; the others
@@ -195,7 +195,7 @@ def _apart_in_any_order(a: Floats, b: Floats, bound: Sensitivity) -> Sensitivity
     return min(found, key=lambda s: (s.rows_dropped, s.total_shift))
 
 
-def _matched(a: Floats, b: Floats, furthest: float) -> Sensitivity:
+def _matched(a: Floats, b: Floats, furthest: float) -> RowShift:
     from scipy.optimize import linear_sum_assignment  # a heavy import for one call
 
     cost = np.linalg.norm(a[:, None, 1:] - b[None, :, 1:], axis=2)
@@ -203,7 +203,7 @@ def _matched(a: Floats, b: Floats, furthest: float) -> Sensitivity:
     left, right = linear_sum_assignment(np.where(apart, 1e9, cost))
     far = cost[left, right][~apart[left, right]]
     dropped = float(len(a) + len(b) - 2 * len(far))
-    return Sensitivity(float(len(far)), float(far.max(initial=0.0)), math.fsum(far), dropped, any_order=True)
+    return RowShift(float(len(far)), float(far.max(initial=0.0)), math.fsum(far), dropped, any_order=True)
 
 
 def _left_over(a: Floats, b: Floats) -> Floats:

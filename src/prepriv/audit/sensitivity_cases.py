@@ -10,7 +10,7 @@ from prepriv import payment as pay
 from prepriv.audit import sensitivity_paper as paper
 from prepriv.audit.sensitivity_case import Case
 from prepriv.domain import Space
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
@@ -26,10 +26,10 @@ from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.soft_pca import SoftPCA
 
-BEFORE = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
-AND_DROPPED = Sensitivity(rows_moved=6, row_shift=0.2, total_shift=0.5, rows_dropped=2)
+BEFORE = RowShift(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
+AND_DROPPED = RowShift(rows_moved=6, row_shift=0.2, total_shift=0.5, rows_dropped=2)
 
-NUDGED = Sensitivity(rows_moved=3, row_shift=0.5, total_shift=1.0)
+NUDGED = RowShift(rows_moved=3, row_shift=0.5, total_shift=1.0)
 
 
 def unit_box(d: int, *missing: int) -> Space:
@@ -116,8 +116,8 @@ def _scaling() -> list[Case]:
 
 def _clusters() -> list[Case]:
     plane, line = Space.ball(2, 64.0), Space.ball(1, 64.0)
-    eta, crowded = {"scale": 1.0}, paid(crowd=120)
-    few, apart = paid(crowd=6), eta | {"apart": 1.0}
+    eta, crowded = {"scale": 1.0}, paid(max_neighbors=120)
+    few, apart = paid(max_neighbors=6), eta | {"apart": 1.0}
     return [
         Case("Deduplicate", (Deduplicate(1.0, payment=few),), plane, 24, hints=apart),
         Case("Deduplicate/paper", (Deduplicate(1.0, payment=crowded),), plane, 101, hints=eta, paper=paper.good_clusters(1.0)),
@@ -172,7 +172,10 @@ def _chains() -> list[Case]:
     scale = StandardScaler(0.2, payment=pay.Sensitivity())
     root = StandardScaler(0.2, "root", "midpoint", payment=pay.Sensitivity())
     soft, cells = SoftPCA(0.1, payment=paid()), QuantizeCells(0.25)
-    duplicates, quantize = Deduplicate(0.2, payment=paid(crowd=40)), Quantize(0.1, payment=paid(crowd=24))
+    duplicates, quantize = (
+        Deduplicate(0.2, payment=paid(max_neighbors=40)),
+        Quantize(0.1, payment=paid(max_neighbors=24)),
+    )
     fifth = {"missing": 0.2, "spread": 0.2}
     return [
         Case("chain/impute, scale", (mean, scale), unit_box(2, 1), 20, hints=fifth),

@@ -11,34 +11,34 @@ from collections.abc import Callable
 import numpy as np
 
 from prepriv.audit.sensitivity_case import Pair
-from prepriv.preprocessing.base import Floats, Sensitivity
+from prepriv.preprocessing.base import Floats, RowShift
 
 
-def mean_imputation(pair: Pair) -> Sensitivity:
+def mean_imputation(pair: Pair) -> RowShift:
     """Corollary 4: rows in the unit ball move by 2 / (n - p), n - p the least observed count of a feature."""
     seen = min(int((~np.isnan(x)).sum(axis=0).min()) for x in (pair.first, pair.second))
     if seen < 1:
-        return Sensitivity(math.inf, math.inf, math.inf)
+        return RowShift(math.inf, math.inf, math.inf)
     cells = float(max(np.isnan(x).sum() for x in (pair.first, pair.second)))
-    return Sensitivity(max(cells, 1.0), 2 / seen, max(cells, 1.0) * 2 / seen)
+    return RowShift(max(cells, 1.0), 2 / seen, max(cells, 1.0) * 2 / seen)
 
 
-def standard_scaling(pair: Pair) -> Sensitivity:
+def standard_scaling(pair: Pair) -> RowShift:
     """Proposition 6: a row of one feature in [-1, 1] moves by 2 / (sigma^3 n) + 2 / (sigma n)."""
     sigma = min(float(x.std()) for x in (pair.first, pair.second))
     if sigma <= 0:
-        return Sensitivity(math.inf, math.inf, math.inf)
+        return RowShift(math.inf, math.inf, math.inf)
     row = (2 / sigma**3 + 2 / sigma) / pair.n
-    return Sensitivity(float(pair.n), row, pair.n * row)
+    return RowShift(float(pair.n), row, pair.n * row)
 
 
-def good_clusters(eta: float) -> Callable[[Pair], Sensitivity]:
+def good_clusters(eta: float) -> Callable[[Pair], RowShift]:
     """Proposition 3: deduplication changes at most twice the rows of the largest good cluster."""
 
-    def bound(pair: Pair) -> Sensitivity:
+    def bound(pair: Pair) -> RowShift:
         largest = max(_largest_good_cluster(x, eta) for x in (pair.first, pair.second))
         rows = 2.0 * max(largest, 1)
-        return Sensitivity(rows, math.inf, rows * eta)
+        return RowShift(rows, math.inf, rows * eta)
 
     return bound
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from prepriv.audit.sensitivity_case import QUANTITIES, Case, Pair
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
-from prepriv.preprocessing.base import Floats, Sensitivity
+from prepriv.preprocessing.base import Floats, RowShift
 
 SURVEY = 36  # structured sets that are looked at before any is climbed from
 CLIMB = 40  # moves without success before a new start
@@ -33,8 +33,8 @@ class SearchResult:
     """
 
     case: Case
-    found: Sensitivity
-    bound: Sensitivity
+    found: RowShift
+    bound: RowShift
     pairs: int
     worst: Pair | None
     paper_factor: float = 0.0
@@ -85,7 +85,7 @@ class _Attack:
 
     def __init__(self, case: Case, draws: Draws) -> None:
         self.case, self.draws, self.bound = case, draws, case.bound
-        self.found, self.tried, self.valid = Sensitivity(), 0, 0
+        self.found, self.tried, self.valid = RowShift(), 0, 0
         self.best: dict[str, tuple[float, Pair]] = {}
         self.paper_factor = 0.0
         self.beaten: Pair | None = None
@@ -115,7 +115,7 @@ class _Attack:
         # A little of the others breaks ties: rows that move are on the way to rows that are dropped.
         return float(getattr(measured, goal)) + 1e-6 * (measured.rows_moved + measured.total_shift)
 
-    def _against_paper(self, pair: Pair, measured: Sensitivity) -> None:
+    def _against_paper(self, pair: Pair, measured: RowShift) -> None:
         assert self.case.paper is not None
         allowed = self.case.paper(pair)
         changed = (measured.rows_moved + measured.rows_dropped, allowed.rows_moved)

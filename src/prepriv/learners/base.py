@@ -22,7 +22,7 @@ from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.gradient_sum import Grid, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.session import Session, check_room
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Setting:
     outputs: int
     n: int
     adjacency: Adjacency
-    incoming: Sensitivity = UNTOUCHED
+    incoming: RowShift = UNTOUCHED
 
 
 class Learner(abc.ABC):
@@ -85,7 +85,7 @@ class Learner(abc.ABC):
         """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
         return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
 
-    def grid(self, radius: float, n: int, incoming: Sensitivity) -> Grid:
+    def grid(self, radius: float, n: int, incoming: RowShift) -> Grid:
         """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
         return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
 

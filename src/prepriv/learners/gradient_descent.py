@@ -23,7 +23,7 @@ from prepriv.learners.base import Floats, Learner, Setting, check_averaged_desce
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.session import Session, coarse_steps
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GradientDescent(Learner):
         return f"every step sums the gradients of all {n} records (full batch)"
 
     def shift(
-        self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: Sensitivity
+        self, radius: float, d: int, outputs: int, n: int, adjacency: Adjacency, incoming: RowShift
     ) -> float:
         """s: how far the clipped gradient sum moves between neighbours, in gradient units (section 0).
 

@@ -25,7 +25,7 @@ _LARGEST_D = 16_000  # up to here a float norm is off by less than that; the mat
 
 @dataclass(frozen=True)
 class Apart:
-    """What earlier steps may have done to the common rows of neighbours (preprocessing.base.Sensitivity).
+    """What earlier steps may have done to the common rows of neighbours (preprocessing.base.RowShift).
 
     total_shift: sum of the distances, in the units of the rows; rows_moved, rows_dropped: how many.
     """

@@ -39,7 +39,7 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.checks import check_domain, check_learner, check_steps
 from prepriv.pipeline.price import Costless
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step
+from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
@@ -72,7 +72,7 @@ class ReleasedStatistic:
         """The mechanism's name in reports."""
         return f"{self.kind} mechanism"
 
-    def direct(self, incoming: Sensitivity) -> TradeoffFunction:
+    def direct(self, incoming: RowShift) -> TradeoffFunction:
         """The mechanism at epsilon (1 + L tau / sensitivity); a dropped row counts as a replaced record."""
         grown = 1 + self.lipschitz * incoming.total_shift / self.sensitivity + incoming.rows_dropped
         epsilon = self.epsilon * grown * (1 + 1e-12)
@@ -115,8 +115,8 @@ class Account(Guarantee):
 
     by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)
     training_alone: TradeoffFunction | None = None
-    shift: Sensitivity = UNTOUCHED
-    steps: tuple[tuple[str, float, Sensitivity], ...] = ()
+    shift: RowShift = UNTOUCHED
+    steps: tuple[tuple[str, float, RowShift], ...] = ()
     alternatives: tuple[tuple[str, str, float | None, str], ...] = ()
     at_delta: float = math.nan
 
@@ -203,7 +203,7 @@ def account(
 ) -> Account:
     """The real guarantee of a pipeline somebody already has.
 
-    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise.
+    steps: pre-processing, as fitted: RowShift(caps) for what was fitted on the private records without noise.
     learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
     gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
     ReleasedStatistic, which carries its own noise. What is assumed of the run is a note (`what_ran`), what is assumed of
@@ -231,14 +231,12 @@ def account(
             f"noise_multiplier must be finite and positive, at most {LARGEST_NOISE:g}; got {noise_multiplier}"
         )
     if any(s.paid.share or s.paid.test for s in steps):
-        raise ValueError(
-            "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
-        )
+        raise ValueError("steps of an existing pipeline are free, public or fitted without noise (RowShift)")
     placed = chain(steps, domain, n, math.inf, release=False)
     planned, space, incoming = placed.steps, placed.space, placed.incoming
     outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
 
-    def setting(at: Sensitivity, where: Space) -> Setting:
+    def setting(at: RowShift, where: Space) -> Setting:
         return Setting(where.radius, where.d, outputs, n, chosen, at)
 
     std = _noise(learner, noise_multiplier, space.radius)

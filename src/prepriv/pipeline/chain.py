@@ -16,7 +16,7 @@ from prepriv.domain import Domain, Space
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
-from prepriv.preprocessing.base import UNTOUCHED, Sensitivity, Step, walk
+from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.condition import Condition
 
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
@@ -35,8 +35,8 @@ class PlannedStep:
     step: Step
     before: Space
     after: Space
-    incoming: Sensitivity
-    outgoing: Sensitivity
+    incoming: RowShift
+    outgoing: RowShift
     conditions: tuple[Condition, ...] = ()
     shift: float | None = None
     noise_multiplier: float | None = None
@@ -70,7 +70,7 @@ class Chain:
 
     steps: tuple[PlannedStep, ...]
     space: Space
-    incoming: Sensitivity
+    incoming: RowShift
 
     @property
     def stages(self) -> Stages:
@@ -156,7 +156,7 @@ def _placed(
     step: Step,
     before: Space,
     after: Space,
-    incoming: Sensitivity,
+    incoming: RowShift,
     domain: Domain,
     n: int,
     mu: float,
@@ -175,6 +175,6 @@ def _placed(
     planned = PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     if paid.share == 0:
         return planned
-    shift = step.record_shift(before, domain.adjacency, incoming)
+    shift = step.l2_sensitivity(before, domain.adjacency, incoming)
     multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
     return dataclasses.replace(planned, shift=shift, noise_multiplier=multiplier)

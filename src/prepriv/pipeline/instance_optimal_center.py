@@ -15,11 +15,11 @@ from prepriv.guarantees.printed import down
 from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.run import Handle
-from prepriv.preprocessing.base import GaussianSum, ReleasedMap, Rows, Sensitivity, Step
+from prepriv.preprocessing.base import GaussianSum, ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.center import Center, Subtract
 
 
-def need_untouched(step: Step, incoming: Sensitivity) -> None:
+def need_untouched(step: Step, incoming: RowShift) -> None:
     """ValueError if an earlier step has moved common rows."""
     if not incoming.is_zero:
         raise ValueError(f"{step.name} cannot follow a step paid for by sensitivity: it needs unmoved rows")
@@ -54,9 +54,9 @@ class InstanceOptimalCenter(Center):
             )
         return super().output(space)
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         need_untouched(self, incoming)
-        return super().record_shift(space, adjacency, incoming)
+        return super().l2_sensitivity(space, adjacency, incoming)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
         session, multiplier, adjacency = access(gaussian_sum)

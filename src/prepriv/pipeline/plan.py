@@ -29,7 +29,7 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_steps
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
-from prepriv.preprocessing.base import Sensitivity, Step
+from prepriv.preprocessing.base import RowShift, Step
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
 
@@ -95,7 +95,7 @@ class Plan:
         return self.chain.space
 
     @property
-    def incoming(self) -> Sensitivity:
+    def incoming(self) -> RowShift:
         """How far the common rows of two neighbours are apart at the learner."""
         return self.chain.incoming
 

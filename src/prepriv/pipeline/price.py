@@ -18,7 +18,7 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain
 from prepriv.pipeline.claim import cost
 from prepriv.pipeline.plan import decide
-from prepriv.preprocessing.base import Sensitivity, Step
+from prepriv.preprocessing.base import RowShift, Step
 
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
 _DEFAULTS: dict[str, pay.Payment] = {
@@ -65,13 +65,13 @@ class Costless(Step):
         assert self.inner is not None
         return self.inner.output(space)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         assert self.inner is not None
-        return self.inner.stretch(space)
+        return self.inner.lipschitz(space)
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         assert self.inner is not None
-        return self.inner.carry(space, incoming)
+        return self.inner.propagate(space, incoming)
 
 
 def training_noise(

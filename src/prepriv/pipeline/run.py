@@ -58,16 +58,16 @@ class Handle:
         )
 
     def _check_covered(self, radius: float) -> None:
-        """ValueError where a step that overrides no `record_shift` asks for another sum than that of its rows."""
+        """ValueError where a step that overrides no `l2_sensitivity` asks for another sum than that of its rows."""
         p = self._planned
-        if type(p.step).record_shift is not Step.record_shift:
+        if type(p.step).l2_sensitivity is not Step.l2_sensitivity:
             return
         record = 2 if self.adjacency == "replace-one" else 1
         needed = radius * (record + 2 * p.incoming.rows_moved + p.incoming.rows_dropped)
         if needed > self._shift * (1 + 1e-9):
             raise ValueError(
                 f"{p.step.name} asks for a sum of rows of norm {radius:g}, which one record can move by {needed:g}; its "
-                f"noise is for {self._shift:g}: override record_shift with what this sum can move by"
+                f"noise is for {self._shift:g}: override l2_sensitivity with what this sum can move by"
             )
 
     def __call__(self, rows: Any, *, dim: int, radius: float) -> Floats:

@@ -1,6 +1,6 @@
 """Pre-processing steps: one file each, with the algorithm and how far one record moves it."""
 
-from prepriv.preprocessing.base import FittedMap, ReleasedMap, Sensitivity, Step
+from prepriv.preprocessing.base import FittedMap, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
@@ -41,7 +41,7 @@ __all__ = [
     "RegressionImputer",
     "ReleasedMap",
     "Rescale",
-    "Sensitivity",
+    "RowShift",
     "SoftPCA",
     "SquareRoot",
     "StandardScaler",

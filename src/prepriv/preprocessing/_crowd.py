@@ -1,4 +1,4 @@
-"""What deduplication and quantization by good clusters share: the declared crowd, and its test.
+"""What deduplication and quantization by good clusters share: the declared cap of neighbours, and its test.
 
 Proof: docs/proofs/deduplicate.md. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 3 (false as printed: docs/errata.md).
 """
@@ -28,7 +28,7 @@ from prepriv.preprocessing.base import (
     Floats,
     LabelledRows,
     Rows,
-    Sensitivity,
+    RowShift,
     check_positive,
 )
 from prepriv.preprocessing.condition import Condition, at_least, behind_steps, radius_units
@@ -46,14 +46,16 @@ def check_eta(eta: float) -> float:
     return check_positive("eta", eta)
 
 
-def crowd(caps: Mapping[str, Any]) -> int:
-    """The declared cap `crowd`: the most records within 4 eta of one record, itself included."""
-    unknown = sorted(set(caps) - {"crowd"})
+def max_neighbors(caps: Mapping[str, Any]) -> int:
+    """The declared cap `max_neighbors`: the most records within 4 eta of one record, itself included."""
+    unknown = sorted(set(caps) - {"max_neighbors"})
+    if "crowd" in unknown:
+        raise ValueError("the cap 'crowd' is called 'max_neighbors' since 0.2.0")
     if unknown:
-        raise ValueError(f"the cap of clusters is 'crowd'; got {unknown[0]!r}")
-    m = caps.get("crowd", DEFAULT_CROWD)
+        raise ValueError(f"the cap of clusters is 'max_neighbors'; got {unknown[0]!r}")
+    m = caps.get("max_neighbors", DEFAULT_CROWD)
     if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-        raise ValueError(f"crowd must be a whole number >= 1; got {m!r}")
+        raise ValueError(f"max_neighbors must be a whole number >= 1; got {m!r}")
     return m
 
 
@@ -115,7 +117,7 @@ def _squared(grid: RowGrid, reach: float) -> int:
     return math.ceil((reach / grid.step) ** 2 * (1 + 1e-12))
 
 
-def changed_rows(m: int, incoming: Sensitivity) -> float:
+def changed_rows(m: int, incoming: RowShift) -> float:
     """Common unmoved rows that may fare differently: those within 4 eta of a point that differs.
 
     The replaced record and every moved row differ in two points each; around each stand at most m - 1 others.
@@ -126,7 +128,7 @@ def changed_rows(m: int, incoming: Sensitivity) -> float:
 
 
 def crowd_distance(
-    groups: Sequence[Points], grid: RowGrid, condition: Uncrowded, incoming: Sensitivity | None
+    groups: Sequence[Points], grid: RowGrid, condition: Uncrowded, incoming: RowShift | None
 ) -> float:
     """m + 1 - H, H the h-index of the counts within twice the reach: above zero only if the condition holds.
 
@@ -141,8 +143,8 @@ def crowd_distance(
         rows = Distinct.of(x)
         counts += count_within(rows.points, rows.count, [within])
         weights.append(rows.count)
-    crowd = h_index(np.concatenate(counts), np.concatenate(weights)) if counts else 0
-    return float(condition.m + 1 - crowd) / (incoming or UNTOUCHED).records
+    most = h_index(np.concatenate(counts), np.concatenate(weights)) if counts else 0
+    return float(condition.m + 1 - most) / (incoming or UNTOUCHED).records
 
 
 def grouped(x: NDArray[Any], labels: NDArray[Any] | None) -> list[NDArray[np.intp]]:

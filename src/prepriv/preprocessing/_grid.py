@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.preprocessing.base import ConfidentialMap, Floats, Sensitivity
+from prepriv.preprocessing.base import ConfidentialMap, Floats, RowShift
 
 ROW_BITS = 22  # the integers of a row in the declared ball have norm <= 2^22
 MATRIX_BITS = 30  # those of a column of a matrix with operator norm <= 1 have norm <= 2^30, twice over
@@ -66,12 +66,12 @@ class RowGrid:
         """Rows (b, d) on the grid, in the units of the data."""
         return np.asarray(self.ints(x) * self.step)
 
-    def carry(self, incoming: Sensitivity, d: int) -> Sensitivity:
+    def propagate(self, incoming: RowShift, d: int) -> RowShift:
         """The shift after the cut: two versions of a row are at most sqrt(d) steps further apart."""
         if incoming.rows_moved == 0:
             return incoming
         more = math.sqrt(d) * self.step * SLACK
-        return Sensitivity(
+        return RowShift(
             incoming.rows_moved,
             incoming.row_shift + more,
             incoming.total_shift + incoming.rows_moved * more,

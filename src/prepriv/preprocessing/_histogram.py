@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency, Space
-from prepriv.preprocessing.base import Floats, GaussianSum, Rows, Sensitivity
+from prepriv.preprocessing.base import Floats, GaussianSum, Rows, RowShift
 
 CELLS = 64
 
@@ -44,7 +44,7 @@ class _Shares:
 
 
 def histogram_shift(
-    space: Space, columns: NDArray[np.intp], adjacency: Adjacency, incoming: Sensitivity
+    space: Space, columns: NDArray[np.intp], adjacency: Adjacency, incoming: RowShift
 ) -> float:
     """L2 sensitivity of the sum of shares: sqrt(2) (replace-one) or 1 a column; moved rows by their shift."""
     k = max(1, len(columns))

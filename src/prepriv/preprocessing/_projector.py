@@ -19,7 +19,7 @@ import numpy as np
 from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
 from prepriv.preprocessing._sums import SUM_ERROR
-from prepriv.preprocessing.base import Floats, Rows, Sensitivity, check_positive
+from prepriv.preprocessing.base import Floats, Rows, RowShift, check_positive
 from prepriv.preprocessing.condition import Condition, behind_steps, radius_units
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift, raw_moment
 
@@ -174,7 +174,7 @@ def spectral_shift(e: MomentShift, angle: float, separation: float, kth: float, 
 
 
 def projection_bounds(
-    k: int, d: int, radius: float, n: int, incoming: Sensitivity, caps: SpectrumCaps, *, centred: bool
+    k: int, d: int, radius: float, n: int, incoming: RowShift, caps: SpectrumCaps, *, centred: bool
 ) -> list[Bound]:
     """Every bound that the declared caps allow on the common rows' own shift, incoming shift not added.
 
@@ -213,7 +213,7 @@ def _gap_free(
     k: int,
     radius: float,
     n: int,
-    incoming: Sensitivity,
+    incoming: RowShift,
     e: MomentShift,
     tail: float,
     backward: float,

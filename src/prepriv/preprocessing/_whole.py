@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prepriv.preprocessing.base import Sensitivity
+from prepriv.preprocessing.base import RowShift
 
 _FEW = 512  # numbers of dropped rows that are looked at one by one; more of them in intervals
 
 
-def square_shift(incoming: Sensitivity, dropped: float, radius: float) -> float:
+def square_shift(incoming: RowShift, dropped: float, radius: float) -> float:
     """Sum of the squares of the distances between common rows, a dropped row having become a zero row."""
     return incoming.row_shift * incoming.total_shift + dropped * radius**2
 
@@ -28,7 +28,7 @@ def whole_shift(kept: float, constant: float, squares: float) -> float:
     return math.sqrt(max(0.0, kept)) * constant * math.sqrt(squares)
 
 
-def worst_drop(n: int, incoming: Sensitivity, total: Callable[[float, float], float]) -> float:
+def worst_drop(n: int, incoming: RowShift, total: Callable[[float, float], float]) -> float:
     """The largest total(kept, dropped) over how many rows may have been dropped in one data set.
 
     What is dropped is not kept: kept <= n - 1 - dropped. total must not fall in either argument; where many rows

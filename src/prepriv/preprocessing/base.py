@@ -1,7 +1,7 @@
 """What a pre-processing step is: an algorithm, how far one record moves it, and the ways to pay for it.
 
 A pair of neighbouring data sets reaches a step as a pair that differs in one record *and*, because of the
-steps before it, by a shift of the common rows. `Sensitivity` is that shift; each step turns what comes in
+steps before it, by a shift of the common rows. `RowShift` is that shift; each step turns what comes in
 into what goes out (docs/proofs/chaining.md).
 """
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class RowShift:
     """How far apart the outputs on two neighbouring data sets are, beyond the one record that differs.
 
     rows_moved: number of common rows whose value differs (the papers' Delta_infinity).
@@ -60,37 +60,37 @@ class Sensitivity:
         """In how many records the two data sets differ, at most: the replaced one, the moved and the dropped ones."""
         return 1 + self.rows_moved + self.rows_dropped
 
-    def through(self, stretch: float) -> Sensitivity:
-        """The same pair after a fixed map with Lipschitz constant `stretch`."""
+    def through(self, lipschitz: float) -> RowShift:
+        """The same pair after a fixed map with Lipschitz constant `lipschitz`."""
         if self.rows_moved == 0:
             return self
-        return Sensitivity(
+        return RowShift(
             self.rows_moved,
-            _up(self.row_shift * stretch),
-            _up(self.total_shift * stretch),
+            _up(self.row_shift * lipschitz),
+            _up(self.total_shift * lipschitz),
             self.rows_dropped,
             self.conditions,
             self.any_order,
         )
 
-    def within(self, diameter: float) -> Sensitivity:
+    def within(self, diameter: float) -> RowShift:
         """The same pair in a space of this diameter: no row can be further from itself."""
         if self.row_shift <= diameter:
             return self
         total = min(self.total_shift, _up(self.rows_moved * diameter))
         return dataclasses.replace(self, row_shift=_up(diameter), total_shift=total)
 
-    def plus(self, other: Sensitivity, *, n: int) -> Sensitivity:
+    def plus(self, other: RowShift, *, n: int) -> RowShift:
         """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
         moved = min(self.rows_moved + other.rows_moved, n - 1)
         row = _up(self.row_shift + other.row_shift)
         total = min(_up(self.total_shift + other.total_shift), _up(moved * row))
         conditions = self.conditions + tuple(c for c in other.conditions if c not in self.conditions)
         dropped = min(self.rows_dropped + other.rows_dropped, n - 1)
-        return Sensitivity(moved, row, total, dropped, conditions, self.any_order or other.any_order)
+        return RowShift(moved, row, total, dropped, conditions, self.any_order or other.any_order)
 
 
-UNTOUCHED = Sensitivity()
+UNTOUCHED = RowShift()
 _UP = 1 + 1e-12
 
 
@@ -99,7 +99,7 @@ def _up(x: float) -> float:
     return x * _UP
 
 
-def sum_shift(space: Space, adjacency: Adjacency, incoming: Sensitivity = UNTOUCHED) -> float:
+def sum_shift(space: Space, adjacency: Adjacency, incoming: RowShift = UNTOUCHED) -> float:
     """How far the sum of all rows moves between neighbours, in Euclidean norm: the rule every mean pays by.
 
     Replace-one: the record's diameter, the moved rows, and a radius for each dropped row.
@@ -251,35 +251,35 @@ class Step(abc.ABC):
     def output(self, space: Space) -> Space:
         """The declared space of the rows after this step."""
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         """Lipschitz constant of the fitted map, as a map of rows; inf if there is none."""
         return 1.0
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
         raise ValueError(
             f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}"
         )
 
-    def conditions(self, space: Space, n: int, incoming: Sensitivity | None = None) -> tuple[Condition, ...]:
+    def conditions(self, space: Space, n: int, incoming: RowShift | None = None) -> tuple[Condition, ...]:
         """What `sensitivity` rests on here, of the rows as they reach this step: not of any step before it."""
         before = dataclasses.replace(incoming or UNTOUCHED, conditions=())
         return self.sensitivity(space, n, before).conditions
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.
 
         Raises ValueError if the map bounds no shift.
         """
-        stretch = self.stretch(space)
-        if incoming.rows_moved > 0 and math.isinf(stretch):
+        lipschitz = self.lipschitz(space)
+        if incoming.rows_moved > 0 and math.isinf(lipschitz):
             raise ValueError(
                 f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
                 "use one that is: Homogenize, ClipNorm, Normalize with a floor"
             )
-        return incoming.through(stretch).within(self.output(space).diameter)
+        return incoming.through(lipschitz).within(self.output(space).diameter)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
 
         For propose-test-release (docs/proofs/propose_test_release.md): 1-Lipschitz between neighbours (replace-one)
@@ -308,12 +308,12 @@ class Step(abc.ABC):
         """What new rows get in place of a confidential map (steps with at_prediction = False). Nothing private."""
         return Identity()
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """Budget: L2 sensitivity of the one sum this step asks for."""
         return sum_shift(space, adjacency, incoming)
 
     def check_release(  # noqa: B027  most sums fit wherever their noise does
-        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+        self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
         """Budget: ValueError if the declared facts leave the release no room: when planned, not in a charged run."""
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv.domain import Adjacency, Space
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step, sum_shift
+from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import midpoints, observed_sums
 
 
@@ -31,7 +31,7 @@ class Subtract(ReleasedMap):
 
 @dataclass(frozen=True)
 class Center(Step):
-    """x -> x - m. The mean m is released, so a shift of the rows passes through unchanged (stretch 1).
+    """x -> x - m. The mean m is released, so a shift of the rows passes through unchanged (lipschitz 1).
 
     Not payable by sensitivity: the model needs m on new rows, and w, b trained on x - m reveal w.m.
     """
@@ -59,7 +59,7 @@ class Center(Step):
         total, seen = observed_sums(rows, space, np.arange(space.d))
         return Subtract(self._inside(midpoints(space) + total / np.maximum(seen, 1), space))
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return sum_shift(space, adjacency, incoming)  # of the rows as they are
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:

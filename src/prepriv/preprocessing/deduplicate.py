@@ -21,9 +21,9 @@ from prepriv.preprocessing._crowd import (
     changed_rows,
     check_eta,
     cluster_grid,
-    crowd,
     crowd_distance,
     grouped,
+    max_neighbors,
 )
 from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
 from prepriv.preprocessing.base import (
@@ -33,7 +33,7 @@ from prepriv.preprocessing.base import (
     LabelledRows,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_filled,
     need_n,
@@ -95,7 +95,7 @@ class Deduplicate(_Dropping):
     eta: distance in the units of the rows as they reach the step. by_label: rows of unlike label are not near.
     Distances are exact, of rows cut to 2^-23 of the declared radius.
 
-    Paid for by sensitivity, with the declared cap `crowd` = m (default 10): no record has more than m records
+    Paid for by sensitivity, with the declared cap `max_neighbors` = m (default 10): no record has more than m records
     within 4 eta of it. One replaced record then changes the fate of at most 2 (m - 1) common rows.
     """
 
@@ -117,21 +117,21 @@ class Deduplicate(_Dropping):
         return self.by_label
 
     def _crowd(self) -> int:
-        return crowd(self.paid.caps)
+        return max_neighbors(self.paid.caps)
 
     def _uncrowded(self, space: Space) -> Uncrowded:
         return Uncrowded.of(self._crowd(), self.eta, space, by_label=self.by_label)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """rows_dropped = 2 (m - 1) for each record that differs, and the moved rows themselves."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         m = self._crowd()
         dropped = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
-        own = Sensitivity(rows_dropped=dropped, conditions=(self._uncrowded(space),))
+        own = RowShift(rows_dropped=dropped, conditions=(self._uncrowded(space),))
         return incoming.plus(own, n=n)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
@@ -187,7 +187,7 @@ class DeduplicateCells(_Dropping):
         Cells.of(self.side, self.offset, space)  # refuses a side with too many cells
         return super().output(space)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """Nothing, or one row by a diagonal. A row that comes in moved could vacate one cell and fill another."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
@@ -199,9 +199,9 @@ class DeduplicateCells(_Dropping):
                 "or use Deduplicate"
             )
         if self.centre or self.side == 0:
-            return Sensitivity(conditions=incoming.conditions, any_order=True)
+            return RowShift(conditions=incoming.conditions, any_order=True)
         diagonal = min(self.side * math.sqrt(space.d) * CELL_SLACK, space.diameter) * (1 + 1e-12)
-        return Sensitivity(1.0, diagonal, diagonal, 0.0, incoming.conditions, any_order=True)
+        return RowShift(1.0, diagonal, diagonal, 0.0, incoming.conditions, any_order=True)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

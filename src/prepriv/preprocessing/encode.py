@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, Frozen, number, settle, shown
 from prepriv.domain import MISSING, Space
-from prepriv.preprocessing.base import Floats, ReleasedMap, Sensitivity, Step
+from prepriv.preprocessing.base import Floats, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
 
 MOST_CODES = 1 << 16  # of a feature: each is a cell of every row
@@ -101,11 +101,11 @@ class OneHot(Step):
             tuple(names),
         )
 
-    def stretch(self, space: Space) -> float:
-        """None: a code jumps at the border between two values. See `carry`."""
+    def lipschitz(self, space: Space) -> float:
+        """None: a code jumps at the border between two values. See `propagate`."""
         return math.inf
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
         if incoming.rows_moved == 0:
             return incoming

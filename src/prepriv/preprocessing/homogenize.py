@@ -54,7 +54,7 @@ class Homogenize(Step):
         need_filled(self.name, space)
         return Space.ball(space.d + 1, self.radius)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return self.radius / self.level
 
     def free(self, space: Space) -> ReleasedMap:

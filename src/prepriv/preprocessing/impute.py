@@ -24,7 +24,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_n,
 )
@@ -118,7 +118,7 @@ class MeanImputer(Step):
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """docs/proofs/impute.md: total shift <= sum_j p_j w_j / N_j, N_j = n - p_j, plus what comes in.
 
         Rows that already moved by tau_j in column j move its mean by another tau_j / N_j.
@@ -132,7 +132,7 @@ class MeanImputer(Step):
             self.name, caps, space, n, incoming, own, own, opposed=True, per_unit=1 / caps.observed
         )
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before more cells are missing than declared; inf if nothing is assumed."""
         return MissingCaps.of(self.paid, space, n).distance(rows)
 
@@ -154,7 +154,7 @@ class MeanImputer(Step):
         fill[columns] += total / np.maximum(seen, 1)
         return FillReleased(fill)
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """Taken from its midpoint, a cell is at most half its width: a record weighs half the diagonal.
 
         A dropped row arrives as a row of zeros, which stands anywhere in (or is pulled back to) that ball.

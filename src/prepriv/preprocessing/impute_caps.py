@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv.domain import Space
 from prepriv.preprocessing._caps import shares
-from prepriv.preprocessing.base import Floats, Rows, Sensitivity
+from prepriv.preprocessing.base import Floats, Rows, RowShift
 from prepriv.preprocessing.condition import Condition
 
 DEFAULT_MISSING = 0.05
@@ -110,21 +110,21 @@ def filled_sensitivity(
     caps: MissingCaps,
     space: Space,
     n: int,
-    incoming: Sensitivity,
+    incoming: RowShift,
     same: Floats,
     changed: Floats,
     *,
     opposed: NDArray[np.bool_] | bool = False,
     per_unit: Floats | float = 0.0,
-    stretch: float = 1.0,
+    lipschitz: float = 1.0,
     conditions: tuple[Condition, ...] = (),
-) -> Sensitivity:
+) -> RowShift:
     """The shift after filling, from how far the record moves the statistic of each column.
 
     same, changed: (k,) in the units of the rows, when the record has its cell in both data sets or neither,
     and when it has it in one only. In the second case the weight changes too, by 1 / fade; opposed: (k,)
     whether that and the move of the statistic cannot add up. per_unit: (k,) further move per unit of the
-    column's incoming shift. stretch: Lipschitz constant of the fitted map for rows that differ already.
+    column's incoming shift. lipschitz: Lipschitz constant of the fitted map for rows that differ already.
     Common rows miss the same cells in both data sets: no step before an imputer may change which cells are
     missing. Raises ValueError after a step that drops rows.
     """
@@ -147,5 +147,5 @@ def filled_sensitivity(
     row = float(np.linalg.norm(own)) + tau * float((some * unit).max())
     total = float(np.minimum(largest(full, rows), rows * w).sum()) + tau * float(np.linalg.norm(full * unit))
     moved = float(min(rows.sum(), n - 1))
-    made = Sensitivity(moved, row, total, 0.0, caps.conditions() + conditions)
-    return incoming.through(stretch).plus(made, n=n)
+    made = RowShift(moved, row, total, 0.0, caps.conditions() + conditions)
+    return incoming.through(lipschitz).plus(made, n=n)

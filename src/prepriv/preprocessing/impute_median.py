@@ -25,7 +25,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_n,
 )
@@ -121,7 +121,7 @@ class MedianImputer(Step):
             NearMedian(Column.of(space, j), at_most(gap)) for j, gap in gaps if gap < space.widths[j]
         )
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """A changed record moves a median by a rank at most, shifted rows by the largest shift at most."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps = MissingCaps.of(self.paid, space, n)
@@ -130,7 +130,7 @@ class MedianImputer(Step):
         own = gaps + incoming.row_shift + _ROUNDING * space.widths[caps.columns]
         return filled_sensitivity(self.name, caps, space, n, incoming, own, own, conditions=conditions)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before a cap on missing cells or a gap fails."""
         caps = MissingCaps.of(self.paid, space, n)
         near = {c.column.index: c for c in self._near(caps, space)}
@@ -161,7 +161,7 @@ class MedianImputer(Step):
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         return FillReleased(self._medians(rows, space, n)[0])
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return histogram_shift(space, np.flatnonzero(space.may_miss), adjacency, incoming)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:

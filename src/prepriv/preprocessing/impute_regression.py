@@ -29,7 +29,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     check_positive,
     need_n,
@@ -266,12 +266,12 @@ class RegressionImputer(Step):
             Curved(int(j), name, *about, least, behind) for j, name in zip(frame.targets, names) if least > 0
         )
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         frame = Frame.of(space)
         slope = frame.half * self.weight_bound / frame.radius
         return math.hypot(1.0, float(np.linalg.norm(slope)))
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """Weights move by at most (change of the gradient at the optimum) / (curvature)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps, bound = MissingCaps.of(self.paid, space, n), self.weight_bound
@@ -292,11 +292,11 @@ class RegressionImputer(Step):
             incoming,
             record * gradient_diameter(bound) + other,
             record * (1 + bound) + other,  # the record has the cell in one of the two only
-            stretch=self.stretch(space),
+            lipschitz=self.lipschitz(space),
             conditions=self._curved(caps.names, frame, space.behind),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
         least, came = MissingCaps.of(self.paid, space, n).distance(rows), incoming or UNTOUCHED
         if self._curvature() > 0 and space.may_miss.any():
@@ -346,7 +346,7 @@ class RegressionImputer(Step):
         frame = Frame.of(space)
         return RegressionReleased(frame, self._weights(rows, frame, n)[0])
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """z z' has norm 1 and two of them are at most sqrt 2 apart; t z has norm 1 for each target."""
         frame = Frame.of(space)
         t = len(frame.targets)

@@ -24,7 +24,7 @@ from prepriv.preprocessing.base import (
     Floats,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_n,
 )
@@ -126,7 +126,7 @@ class TrimmedMeanImputer(Step):
             if spread < space.widths[j]
         )
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """A changed record moves a trimmed sum by the span of what is left, shifted rows by their shift."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         caps = MissingCaps.of(self.paid, space, n)
@@ -145,7 +145,7 @@ class TrimmedMeanImputer(Step):
             conditions=self._spans(caps, space),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before a cap on missing cells or a declared spread fails."""
         caps = MissingCaps.of(self.paid, space, n)
         spans = {c.column.index: c for c in self._spans(caps, space)}

@@ -81,7 +81,7 @@ class Normalize(Step):
         need_filled(self.name, space)
         return Space.ball(space.d, self.radius)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return self.radius / self.floor if self.floor > 0 else math.inf
 
     def free(self, space: Space) -> ReleasedMap:
@@ -112,11 +112,11 @@ class Rescale(Step):
         settle(self, radius=check_positive("radius", self.radius))
 
     def output(self, space: Space) -> Space:
-        c = self.stretch(space)
+        c = self.lipschitz(space)
         return Space(space.low * c, space.high * c, self.radius, space.may_miss, space.names)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return self.radius / space.radius
 
     def free(self, space: Space) -> ReleasedMap:
-        return Multiply(self.stretch(space))
+        return Multiply(self.lipschitz(space))

@@ -28,7 +28,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_filled,
     need_n,
@@ -121,7 +121,7 @@ class _Leading(Step):
         return SpectrumCaps.of(declared, self.k, space.radius)
 
     def _statistic(
-        self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None, *, centred: bool
+        self, rows: Rows, space: Space, n: int, incoming: RowShift | None, *, centred: bool
     ) -> float:
         """The least, over the declared caps, of the room left, in records: each moves it by at most one.
 
@@ -136,7 +136,7 @@ class _Leading(Step):
         error = 4 * LAPACK_ERROR * space.d * k * grid.reach**2
         error += 2 * read_error(space.d, k, grid.reach)
         cut = cut_gap(grid, space.d, centred=centred)
-        unit = moment_shift(grid.reach, n, grid.carry(incoming or UNTOUCHED, space.d), centred=centred)
+        unit = moment_shift(grid.reach, n, grid.propagate(incoming or UNTOUCHED, space.d), centred=centred)
         room: list[float] = []
         if caps.gap is not None:
             gap = float(values[k - 1] - values[k])
@@ -171,13 +171,13 @@ class PCA(_Leading):
             raise ValueError(f"k must be at most the number of features, {space.d}; got {self.k}")
         return Space.ball(self.k, space.radius)
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """Non-expansive, but for the cut of a row to some 2^-40 of its largest coordinate."""
         if incoming.rows_moved == 0:
             return incoming
         bits = 2 * (_COMPONENT_BITS - math.ceil(math.log2(space.d) / 2))
         cut = 2 * (math.sqrt(space.d) * 2.0**-bits + math.sqrt(self.k) * 2.0**-51) * space.radius
-        return Sensitivity(
+        return RowShift(
             incoming.rows_moved,
             incoming.row_shift + cut,
             incoming.total_shift + incoming.rows_moved * cut,
@@ -211,12 +211,12 @@ class PCA(_Leading):
         longest = max((float(row_norms(finite_rows(block)).max(initial=0.0)) for block in rows), default=0.0)
         return moments(rows, moment_grid(max(space.radius, longest), n), space.d, n).moment
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """How far the sum of x x^T moves in Frobenius norm (second_moment.py)."""
         return second_moment_shift(space.radius, adjacency, incoming)
 
     def check_release(
-        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+        self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
         apart = Apart(incoming.total_shift, incoming.rows_moved, incoming.rows_dropped)
         second_moment_grid(space.radius, n, space.d, adjacency, noise_multiplier, apart)
@@ -254,22 +254,22 @@ class RankReduction(_Leading):
         side = np.full(space.d, space.radius)
         return Space(-side, side, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """The incoming shift plus the smallest proved shift of the projector (docs/proofs/pca.md)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         self.output(space)
         caps, grid = self._caps(space), moment_grid(space.radius, n)
-        incoming = grid.carry(incoming, space.d)
+        incoming = grid.propagate(incoming, space.d)
         there = caps.on_grid(self.k, grid, space.d, centred=self.centred)
         bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
         best = smallest(bounds)
         declared = caps.conditions(self.k, space.radius, centred=self.centred, behind=space.behind)
         total = min(best.total, (n - 1) * best.row)
-        own = Sensitivity(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))
+        own = RowShift(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))
         return incoming.plus(own, n=n)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must be replaced before a declared cap fails; inf without caps."""
         return self._statistic(rows, space, n, incoming, centred=self.centred)
 

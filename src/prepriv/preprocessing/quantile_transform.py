@@ -94,7 +94,7 @@ class QuantileTransform(Step):
     def output(self, space: Space) -> Space:
         return unit_columns(space, chosen_columns(self.name, space, self.columns))
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return math.inf
 
     def check_public(self, n: int, rows: Rows | None, space: Space) -> None:

@@ -20,8 +20,8 @@ from prepriv.preprocessing._crowd import (
     changed_rows,
     check_eta,
     cluster_grid,
-    crowd,
     crowd_distance,
+    max_neighbors,
 )
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
@@ -31,7 +31,7 @@ from prepriv.preprocessing.base import (
     Floats,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     check_positive,
     need_filled,
@@ -69,7 +69,7 @@ class Quantize(Step):
     reach the step. representative: "centre", the first good centre in an order of content, or "mean", the
     mean of the cluster's rows. Rows are first cut to 2^-23 of the declared radius.
 
-    Paid for by sensitivity, with the declared cap `crowd` = m (default 10): no record has more than m records
+    Paid for by sensitivity, with the declared cap `max_neighbors` = m (default 10): no record has more than m records
     within 4 eta of it. One replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta
     and all of them by 2 (m - 1) eta (one eta more for means).
     """
@@ -99,18 +99,18 @@ class Quantize(Step):
         return replace(space, low=space.low - step, high=space.high + step)
 
     def _crowd(self) -> int:
-        return crowd(self.paid.caps)
+        return max_neighbors(self.paid.caps)
 
     def _uncrowded(self, space: Space) -> Uncrowded:
         return Uncrowded.of(self._crowd(), self.eta, space)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta behind a
         step that moved rows, and in all one eta more for each record that differs)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         m = self._crowd()
-        incoming = cluster_grid(space.radius).carry(incoming, space.d)
+        incoming = cluster_grid(space.radius).propagate(incoming, space.d)
         came = incoming.rows_moved
         others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
         mean = self.representative == "mean"
@@ -120,7 +120,7 @@ class Quantize(Step):
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
         total += came * row
-        own = Sensitivity(others + came, row, total, 0.0, (self._uncrowded(space),))
+        own = RowShift(others + came, row, total, 0.0, (self._uncrowded(space),))
         both = incoming.plus(own, n=n).within(wide)
         return replace(
             both,
@@ -128,7 +128,7 @@ class Quantize(Step):
             total_shift=min(both.total_shift, own.rows_moved * both.row_shift),
         )
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
@@ -190,11 +190,11 @@ class QuantizeCells(Step):
         self.free(space)  # refuses what no run could do
         return space.with_origin()  # a centre outside the ball is pulled towards it
 
-    def stretch(self, space: Space) -> float:
-        """Rounding is no Lipschitz map; see `carry`."""
+    def lipschitz(self, space: Space) -> float:
+        """Rounding is no Lipschitz map; see `propagate`."""
         return math.inf
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """Two versions of a row are at most a diagonal further apart."""
         if incoming.rows_moved == 0:
             return incoming

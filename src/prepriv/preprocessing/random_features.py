@@ -115,7 +115,7 @@ class RandomFeatures(Step):
         need_filled(self.name, space)
         return Space.ball(space.d + int(self.features), space.radius)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return math.inf
 
     def free(self, space: Space) -> ReleasedMap:

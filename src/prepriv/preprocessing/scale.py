@@ -27,7 +27,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     check_positive,
     need_filled,
@@ -155,14 +155,14 @@ class StandardScaler(Step):
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
         return Space(np.maximum(low, -radius), np.minimum(high, radius), radius, space.may_miss, space.names)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         columns = self._columns(space)
         steepest = 1 / (self.floor * float(space.widths[columns].min()))
         return max(1.0, steepest) if len(columns) < space.d else steepest
 
     # -------------------------------------------------------------------------------------- sensitivity
 
-    def _scaling(self, space: Space, incoming: Sensitivity) -> Scaling:
+    def _scaling(self, space: Space, incoming: RowShift) -> Scaling:
         columns = self._columns(space)
         low, high = space.low[columns], space.high[columns]
         if incoming.rows_dropped > 0:  # a dropped row is a row of zeros
@@ -176,12 +176,12 @@ class StandardScaler(Step):
             about_mean=self.center == "mean",
             root=self.rule == "root",
             radius=self.output(space).radius,
-            stretch=self.stretch(space),
+            lipschitz=self.lipschitz(space),
             diameter=max(space.diameter, space.radius) if incoming.rows_dropped > 0 else space.diameter,
             norm=space.radius,
         )
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """All rows move; (w/s) sqrt(1 + w^2/(4 s^2)) in total for one column, or less (scale_shift.py)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         scaling = self._scaling(space, incoming)
@@ -189,7 +189,7 @@ class StandardScaler(Step):
         row, total = scaling.row_shift(n, incoming), scaling.total_shift(n, incoming)
         moved = float(n - 1)
         total = min(total, moved * row)
-        return Sensitivity(moved, row, total, incoming.rows_dropped, conditions, incoming.any_order)
+        return RowShift(moved, row, total, incoming.rows_dropped, conditions, incoming.any_order)
 
     def _spreads(self, space: Space) -> tuple[Spread, ...]:
         """The conditions of rule "none"."""
@@ -200,7 +200,7 @@ class StandardScaler(Step):
             for j in self._columns(space)
         )
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: Sensitivity | None = None) -> float:
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Rule "none": records that must change before a standard deviation is below its floor; else inf."""
         if self.rule != "none":
             return math.inf
@@ -266,7 +266,7 @@ class StandardScaler(Step):
             return np.zeros(k), ball, 0.0, math.sqrt(2) if first else 1.0, in_ball
         return middle, half, 0.5, math.sqrt(1.25 * k) if first else math.sqrt(k) / 2, shift
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far."""
         _, unit, _, radius, shift = self._frame(space)
         record = shift if adjacency == "replace-one" else radius

@@ -13,7 +13,7 @@ import numpy as np
 from prepriv._arguments import length, names, number, settle
 from prepriv.domain import Adjacency, Space
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, Sensitivity, Step
+from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, unit_columns
 
 
@@ -50,7 +50,7 @@ class MinMaxScaler(Step):
     def output(self, space: Space) -> Space:
         return unit_columns(space, chosen_columns(self.name, space, self.columns))
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         columns = chosen_columns(self.name, space, self.columns)
         steepest = 1 / (self.floor * float(space.widths[columns].min()))
         return max(1.0, steepest) if len(columns) < space.d else steepest
@@ -72,7 +72,7 @@ class MinMaxScaler(Step):
             greatest = np.maximum(greatest, x.max(axis=0, initial=-np.inf))
         return self._map(space, np.minimum(least, greatest), greatest)
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return histogram_shift(space, chosen_columns(self.name, space, self.columns), adjacency, incoming)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:

@@ -13,7 +13,7 @@ import numpy as np
 
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
-from prepriv.preprocessing.base import Floats, Sensitivity
+from prepriv.preprocessing.base import Floats, RowShift
 
 _UP = 1 + 1e-9
 
@@ -25,7 +25,7 @@ class Scaling:
     width: (k,) of the values. reach: (k,) largest distance of a value from the midpoint. floor: (k,) least
     divisor s. ball: the values' declared norm (inf: no use of it). about_mean: sigma is taken about the mean,
     not the midpoint. root: divide by sqrt(var + s^2), not max(sigma, s). radius: norm of a row afterwards.
-    stretch: Lipschitz constant of the fitted map, and of the map of whole data sets. diameter, norm: of the
+    lipschitz: Lipschitz constant of the fitted map, and of the map of whole data sets. diameter, norm: of the
     rows before it, all columns.
     """
 
@@ -36,7 +36,7 @@ class Scaling:
     about_mean: bool
     root: bool
     radius: float
-    stretch: float
+    lipschitz: float
     diameter: float
     norm: float
 
@@ -44,7 +44,7 @@ class Scaling:
         """n times what one replaced record moves each variance by, at most, (k,)."""
         return self.width**2 if self.about_mean else self.reach**2
 
-    def moved_variance(self, incoming: Sensitivity) -> Floats:
+    def moved_variance(self, incoming: RowShift) -> Floats:
         """n times what one record and the rows that came in moved or dropped move each variance by, at most, (k,).
 
         Moved rows by their shifts, or as so many records that are replaced.
@@ -85,7 +85,7 @@ class Scaling:
         return float(np.minimum(moved / (2 * n * self.floor**2), np.log(ratio / self.floor)).max())
 
     def _clipped(self, n: int, records: float, tau: float) -> float:
-        """Shift of one row when rows are pulled back: what stretches is at most `radius` long."""
+        """RowShift of one row when rows are pulled back: what stretches is at most `radius` long."""
         mean = records * self._mean_shift()
         mean += tau / float(self.floor.min()) if self.about_mean else 0.0
         return self.radius * self._log_shift(n, records, tau) + mean / n
@@ -95,7 +95,7 @@ class Scaling:
         """Largest distance of a value from the centre, (k,)."""
         return self.width if self.about_mean else self.reach
 
-    def total_shift(self, n: int, incoming: Sensitivity) -> float:
+    def total_shift(self, n: int, incoming: RowShift) -> float:
         """Sum over the common rows of how far each moves."""
         ratio = self.width / self.floor
         rounding = 8 * n * SUM_ERROR * float(np.linalg.norm(ratio**2 + ratio))
@@ -103,38 +103,38 @@ class Scaling:
             worst_drop(n, incoming, lambda kept, gone: self._total(n, kept, gone, incoming)) + rounding
         ) * _UP
 
-    def _total(self, n: int, kept: float, dropped: float, incoming: Sensitivity) -> float:
+    def _total(self, n: int, kept: float, dropped: float, incoming: RowShift) -> float:
         """Of `kept` common rows when `dropped` others were: the smallest of what is proved."""
         tau, s = incoming.total_shift, float(self.floor.min())
         one = self._unclipped() * math.sqrt(min(1.0, (kept + 1) / n))
         move = math.hypot(
             self._kappa * float((2 * self._far / self.floor**2).max()), 1 / s if self.about_mean else 0.0
         )
-        arrived = tau * self.stretch
-        come = whole_shift(kept, self.stretch, square_shift(incoming, 0, self.norm))
-        gone = whole_shift(kept, self.stretch, square_shift(Sensitivity(), dropped, self.norm))
-        both = whole_shift(kept, self.stretch, square_shift(incoming, dropped, self.norm))
+        arrived = tau * self.lipschitz
+        come = whole_shift(kept, self.lipschitz, square_shift(incoming, 0, self.norm))
+        gone = whole_shift(kept, self.lipschitz, square_shift(RowShift(), dropped, self.norm))
+        both = whole_shift(kept, self.lipschitz, square_shift(incoming, dropped, self.norm))
         every = square_shift(incoming, dropped, self.norm) + self.diameter**2
         return min(
             one + min(dropped * one, gone) + min(tau * move + arrived, come),
             one + both,
-            whole_shift(kept, self.stretch, every),
+            whole_shift(kept, self.lipschitz, every),
             kept * self._clipped(n, 1 + dropped, tau) + arrived,
             kept * 2 * self.radius,
         )
 
-    def row_shift(self, n: int, incoming: Sensitivity) -> float:
+    def row_shift(self, n: int, incoming: RowShift) -> float:
         """How far one common row moves."""
         dropped, tau, s, far = incoming.rows_dropped, incoming.total_shift, self.floor, self._far
         mean = self.width / s if self.about_mean else 0.0 * s
         one = float(np.linalg.norm(self.variance_shift() * far / (2 * s**3) + mean))
         moved = float((far**2 / s**3 + (1 / s if self.about_mean else 0.0)).max())
-        arrived = self.stretch * incoming.row_shift
+        arrived = self.lipschitz * incoming.row_shift
         squares = square_shift(incoming, dropped, self.norm)
         row = min(
             ((1 + dropped) * one + tau * moved) / n + arrived,
-            one / n + whole_shift(1.0, self.stretch, squares),
-            whole_shift(1.0, self.stretch, squares + self.diameter**2),
+            one / n + whole_shift(1.0, self.lipschitz, squares),
+            whole_shift(1.0, self.lipschitz, squares + self.diameter**2),
             self._clipped(n, 1 + dropped, tau) + arrived,
         )
         return min(row * (1 + 8 * n * SUM_ERROR), 2 * self.radius) * _UP

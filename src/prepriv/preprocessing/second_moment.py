@@ -13,7 +13,7 @@ import numpy as np
 from prepriv.domain import Adjacency
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._sums import Total, pieces
-from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, Sensitivity
+from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, RowShift
 
 _CHUNK = 256  # rows: a product of 22-bit integers over 2^8 rows stays below 2^52
 LAPACK_ERROR = (
@@ -85,7 +85,7 @@ class MomentShift:
 
 
 def moment_shift(
-    radius: float, n: int, incoming: Sensitivity = UNTOUCHED, *, centred: bool = False
+    radius: float, n: int, incoming: RowShift = UNTOUCHED, *, centred: bool = False
 ) -> MomentShift:
     """Replace-one neighbours in a ball, the common rows moved by incoming.total_shift in all.
 
@@ -108,7 +108,7 @@ def moment_shift(
     return MomentShift(op, frobenius, nuclear, mean * (1 + 1e-12))
 
 
-def second_moment_shift(radius: float, adjacency: Adjacency, incoming: Sensitivity) -> float:
+def second_moment_shift(radius: float, adjacency: Adjacency, incoming: RowShift) -> float:
     """How far the sum of x x^T moves in Frobenius norm: the sensitivity of a private second moment."""
     record = math.sqrt(2) if adjacency == "replace-one" else 1.0
     square = radius**2

@@ -22,7 +22,7 @@ from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     check_positive,
     need_filled,
@@ -66,7 +66,7 @@ class SoftPCA(Step):
         truth("centred", self.centred)
         known_caps(self.name, self.paid)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         """Largest eigenvalue of f(M): R^2 / (R^2 + strength)."""
         square = space.radius**2
         return square / (square + self.strength) * (1 + 1e-8)
@@ -80,18 +80,18 @@ class SoftPCA(Step):
             raise ValueError(
                 f"strength must be at least {up(least, 3)} for rows in this domain; got {self.strength}"
             )
-        radius = space.radius if self.centred else space.radius * min(1.0, self.stretch(space))
+        radius = space.radius if self.centred else space.radius * min(1.0, self.lipschitz(space))
         side = np.full(space.d, radius)
         return Space(-side, side, radius, np.zeros(space.d, dtype=bool), space.names)
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: Sensitivity | None = None) -> Sensitivity:
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """The smallest of the proved bounds: the record and what came in together, or one after the other."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         grid = moment_grid(space.radius, n)
-        incoming = grid.carry(incoming, space.d)
+        incoming = grid.propagate(incoming, space.d)
         rounding = 2 * grid.reach * 8 * LAPACK_ERROR * space.d * (1 + grid.reach**2 / self.strength)
-        steep, strongest = whole_constant(grid.reach, self.strength), min(1.0, self.stretch(space))
+        steep, strongest = whole_constant(grid.reach, self.strength), min(1.0, self.lipschitz(space))
         steep = max(1.0, steep) if self.centred else steep  # the mean stays where it is
         wide = space.diameter + math.sqrt(space.d) * grid.step  # two rows on the grid
         record = (2 * grid.reach if incoming.rows_dropped > 0 else min(wide, 2 * grid.reach)) ** 2
@@ -113,11 +113,11 @@ class SoftPCA(Step):
             2 * grid.reach,
         )
         going = min(worst_drop(n, incoming, total) + n * rounding, (n - 1) * row) * (1 + 1e-9)
-        return Sensitivity(
+        return RowShift(
             float(n - 1), row, going, incoming.rows_dropped, incoming.conditions, incoming.any_order
         )
 
-    def _own(self, radius: float, n: int, incoming: Sensitivity) -> tuple[float, float]:
+    def _own(self, radius: float, n: int, incoming: RowShift) -> tuple[float, float]:
         """(row shift, total shift) that f(M) - f(M') and the means cause, incoming shift not added."""
         e = moment_shift(radius, n, incoming, centred=self.centred)
         step = map_shift(radius, self.strength, n, incoming, centred=self.centred)
@@ -146,7 +146,7 @@ def whole_constant(radius: float, strength: float) -> float:
     return 9 / 8 if t >= 3 else (t * t + 3 * t) / (1 + t) ** 2 * (1 + 1e-12)
 
 
-def map_shift(radius: float, strength: float, n: int, incoming: Sensitivity, *, centred: bool) -> float:
+def map_shift(radius: float, strength: float, n: int, incoming: RowShift, *, centred: bool) -> float:
     """Bound on the operator norm of f(M) - f(M').
 
     R^2 / (n lambda + R^2) for a replaced or a dropped record (4 R^2 if centred), 2 R / (n lambda) for each

@@ -50,7 +50,7 @@ class SquareRoot(Step):
         radius = min(math.sqrt(math.sqrt(space.d) * space.radius), corner) * _UP
         return Space(low, high, radius, space.may_miss, space.names)
 
-    def stretch(self, space: Space) -> float:
+    def lipschitz(self, space: Space) -> float:
         return math.inf
 
     def free(self, space: Space) -> ReleasedMap:

@@ -24,7 +24,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing._projector import gap_free_shift
-from prepriv.preprocessing.base import Floats, Sensitivity, Step
+from prepriv.preprocessing.base import Floats, RowShift, Step
 
 DELTA, BALL, STEPS = 1e-5, 5.0, 50
 PAPER_TABLE_4 = {1.0: (0.84, 0.89, 0.88, 0.89), 2.0: (0.84, 0.89, 0.89, 0.89), 5.0: (0.85, 0.90, 0.90, 0.90)}
@@ -205,7 +205,7 @@ def prices(size: Size, gap: float) -> dict[str, float]:
     return found | {name: _total(step.sensitivity(domain, size.n)) for name, step in steps.items()}
 
 
-def _total(shift: Sensitivity) -> float:
+def _total(shift: RowShift) -> float:
     return shift.total_shift
 
 

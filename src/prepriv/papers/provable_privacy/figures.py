@@ -67,7 +67,7 @@ def figure_2(small: bool = False) -> dict[str, list[dict[str, float]]]:
     for p in _spread(2, 200, count, even=True):
         row: dict[str, float] = {"p": p, "group": _group(p)}
         for eta in (0.01, 0.1):
-            step = pre.Quantize(eta, payment=pay.Sensitivity({"crowd": p // 2}))
+            step = pre.Quantize(eta, payment=pay.Sensitivity({"max_neighbors": p // 2}))
             row |= {f"paper (false), η = {eta}": _paper(eta * p), f"ours, η = {eta}": _ours(step, Space.ball(10, 1.0), 1000)}  # fmt: skip
         quantization.append(row)
     for p in _spread(1, 950, count):

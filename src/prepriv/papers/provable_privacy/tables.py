@@ -20,7 +20,7 @@ from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.printed import down, up
 from prepriv.papers.provable_privacy.imputations import box_space, table_3
-from prepriv.preprocessing.base import Floats, Sensitivity, Step
+from prepriv.preprocessing.base import Floats, RowShift, Step
 
 ORDER, SMALL_EPSILON = 11.0, 0.05  # the paper asks for alpha >= 11, and for small epsilon where it samples
 ROWS, BATCH, STEPS = 1000, 100, 100
@@ -36,7 +36,7 @@ class Row:
     name: str
     tau: float
     moved: float
-    ours: Sensitivity
+    ours: RowShift
 
 
 def preprocessing_tables(
@@ -205,7 +205,7 @@ def from_formula(mechanism: str, tau: float, moved: float) -> float:
     return 1.05 * (1 + printed / SMALL_EPSILON**2)  # Table 1 has no epsilon^2 there
 
 
-def ours(mechanism: str, shift: Sensitivity) -> float | None:
+def ours(mechanism: str, shift: RowShift) -> float | None:
     """The same for the direct route (Theorem 2, optimised, where batches are sampled); None: no such bound.
 
     A dropped row counts as a replaced record for a statistic, and as L for a gradient sum.
@@ -229,7 +229,7 @@ def ours(mechanism: str, shift: Sensitivity) -> float | None:
 def table_2() -> list[dict[str, Any]]:
     """Every entry of the paper's Table 2, and deduplication (its Theorem 17)."""
     ball, p, n = Space.ball(10, 1.0), 2 * CLUSTER, ROWS
-    cluster = pay.Sensitivity({"crowd": CLUSTER})
+    cluster = pay.Sensitivity({"max_neighbors": CLUSTER})
     box = box_space(1)
     holes = box_space(1, missing=[0])
     scaler = pre.StandardScaler(

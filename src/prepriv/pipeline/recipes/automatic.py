@@ -108,7 +108,7 @@ def _even_columns(domain: Domain, space: Space, *, n: int, epsilon: float, delta
     if numeric:
         scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
         mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
-        shift = scaler.record_shift(space, domain.adjacency, UNTOUCHED)
+        shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED)
         noise = shift / (n * mu * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
         steps.append(replace(scaler, floor=floor))

@@ -32,7 +32,7 @@ from prepriv.preprocessing.base import (
     GaussianSum,
     ReleasedMap,
     Rows,
-    Sensitivity,
+    RowShift,
     Step,
     need_filled,
 )
@@ -89,16 +89,16 @@ class AugmentByDistance(Step):
         need_filled(self.name, space)
         return Space.ball(space.d + 1, ROOT2)
 
-    def carry(self, space: Space, incoming: Sensitivity) -> Sensitivity:
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         need_untouched(self, incoming)
         return incoming
 
-    def record_shift(self, space: Space, adjacency: Adjacency, incoming: Sensitivity) -> float:
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         need_untouched(self, incoming)
         return 1.0  # each score moves by at most one record
 
     def check_release(
-        self, space: Space, n: int, adjacency: Adjacency, incoming: Sensitivity, noise_multiplier: float
+        self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
         if noise_multiplier > (1 - 1e-12) / SMALLEST_MU:
             raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
