@@ -47,10 +47,10 @@ def test_lemma_1_promises_perfect_learning_where_all_features_are_zero() -> None
         return (positive * np.maximum(1 - b, 0) + (n - positive) * np.maximum(1 + b, 0)) / n
 
     right = [b[loss(k) <= loss(k).min() + 1e-12] for k in (5, 6)]
-    assert right[0].max() < 0 < right[1].min()  # disjoint: no law puts all its mass on both, but these are near
+    assert right[0].max() < 0 < right[1].min()  # disjoint
     steps = 2  # the two sets differ in one label: one record out, one in
     most = sum(math.exp(i * epsilon) * DELTA for i in range(steps))
-    assert 1.0 > most  # P(O | D') >= e^(-2 epsilon) (P(O | D) - most) > 0 for O = right[1], which should be 0
+    assert most < 1.0  # P(O | D') >= e^(-2 epsilon) (P(O | D) - most) > 0 for O = right[1], which should be 0
 
 
 def test_the_seminorm_is_a_square() -> None:
@@ -63,7 +63,7 @@ def test_lemma_3_fails_where_log_r_is_zero() -> None:
     """F4: with R = 1 its condition on n is empty. All rows at 1, or all at -1: no (epsilon/3, delta/3)-DP mean errs
     by diam + 2R/n^2 = 0.02 on both. The least error over all mechanisms, by a linear programme."""
     n, epsilon, delta = 10, 0.01, 1e-5
-    values = np.array([-1.0, 0.0, 1.0])  # a law on [-1, 1] can be pushed to its ends without any change of E|m -+ 1|
+    values = np.array([-1.0, 0.0, 1.0])  # mass moved to these changes no E|m -+ 1|
     sets, points = 2 * n + 1, len(values)  # k rows turned, with one row missing on every second set
     size = sets * points
     pairs = [(i, j) for i in range(sets - 1) for j in ((i, i + 1), (i + 1, i))]

@@ -35,9 +35,7 @@ class Problem:
 
 def _budget(epsilon: float, delta: float) -> None:
     if not (math.isfinite(epsilon) and epsilon > 0 and 0 < delta < 1):
-        raise ValueError(
-            f"epsilon must be positive and delta inside (0, 1); got {epsilon:g} and {delta:g}"
-        )
+        raise ValueError(f"epsilon must be positive and delta inside (0, 1); got {epsilon:g} and {delta:g}")
 
 
 def two_cluster_problem(n: int, mu: float) -> Problem:
