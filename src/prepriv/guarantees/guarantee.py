@@ -76,7 +76,9 @@ class Guarantee:
         return tuple(note for note in self.notes if note.startswith("holds only while"))
 
     def epsilon(self, delta: float) -> float:
-        """Smallest certified epsilon at this delta."""
+        """Smallest certified epsilon at this delta; at 0, that of pure differential privacy."""
+        if delta == 0:
+            return float(self.tradeoff._pure_epsilon())
         return float(self.tradeoff.epsilon(delta))
 
     def delta(self, epsilon: float) -> float:

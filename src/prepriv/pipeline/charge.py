@@ -9,7 +9,7 @@ from typing import Any
 from prepriv._arguments import shown
 from prepriv.ledger import Ledger, condition_note
 from prepriv.pipeline import odometer
-from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.odometer import Priced
 
 
 def check_ledger(path: Any) -> None:
@@ -18,7 +18,7 @@ def check_ledger(path: Any) -> None:
         raise ValueError(f"ledger must be None or the path of a ledger file; got {shown(path)}")
 
 
-def charge(path: str | os.PathLike[str], plan: Plan) -> dict[str, Any]:
+def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
 
     The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
@@ -34,7 +34,7 @@ def charge(path: str | os.PathLike[str], plan: Plan) -> dict[str, Any]:
     book.charge(
         uid,
         plan.hash,
-        adjacency=plan.domain.adjacency,
+        adjacency=plan.guarantee.adjacency,
         epsilon=plan.guarantee.epsilon(plan.delta),
         delta=plan.delta,
         mu=mu,

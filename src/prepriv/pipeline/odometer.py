@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from prepriv._callers import callers_level
 from prepriv.domain import Adjacency
@@ -26,7 +26,6 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.smallest import smallest
 from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import Plan
 
 # What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/ledger.md).
 _IF = (
@@ -35,8 +34,31 @@ _IF = (
 )
 
 
+_PURE = 1e-9  # where pure fits are added up: at δ = 0 nothing better than their plain sum is known
+
+
 class CompositionWarning(UserWarning):
     """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit."""
+
+
+class Priced(Protocol):
+    """What is priced and frozen before a row is read: the plan of a training, or of any other release."""
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What holds for all that leaves; None without privacy."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that was decided."""
+
+    @property
+    def delta(self) -> float:
+        """The declared delta; 0 for pure differential privacy."""
+
+    @property
+    def n(self) -> int:
+        """The declared number of records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +185,7 @@ class Odometer:
     _guarantees: dict[str, Guarantee] = field(default_factory=dict)
     _said: threading.Lock = field(default_factory=threading.Lock)  # taken for good by the one who warns
 
-    def record(self, plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+    def record(self, plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
         """Count a run of `plan`, before it reads a row.
 
         private: whether noise of the operating system protects it. receipt: of its charge, if a ledger adds it up: then
@@ -180,13 +202,13 @@ class Odometer:
                 self.announce(plan, charged=True)
         self._fits.append(self._fit(plan, guarantee, receipt))
 
-    def _fit(self, plan: Plan, guarantee: Guarantee, receipt: Mapping[str, Any] | None) -> PrivateFit:
+    def _fit(self, plan: Priced, guarantee: Guarantee, receipt: Mapping[str, Any] | None) -> PrivateFit:
         # Equal plans share one curve: it composes faster, and a long search does not hold thousands of them.
         digest = plan.hash
         shared = self._guarantees.setdefault(digest, guarantee)
-        return PrivateFit(digest, plan.domain.adjacency, plan.n, plan.delta, shared, receipt)
+        return PrivateFit(digest, guarantee.adjacency, plan.n, plan.delta, shared, receipt)
 
-    def announce(self, plan: Plan, charged: bool = False) -> None:
+    def announce(self, plan: Priced, charged: bool = False) -> None:
         """Warn, once, if a private run of `plan` is not the first and no ledger adds them all up: before its charge.
 
         charged: whether a ledger will hold it. Raises what a filter of the user makes of the warning, each time.
@@ -198,9 +220,9 @@ class Odometer:
             return
         try:
             fits = (*fits, self._fit(plan, plan.guarantee, None))
-            total = Spent(max(fit.delta for fit in fits), fits)
+            total = Spent(max(fit.delta for fit in fits) or _PURE, fits)
             if total.above_the_sum:
-                total = Spent(min(math.fsum(fit.delta for fit in fits) * (1 + 1e-12), 0.999), fits)
+                total = Spent(min(math.fsum(fit.delta for fit in fits) * (1 + 1e-12) or _PURE, 0.999), fits)
             warnings.warn(
                 f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
                 f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
@@ -222,12 +244,12 @@ class Odometer:
 _PROCESS = Odometer()
 
 
-def announce(plan: Plan) -> None:
+def announce(plan: Priced) -> None:
     """Say what a run of `plan` adds up to, before it is charged in a ledger: `Odometer.announce`."""
     _PROCESS.announce(plan, charged=True)
 
 
-def record(plan: Plan, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
     """Count a run of `plan` in this process: `Odometer.record`."""
     _PROCESS.record(plan, private, receipt)
 
