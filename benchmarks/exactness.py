@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Softmax
@@ -33,14 +34,13 @@ def exact(x: Array, y: Array, k: int, steps: int, threads: int) -> Callable[[], 
     """The library's path, quantisation of the rows included."""
     n, d = x.shape
     learner = GradientDescent(Softmax(), steps=steps, learning_rate=RATE, momentum=MOMENTUM, clip_norm=CLIP)
-    shift = learner.shift(RADIUS, d, k, n, "add-or-remove-one", UNTOUCHED)
+    setting = Setting(RADIUS, d, k, n, "add-or-remove-one")
 
     def train() -> object:
         rows = QuantizedRows(learner.grid(RADIUS, n, UNTOUCHED), n, d, learner.bias)
         for start in range(0, n, 256):
             rows.fill(start, x[start : start + 256].astype(np.float64), y[start : start + 256])
-        options = {"n": n, "shift": shift, "noise_multiplier": MULTIPLIER, "threads": threads}
-        return learner.fit(rows, k, session=NoisySession(), **options)
+        return learner.train(rows, setting, Run(NoisySession(), MULTIPLIER, threads=threads))
 
     return train
 

@@ -15,10 +15,10 @@ from prepriv import preprocessing as pre
 from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.subsampling import PoissonReplace
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.papers.provable_privacy.figure_3 import PAPER_TABLE_4
-from prepriv.preprocessing.base import UNTOUCHED
 
 
 # ---- Theorem 13: a quarter of the divergence ------------------------------------------------------------
@@ -33,7 +33,7 @@ def test_theorem_13_claims_less_than_two_data_sets_attain() -> None:
     assert attained <= g.zcdp(2 * epsilon**2).epsilon(delta)  # Table 1 is right
     learner = GradientDescent(Logistic(), steps=steps, clip_norm=1.0, bias=0.0)
     clip = learner.clip(1.0)
-    assert learner.shift(1.0, 3, 1, n, "replace-one", UNTOUCHED) == pytest.approx(2 * clip)
+    assert learner.unit(Setting(1.0, 3, 1, n, "replace-one")) == pytest.approx(2 * clip)
 
 
 # ---- DP-SGD with subsampling ----------------------------------------------------------------------------

@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from training import train
 
+from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic, Softmax
@@ -19,25 +21,29 @@ MOVED = RowShift(100, 0.01, 0.5, 0.0, ())
 
 def test_shift_is_the_record_the_moved_rows_and_the_dropped_ones():
     learner = GradientDescent(Softmax(), clip_norm=1.0, weight_bound=2.0)
-    plain = learner.shift(5.0, 10, 3, 1000, "replace-one", UNTOUCHED)
+    plain = learner.unit(Setting(5.0, 10, 3, 1000, "replace-one", UNTOUCHED))
     assert plain == pytest.approx(2.0, rel=1e-8) and plain >= 2.0
-    assert learner.shift(5.0, 10, 3, 1000, "add-or-remove-one", UNTOUCHED) == pytest.approx(1.0, rel=1e-8)
+    assert learner.unit(Setting(5.0, 10, 3, 1000, "add-or-remove-one", UNTOUCHED)) == pytest.approx(
+        1.0, rel=1e-8
+    )
     mu = Softmax().input_lipschitz(math.hypot(5.0, 1.0), 2.0)
-    moved = learner.shift(5.0, 10, 3, 1000, "replace-one", MOVED)
+    moved = learner.unit(Setting(5.0, 10, 3, 1000, "replace-one", MOVED))
     assert 2 + mu * 0.5 <= moved <= 2 + mu * 0.5 + 0.01
-    dropped = learner.shift(5.0, 10, 3, 1000, "replace-one", RowShift(0, 0, 0, 7))
+    dropped = learner.unit(Setting(5.0, 10, 3, 1000, "replace-one", RowShift(0, 0, 0, 7)))
     assert dropped == pytest.approx(9.0, rel=1e-8)
 
 
 def test_moved_rows_never_cost_more_than_group_privacy():
     far = RowShift(3, 1e6, 3e6, 0.0, ())
     learner = GradientDescent(Logistic(), clip_norm=1.0, weight_bound=2.0)
-    assert learner.shift(5.0, 10, 1, 1000, "replace-one", far) == pytest.approx(2 + 2 * 3, rel=1e-8)
+    assert learner.unit(Setting(5.0, 10, 1, 1000, "replace-one", far)) == pytest.approx(2 + 2 * 3, rel=1e-8)
 
 
 def test_without_a_weight_bound_or_a_lipschitz_loss_only_the_count_helps():
     for learner in (GradientDescent(Softmax()), GradientDescent(Hinge(), weight_bound=1.0)):
-        assert learner.shift(5.0, 10, 2, 1000, "replace-one", MOVED) == pytest.approx(2 + 2 * 100, rel=1e-8)
+        assert learner.unit(Setting(5.0, 10, 2, 1000, "replace-one", MOVED)) == pytest.approx(
+            2 + 2 * 100, rel=1e-8
+        )
 
 
 def rows_of(learner, x, y, n):
@@ -59,11 +65,12 @@ def test_every_point_a_gradient_is_taken_at_is_projected(rng, monkeypatch):
         lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1],
     )
     session = NoisySession(NoiseSource.for_tests(1))
-    final = learner.fit(
+    final = train(
+        learner,
         rows_of(learner, x, rng.integers(0, 3, 50), 50),
         3,
         n=50,
-        shift=2.0,
+        radius=5.0,
         noise_multiplier=5.0,
         session=session,
     )
@@ -75,7 +82,7 @@ def test_noise_is_drawn_at_every_step_with_the_declared_scale(rng):
     learner = GradientDescent(Softmax(), steps=50, learning_rate=1.0, momentum=0.0, average=0.02, bias=0.0)
     empty = rows_of(learner, np.zeros((4, 200)), np.full(4, -1), 4)
     session = NoisySession(NoiseSource.for_tests(2))
-    final = learner.fit(empty, 10, n=4, shift=2.0, noise_multiplier=3.0, session=session)
+    final = train(learner, empty, 10, n=4, radius=5.0, noise_multiplier=3.0, session=session)
     assert [r.noise_multiplier for r in session.releases] == [3.0] * 50
     # 50 steps of N(0, 6^2) / 4, with rate 1 and no momentum, add up
     assert np.std(final[:-1]) == pytest.approx(math.sqrt(50) * 6 / 4, rel=0.1)
@@ -87,8 +94,12 @@ def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
     )
     x, y = rng.standard_normal((20, 3)), rng.integers(0, 2, 20)
     rows = rows_of(learner, x, y, 20)
-    one = learner.fit(rows, 2, n=20, shift=1.0, noise_multiplier=0.0, session=ExactSession())
-    ten = learner.fit(rows, 2, n=200, shift=1.0, noise_multiplier=0.0, session=ExactSession())
+    one = train(
+        learner, rows, 2, n=20, adjacency="add-or-remove-one", noise_multiplier=0.0, session=ExactSession()
+    )
+    ten = train(
+        learner, rows, 2, n=200, adjacency="add-or-remove-one", noise_multiplier=0.0, session=ExactSession()
+    )
     assert np.allclose(one, 10 * ten)
 
 
@@ -116,8 +127,14 @@ def test_noise_of_a_step_has_the_tails_of_a_gaussian():
     learner, d, k, multiplier = GradientDescent(Softmax(), steps=1, average=1.0), 30_000, 10, 3.0
     rows = QuantizedRows(learner.grid(1.0, 1, UNTOUCHED), 1, d, 1.0)
     rows.fill(0, np.zeros((1, d)), np.array([-1]))
-    weights = learner.fit(
-        rows, k, n=1, shift=1.0, noise_multiplier=multiplier, session=NoisySession(NoiseSource.for_tests(4))
+    weights = train(
+        learner,
+        rows,
+        k,
+        n=1,
+        adjacency="add-or-remove-one",
+        noise_multiplier=multiplier,
+        session=NoisySession(NoiseSource.for_tests(4)),
     )
     size = np.abs(weights).ravel() / multiplier
     assert size.std() == pytest.approx(math.sqrt(1 - 2 / math.pi), rel=0.01)

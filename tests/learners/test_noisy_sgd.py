@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from training import train
 
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import SubsampledWithoutReplacement
@@ -99,7 +100,8 @@ def test_replaying_a_neighbour_asks_the_same_and_moves_only_batches_with_the_rec
     runs = []
     for labels in (y, y2):
         session = Chain(runs[0].answers if runs else None)
-        learner.fit(
+        train(
+            learner,
             rows_of(learner, x, labels),
             1,
             n=n,
@@ -125,7 +127,7 @@ def test_every_point_is_in_the_ball_and_training_learns(rng):
     x[:, 0] = (2 * y - 1) * 0.6 + rng.normal(size=n) * 0.1
     learner = NoisySGD(Hinge(margin=0.5), batch_size=20, steps=300, weight_bound=2.0)
     z = learner.calibrate(3.0, 1e-5, setting(n))
-    w = learner.fit(rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1)
+    w = train(learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1)
     assert np.linalg.norm(w) <= 2.0
     assert np.mean(((x @ w[:-1] + w[-1])[:, 0] > 0) == (y == 1)) > 0.9
 
@@ -137,7 +139,8 @@ def test_refusals():
     with pytest.raises(ValueError, match="replace-one"):
         learner.parts(1.0, setting(10, "add-or-remove-one"))
     with pytest.raises(ValueError, match="declared"):
-        learner.fit(
+        train(
+            learner,
             rows_of(learner, np.zeros((3, D)), np.zeros(3, dtype=int)),
             1,
             n=4,

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from training import train
 
 from prepriv import guarantees as g
 from prepriv.guarantees.iteration import random_stopping
-from prepriv.learners.base import Setting
+from prepriv.learners.base import Setting, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.one_pass import OnePassSGD, _to_grid
-from prepriv.learners.stochastic import project
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.preprocessing.base import UNTOUCHED, RowShift
@@ -146,7 +146,7 @@ def test_a_replaced_record_moves_its_own_step_alone_and_by_the_declared_sensitiv
     runs = []
     for features, labels, replay in ((x, y, None), (x2, y2, "first")):
         session = Chain(None if replay is None else runs[0].answers)
-        learner.fit(
+        train(learner, 
             rows_of(learner, features, labels), outputs, n=n, noise_multiplier=1.0,
             session=session, source=NoiseSource.for_tests(seed),
         )  # fmt: skip
@@ -180,7 +180,7 @@ def test_the_grid_of_the_iterate_is_the_one_the_account_knows(rng):
         )
         session = Chain()
         rows = rows_of(learner, x, y)
-        learner.fit(rows, 1, n=24, noise_multiplier=1.0, session=session, source=NoiseSource.for_tests(1))
+        train(learner, rows, 1, n=24, noise_multiplier=1.0, session=session, source=NoiseSource.for_tests(1))
         unit = 2.0 ** session.asked[0][3] / learner._reach(rows.grid)
         assert 1.0 / learner._scale(learner._reach(rows.grid)) == pytest.approx(unit, rel=1e-12)
         assert 2.0 * math.sqrt(D + 1) * unit <= learner._drift(setting(n=24))
@@ -193,7 +193,7 @@ def test_the_stop_is_uniform_and_does_not_depend_on_the_data(rng):
     source, stops = NoiseSource.for_tests(3), []
     for _ in range(400):
         session = Chain()
-        learner.fit(rows, 1, n=8, noise_multiplier=1.0, session=session, source=source, threads=1)
+        train(learner, rows, 1, n=8, noise_multiplier=1.0, session=session, source=source, threads=1)
         stops.append(len(session.totals))
     counts = np.bincount(stops, minlength=5)[1:]
     assert counts.sum() == 400 and np.sum((counts - 100) ** 2 / 100) < 30
@@ -239,7 +239,9 @@ def test_training_learns(rng):
     z = learner.calibrate(4.0, 1e-5, setting(n=n))
     accuracy = []
     for _ in range(3):
-        w = learner.fit(rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1)
+        w = train(
+            learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1
+        )
         assert np.linalg.norm(w) <= 4.0
         accuracy.append(np.mean(((x @ w[:-1] + w[-1])[:, 0] > 0) == (y == 1)))
     assert np.median(accuracy) > 0.9
@@ -262,10 +264,10 @@ def test_refusals():
     learner = OnePassSGD(LeastSquares(1.0), **good)
     rows = rows_of(OnePassSGD(Logistic(), **good), np.zeros((3, D)), np.zeros(3, dtype=int))
     with pytest.raises(ValueError, match="declared"):
-        learner.fit(rows, 1, n=4, noise_multiplier=1.0, session=NoisySession())
+        train(learner, rows, 1, n=4, noise_multiplier=1.0, session=NoisySession())
 
     class Private(ExactSession):
         private = True
 
     with pytest.raises(ValueError, match="test source"):
-        learner.fit(rows, 1, n=3, noise_multiplier=1.0, session=Private(), source=NoiseSource.for_tests(1))
+        train(learner, rows, 1, n=3, noise_multiplier=1.0, session=Private(), source=NoiseSource.for_tests(1))

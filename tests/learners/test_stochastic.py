@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from training import train
 
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove, PoissonReplace, SubsampledWithoutReplacement
@@ -206,7 +207,8 @@ def test_neighbours_ask_the_same_and_differ_by_the_declared_sensitivity(rng, lea
     learner = learner_class(Softmax(), batch_size=12, steps=40, learning_rate=3.0, momentum=0.5)
     first = Recorder()
     grid_clip = rows_of(learner, *one, n).grid.clip
-    weights = learner.fit(
+    weights = train(
+        learner,
         rows_of(learner, *one, n),
         3,
         n=n,
@@ -226,8 +228,8 @@ def test_neighbours_ask_the_same_and_differ_by_the_declared_sensitivity(rng, lea
 
     source = OneShorter() if adjacency == "add-or-remove-one" else NoiseSource.for_tests(9)
     second = Recorder(replay=first)
-    again = learner.fit(
-        rows_of(learner, *two, n), 3, n=n, noise_multiplier=1.5, session=second, source=source
+    again = train(
+        learner, rows_of(learner, *two, n), 3, n=n, noise_multiplier=1.5, session=second, source=source
     )
     assert first.asked == second.asked and len(first.asked) == 40
     assert (weights == again).all()
@@ -244,8 +246,8 @@ def test_an_empty_batch_is_noised_and_divided_like_any_other():
     learner = PoissonSGD(Softmax(), batch_size=1, steps=30, learning_rate=1.0, average=1 / 30, bias=0.0)
     rows = rows_of(learner, np.zeros((0, 300)), np.zeros(0, dtype=int), 1000)
     session = NoisySession(NoiseSource.for_tests(4))
-    weights = learner.fit(
-        rows, 10, n=1000, noise_multiplier=2.0, session=session, source=NoiseSource.for_tests(5)
+    weights = train(
+        learner, rows, 10, n=1000, noise_multiplier=2.0, session=session, source=NoiseSource.for_tests(5)
     )
     assert len(session.releases) == 30 and {r.noise_multiplier for r in session.releases} == {2.0}
     # 30 steps of N(0, (2C)²)/batch_size add up.
@@ -258,7 +260,9 @@ def test_the_normaliser_and_the_noise_do_not_depend_on_the_number_of_rows():
     for rows in (0, 3, 100, 101):
         recorder = Recorder()
         table = rows_of(learner, np.ones((rows, 4)), np.zeros(rows, dtype=int), 100)
-        learner.fit(table, 3, n=100, noise_multiplier=1.0, session=recorder, source=NoiseSource.for_tests(6))
+        train(
+            learner, table, 3, n=100, noise_multiplier=1.0, session=recorder, source=NoiseSource.for_tests(6)
+        )
         asked.append(recorder.asked)
     assert asked[0] == asked[1] == asked[2] == asked[3]
 
@@ -267,7 +271,8 @@ def test_large_noise_is_not_clipped():
     """Noise far beyond the clip norm reaches the weights unchanged: nothing is clipped after the fact."""
     learner = PoissonSGD(Logistic(), batch_size=1, steps=1, learning_rate=1.0, average=1.0)
     rows = rows_of(learner, np.zeros((0, 2000)), np.zeros(0, dtype=int), 10)
-    weights = learner.fit(
+    weights = train(
+        learner,
         rows,
         1,
         n=10,
@@ -286,7 +291,9 @@ def test_a_private_run_refuses_batches_from_a_test_source():
     learner = PoissonSGD(Softmax(), steps=1)
     rows = rows_of(learner, np.zeros((1, 4)), np.zeros(1, dtype=int), 256)
     with pytest.raises(ValueError, match="test source"):
-        learner.fit(rows, 3, n=256, noise_multiplier=1.0, session=Private(), source=NoiseSource.for_tests(1))
+        train(
+            learner, rows, 3, n=256, noise_multiplier=1.0, session=Private(), source=NoiseSource.for_tests(1)
+        )
 
 
 @pytest.mark.parametrize("learner_class", [PoissonSGD, FixedBatchSGD])
@@ -297,7 +304,7 @@ def test_training_learns(rng, learner_class):
     x = centres[y] + rng.normal(size=(n, 4)) * 0.7
     learner = learner_class(Softmax(), batch_size=100, steps=100, learning_rate=1.0, momentum=0.5)
     z = learner.calibrate(2.0, 1e-5, setting(n=n))
-    weights = learner.fit(rows_of(learner, x, y, n), 3, n=n, noise_multiplier=z, session=NoisySession())
+    weights = train(learner, rows_of(learner, x, y, n), 3, n=n, noise_multiplier=z, session=NoisySession())
     assert np.mean(np.argmax(x @ weights[:-1] + weights[-1], axis=1) == y) > 0.9
 
 
@@ -314,7 +321,7 @@ def test_gradients_are_taken_inside_the_ball(rng, monkeypatch):
         lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1],
     )
     rows = rows_of(learner, rng.normal(size=(50, 4)), rng.integers(0, 3, 50), 50)
-    weights = learner.fit(rows, 3, n=50, noise_multiplier=1.0, session=NoisySession())
+    weights = train(learner, rows, 3, n=50, noise_multiplier=1.0, session=NoisySession())
     assert len(seen) == 30 and max(seen) <= 0.5 and np.linalg.norm(weights) <= 0.5
 
 

@@ -21,6 +21,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.gradient_sum import Grid, QuantizedRows
 from prepriv.learners.losses import Loss
+from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session, check_room
 from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
@@ -41,6 +42,44 @@ class Setting:
     n: int
     adjacency: Adjacency
     incoming: RowShift = UNTOUCHED
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training run is given beside its rows: the noise, where it comes from, and who watches.
+
+    session: where noisy sums come from. noise_multiplier: noise over the learner's `unit`. source: where batches are
+    drawn from, as unpredictable as the noise (default: the session's). progress: called with (step, steps): public.
+    """
+
+    session: Session
+    noise_multiplier: float
+    source: NoiseSource | None = None
+    threads: int | None = None
+    progress: Callable[[int, int], Any] | None = None
+
+    def batches(self) -> NoiseSource:
+        """Where batches are drawn from. ValueError for a test's source in a private run."""
+        source = self.source or self.session.batch_source()
+        if self.session.private and not source.private:
+            raise ValueError("source: batches of a private run cannot be drawn from a test source")
+        return source
+
+    def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: Grid, n: int) -> Floats:
+        """A sum of gradients with noise, in gradient units. sensitivity: in steps of the grid."""
+        return self.session.noisy_sum(
+            "gradient",
+            total,
+            sensitivity,
+            self.noise_multiplier,
+            exponent=grid.exponent,
+            largest=2 * max(n, 1) * grid.clip,
+        )
+
+    def done(self, step: int, steps: int) -> None:
+        """One more of `steps` is done."""
+        if self.progress is not None:
+            self.progress(step, steps)
 
 
 class Learner(abc.ABC):
@@ -133,26 +172,40 @@ class Learner(abc.ABC):
         check_room(self.name, steps, noise_multiplier, 2 * max(setting.n, 1) * grid.clip)
 
     @abc.abstractmethod
-    def train(
-        self,
-        rows: QuantizedRows,
-        setting: Setting,
-        *,
-        noise_multiplier: float,
-        session: Session,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
+    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
         """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared of them.
 
-        noise_multiplier: noise over `unit(setting)`. progress: called with (step, steps): public numbers.
+        Sums are divided by declared numbers, never by a count of rows.
         """
 
 
-def check_averaged_descent(momentum: float, average: float) -> None:
-    """ValueError unless momentum lies in [0, 1) and the averaged share of the iterates in (0, 1]."""
-    number("momentum", momentum, at_least=0.0, below=1.0)
-    number("average", average, above=0.0, at_most=1.0)
+class Momentum(Learner):
+    """Descent with Nesterov momentum, in [0, 1), and the average of the last share of the iterates, in (0, 1].
+
+    What is done with noisy gradients is post-processing.
+    """
+
+    momentum: float
+    average: float
+
+    def check_descent(self) -> None:
+        """ValueError unless momentum and average are in range."""
+        number("momentum", self.momentum, at_least=0.0, below=1.0)
+        number("average", self.average, above=0.0, at_most=1.0)
+
+    def descend(self, shape: tuple[int, int], gradient: Callable[[Floats], Floats], run: Run) -> Floats:
+        """From zero weights of this shape; `gradient` is asked once a step, at a point of the ball."""
+        weights = np.zeros(shape)
+        velocity, average = np.zeros(shape), np.zeros(shape)
+        kept = max(1, round(self.average * self.steps))
+        for step in range(self.steps):
+            ahead = project(weights + self.momentum * velocity, self.weight_bound)
+            new = project(ahead - self.learning_rate * gradient(ahead), self.weight_bound)
+            velocity, weights = new - weights, new
+            if step >= self.steps - kept:
+                average += weights
+            run.done(step + 1, self.steps)
+        return average / kept
 
 
 def project(weights: NDArray[np.float64], bound: float) -> NDArray[np.float64]:

@@ -8,21 +8,17 @@ account of batches without replacement, and the rate is that of Bassily et al.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
-from prepriv.learners.base import Floats, Setting, project
+from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.stochastic import StochasticLearner, batch_source
+from prepriv.learners.stochastic import StochasticLearner
 from prepriv.learners.subsets import uniform_subset, without_replacement
-from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import Session
 
 
 @dataclass(frozen=True)
@@ -66,40 +62,21 @@ class NoisySGD(StochasticLearner):
             self.learning_rate * 2 * self.weight_bound / math.sqrt(step * (clip**2 + coordinates * noise**2))
         )
 
-    def fit(
-        self,
-        rows: QuantizedRows,
-        outputs: int,
-        *,
-        n: int,
-        noise_multiplier: float,
-        session: Session,
-        source: NoiseSource | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
-        """The last iterate, from a start at 0; see `StochasticLearner.fit`."""
+    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+        """The last iterate, from a start at 0."""
+        n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
             raise ValueError(f"n={n} records are declared, the table has {rows.shape[0]}")
-        source = batch_source(session, source)
         grid = rows.grid
         clip = grid.clip * 2.0**grid.exponent
-        weights = np.zeros((rows.shape[1], outputs))
-        with GradientSum(rows, self.loss, threads=threads) as gradient_sum:
+        weights = np.zeros((rows.shape[1], setting.outputs))
+        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
             for step in range(1, self.steps + 1):
                 batch: NDArray[np.intp] = uniform_subset(source, n, self.batch_size)
-                noisy = session.noisy_sum(
-                    "gradient",
-                    gradient_sum(weights, batch),
-                    grid.clip,
-                    noise_multiplier,
-                    exponent=grid.exponent,
-                    largest=2 * n * grid.clip,
-                )
-                rate = self.step_size(step, clip, noise_multiplier, weights.size)
+                noisy = run.gradient(gradient_sum(weights, batch), grid.clip, grid, n)
+                rate = self.step_size(step, clip, run.noise_multiplier, weights.size)
                 weights = project(weights - rate / self.batch_size * noisy, self.weight_bound)
-                if progress is not None:
-                    progress(step, self.steps)
+                run.done(step, self.steps)
         return weights
 
 

@@ -8,9 +8,7 @@ The noise deviation can then be far below what releasing every iterate would nee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +16,10 @@ from numpy.typing import NDArray
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Floats, Setting, project
+from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
-from prepriv.learners.stochastic import StochasticLearner, batch_source
-from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import RELEASE_BITS, Session
+from prepriv.learners.stochastic import StochasticLearner
+from prepriv.mechanisms.session import RELEASE_BITS
 
 _CLAMP = 2.0**50  # grid steps: no coordinate of an iterate leaves this box (a projection, like the ball)
 
@@ -120,45 +117,35 @@ class OnePassSGD(StochasticLearner):
     def _exponent(self, reach: float) -> int:
         return math.frexp(reach)[1] - (RELEASE_BITS - 1)
 
-    def fit(
-        self,
-        rows: QuantizedRows,
-        outputs: int,
-        *,
-        n: int,
-        noise_multiplier: float,
-        session: Session,
-        source: NoiseSource | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
-        """The last iterate of a run that stops at a random step; see `StochasticLearner.fit`."""
+    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+        """The last iterate of a run that stops at a random step."""
+        n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
             raise ValueError(f"n={n} records are declared, the table has {rows.shape[0]}")
-        source = batch_source(session, source)
         stop = int(source.uniform_below(self.steps, 1)[0]) + 1
-        grid, coordinates = rows.grid, rows.shape[1] * outputs
+        grid, coordinates = rows.grid, rows.shape[1] * setting.outputs
         reach = self._reach(grid)
         exponent = self._exponent(reach)
         # What one record moves the iterate by; the rounding of the iterate is inside it.
         sensitivity = math.ceil(self._scale(reach)) + math.isqrt(coordinates) + 1
-        iterate = np.zeros((rows.shape[1], outputs))
-        with GradientSum(rows, self.loss, threads=threads) as gradient_sum:
+        iterate = np.zeros((rows.shape[1], setting.outputs))
+        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
             for step in range(stop):
                 block = np.arange(step * self.batch_size, min((step + 1) * self.batch_size, n), dtype=np.intp)
                 point = project(iterate, self.weight_bound)
                 descent = np.ldexp(gradient_sum(point, block).astype(np.float64), grid.exponent)
                 moved = point - self.learning_rate / self.batch_size * descent
-                iterate = session.noisy_sum(
+                iterate = run.session.noisy_sum(
                     "gradient",
                     _to_grid(moved, exponent),
                     sensitivity,
-                    noise_multiplier,
+                    run.noise_multiplier,
                     exponent=exponent,
                     largest=int(_CLAMP),
                 )
-        if progress is not None:  # not before: when the run stops is hidden, and the guarantee rests on it
-            progress(self.steps, self.steps)
+        run.done(
+            self.steps, self.steps
+        )  # not before: when the run stops is hidden, the guarantee rests on it
         return project(iterate, self.weight_bound)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,13 @@ from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.base import Floats, Learner, Setting, check_averaged_descent, project
+from prepriv.learners.base import Floats, Learner, Momentum, Run, Setting
 from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import Session, coarse_steps
+from prepriv.mechanisms.session import coarse_steps
 from prepriv.preprocessing.base import UNTOUCHED
 
 HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution
@@ -128,27 +128,6 @@ class StochasticLearner(Learner, abc.ABC):
             return [plain]
         return [self.parts(noise_multiplier, setting, delta=delta), plain]
 
-    def train(
-        self,
-        rows: QuantizedRows,
-        setting: Setting,
-        *,
-        noise_multiplier: float,
-        session: Session,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
-        return self.fit(
-            rows,
-            setting.outputs,
-            n=setting.n,
-            noise_multiplier=noise_multiplier,
-            session=session,
-            source=session.batch_source(),
-            threads=threads,
-            progress=progress,
-        )
-
     def tradeoff(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> TradeoffFunction:
         """The guarantee of one run on its own."""
         return compose(self.parts(noise_multiplier, setting, delta=delta)).symmetrized()
@@ -176,28 +155,9 @@ class StochasticLearner(Learner, abc.ABC):
     @abc.abstractmethod
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]: ...
 
-    @abc.abstractmethod
-    def fit(
-        self,
-        rows: QuantizedRows,
-        outputs: int,
-        *,
-        n: int,
-        noise_multiplier: float,
-        session: Session,
-        source: NoiseSource | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
-        """Train on quantised rows; weights (d + 1, outputs), bias last.
-
-        n: the declared number of records. noise_multiplier: z, noise over the clip norm. session: where noisy
-        sums come from. source: where batches are drawn from; it must be as unpredictable as the noise.
-        """
-
 
 @dataclass(frozen=True)
-class BatchLearner(StochasticLearner):
+class BatchLearner(Momentum, StochasticLearner):
     """Noisy sums over batches, each released: what is done with them is post-processing.
 
     momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged.
@@ -208,7 +168,7 @@ class BatchLearner(StochasticLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_averaged_descent(self.momentum, self.average)
+        self.check_descent()
 
     def about_least_mu(self, noise_multiplier: float, n: int) -> float:
         return self.batch_size / n * math.sqrt(self.steps) / noise_multiplier
@@ -217,36 +177,15 @@ class BatchLearner(StochasticLearner):
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         """Row numbers of one batch; `rows` are there, `n` are declared."""
 
-    def fit(
-        self,
-        rows: QuantizedRows,
-        outputs: int,
-        *,
-        n: int,
-        noise_multiplier: float,
-        session: Session,
-        source: NoiseSource | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], Any] | None = None,
-    ) -> Floats:
-        """Train on quantised rows; see `StochasticLearner.fit`."""
-        source = batch_source(session, source)
-        return run_descent(
-            self,
-            rows,
-            outputs,
-            draw=lambda: self._batch(source, rows.shape[0], n),
-            release=lambda total: session.noisy_sum(
-                "gradient",
-                total,
-                rows.grid.clip,
-                noise_multiplier,
-                exponent=rows.grid.exponent,
-                largest=2 * max(n, 1) * rows.grid.clip,
-            ),
-            threads=threads,
-            progress=progress,
-        )
+    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+        source, n, grid = run.batches(), setting.n, rows.grid
+        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
+
+            def mean(weights: Floats) -> Floats:
+                batch = self._batch(source, rows.shape[0], n)
+                return run.gradient(gradient_sum(weights, batch), grid.clip, grid, n) / self.batch_size
+
+            return self.descend((rows.shape[1], setting.outputs), mean, run)
 
 
 def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: float) -> float:
@@ -286,41 +225,6 @@ def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: fl
         else:
             low, cost_low = guess, value
     return high
-
-
-def run_descent(
-    learner: BatchLearner,
-    rows: QuantizedRows,
-    outputs: int,
-    *,
-    draw: Callable[[], NDArray[np.intp]],
-    release: Callable[[NDArray[np.int64]], Floats],
-    threads: int | None,
-    progress: Callable[[int, int], Any] | None,
-) -> Floats:
-    """Noisy batch gradients with momentum, projection and a late average: post-processing of what is released."""
-    weights = np.zeros((rows.shape[1], outputs))
-    velocity, average = np.zeros_like(weights), np.zeros_like(weights)
-    kept = max(1, round(learner.average * learner.steps))
-    with GradientSum(rows, learner.loss, threads=threads) as gradient_sum:
-        for step in range(learner.steps):
-            ahead = project(weights + learner.momentum * velocity, learner.weight_bound)
-            gradient = release(gradient_sum(ahead, draw())) / learner.batch_size
-            new = project(ahead - learner.learning_rate * gradient, learner.weight_bound)
-            velocity, weights = new - weights, new
-            if step >= learner.steps - kept:
-                average += weights
-            if progress is not None:
-                progress(step + 1, learner.steps)
-    return average / kept
-
-
-def batch_source(session: Session, source: NoiseSource | None) -> NoiseSource:
-    """Where batches are drawn from: as unpredictable as the noise, or ValueError."""
-    source = source or NoiseSource()
-    if session.private and not source.private:
-        raise ValueError("source: batches of a private run cannot be drawn from a test source")
-    return source
 
 
 @dataclass(frozen=True)

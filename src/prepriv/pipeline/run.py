@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.learners.base import Run
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.mean import gaussian_sum
@@ -187,20 +188,12 @@ def _test(planned: PlannedStep, plan: Plan, room: Sequence[float], session: Sess
 def _train(
     plan: Plan, rows: QuantizedRows, session: Session, threads: int | None, progress: Progress | None
 ) -> Floats:
-    learner, multiplier = plan.learner, plan.learner_noise_multiplier
-
     def show(done: int, of: int) -> None:
         if progress is not None:
             progress("training", done, of)
 
-    return learner.train(
-        rows,
-        plan.setting,
-        noise_multiplier=multiplier,
-        session=session,
-        threads=threads,
-        progress=show,
-    )
+    run = Run(session, plan.learner_noise_multiplier, threads=threads, progress=show)
+    return plan.learner.train(rows, plan.setting, run)
 
 
 def fit_step(
