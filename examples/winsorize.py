@@ -143,7 +143,7 @@ class Winsorize(pre.Step):
         each = math.sqrt((2 if adjacency == "replace-one" else 1) * space.d)
         return each * (1 + incoming.rows_moved + incoming.rows_dropped) * (1 + 1e-9)
 
-    def fit_budget(self, rows: Any, space: Space, n: int, gaussian_sum: Any) -> Winsorized:
+    def fit_budget(self, rows: Any, space: Space, n: int, mechanisms: Any) -> Winsorized:
         d, edges = space.d, np.linspace(0, 1, BINS + 1)
 
         def shares() -> Any:
@@ -153,7 +153,7 @@ class Winsorize(pre.Step):
                 np.put_along_axis(out, bins[:, :, None], 1.0, axis=2)
                 yield out.reshape(len(x), d * BINS)
 
-        counts = gaussian_sum(_Again(shares), dim=d * BINS, radius=math.sqrt(d)).reshape(d, BINS)
+        counts = mechanisms.sum(_Again(shares), dim=d * BINS, radius=math.sqrt(d)).reshape(d, BINS)
         below = np.cumsum(np.maximum(counts, 0.0), axis=1)
         at = below / np.maximum(below[:, -1:], 1e-9)
         low = edges[(at <= self.tail).sum(axis=1)]

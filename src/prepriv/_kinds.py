@@ -22,6 +22,12 @@ def kind_of(cls: type[Any]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def check_class(cls: type[Any]) -> None:
+    """ValueError for a class that no file could name: one that is defined in a function."""
+    if "<locals>" in cls.__qualname__:
+        raise ValueError(f"{cls.__qualname__} is defined in a function: no model with it could be loaded")
+
+
 def find_kind(base: Any, kind: Any) -> Any:
     """The imported subclass of that kind, the last one defined. Raises NotImported, or ValueError for no such name."""
     found = [c for c in _subclasses(base) if kind_of(c) == kind and not inspect.isabstract(c)]

@@ -33,7 +33,7 @@ class Access(Protocol):
         """The private rows as they reach the step."""
 
     def mechanisms(self) -> Any:
-        """The mechanisms its share pays for (`preprocessing.GaussianSum`)."""
+        """The mechanisms its share pays for (`mechanisms.handle.Mechanisms`)."""
 
 
 class Way:

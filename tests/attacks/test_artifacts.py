@@ -373,6 +373,22 @@ def test_nothing_is_imported_because_an_artifact_names_it(artifact, tmp_path, mo
     assert "evil_map" not in sys.modules
 
 
+class MakesLocal(pre.Center):
+    """Its map cannot be named in a file: seen when the plan is made, not when a paid-for model is saved."""
+
+    def local(self, fitted):
+        class InAFunction(type(fitted)):
+            pass
+
+        return InAFunction(fitted.offset)
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        return self.local(super().fit_budget(rows, space, n, mechanisms))
+
+    def fit_public(self, rows, space, n):
+        return self.local(super().fit_public(rows, space, n))
+
+
 def test_what_could_never_be_loaded_is_refused(fitted, tmp_path):
     @dataclass(frozen=True)
     class Local(LogMap):
@@ -381,6 +397,9 @@ def test_what_could_never_be_loaded_is_refused(fitted, tmp_path):
     model = dataclasses.replace(fitted[0].model_, maps=(Local(1.0, np.zeros(3)),))
     with pytest.raises(ValueError, match="defined in a function"):
         model.save(tmp_path)
+    for step in (MakesLocal(payment=Budget(0.1)), MakesLocal(payment=Public(np.zeros((4, 3))))):
+        with pytest.raises(ValueError, match="InAFunction is defined in a function"):
+            make_plan(FILLED, (step,), DESCENT, epsilon=1.0, delta=1e-5)
 
     @dataclass(frozen=True)
     class Odd(Log):

@@ -102,30 +102,30 @@ class Often(pre.Center):
 
     times: int = 2
 
-    def fit_budget(self, rows, space, n, gaussian_sum):
+    def fit_budget(self, rows, space, n, mechanisms):
         for _ in range(self.times - 1):
-            gaussian_sum(rows, dim=space.d, radius=space.radius)
-        return super().fit_budget(rows, space, n, gaussian_sum)
+            mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        return super().fit_budget(rows, space, n, mechanisms)
 
 
 @dataclass(frozen=True)
 class Both(pre.Center):
     """A sum and a second moment for the price of one."""
 
-    def fit_budget(self, rows, space, n, gaussian_sum):
-        gaussian_sum.second_moment(rows, d=space.d, radius=space.radius)
-        return super().fit_budget(rows, space, n, gaussian_sum)
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.second_moment(rows, d=space.d, radius=2 * space.radius)
+        return super().fit_budget(rows, space, n, mechanisms)
 
 
 @dataclass(frozen=True)
 class Louder(pre.Center):
     """Uses the session behind the handle with noise of its own choice."""
 
-    def fit_budget(self, rows, space, n, gaussian_sum):
-        gaussian_sum.session.noisy_sum(
-            "more", np.zeros(3, np.int64), 1000, gaussian_sum.noise_multiplier / 2, exponent=0, largest=1
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.session.noisy_sum(
+            "more", np.zeros(3, np.int64), 1000, mechanisms.noise_multiplier / 2, exponent=0, largest=1
         )
-        return super().fit_budget(rows, space, n, gaussian_sum)
+        return super().fit_budget(rows, space, n, mechanisms)
 
 
 def rows_and_labels():

@@ -24,8 +24,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.conditions import check
-from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
-from prepriv.pipeline.recipes.dpsgd_f import RECIPES, AugmentByDistance
+from prepriv.pipeline.recipes.dpsgd_f import RECIPES
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Identity, walk
 from prepriv.tables.encode import encode
@@ -104,7 +103,7 @@ def test_a_row_filled_with_any_corner_stays_in_the_declared_ball(space):
     assert seen > 0 or space.may_miss.all()
 
 
-@pytest.mark.parametrize("center", [pre.Center, InstanceOptimalCenter])
+@pytest.mark.parametrize("center", [pre.Center, pre.InstanceOptimalCenter])
 def test_a_mean_that_leaves_the_box_leaves_room_for_what_fills_the_cells_behind_it(center):
     """The filled row was of norm 1.4 in a declared ball of 0.9, and fell out of the first sum."""
     domain = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1, missing="impute")}, (0, 1), n=100)
@@ -146,7 +145,7 @@ def test_regression_behind_a_centre_moves_the_gradient_no_further_than_declared(
 def test_a_distance_needs_every_cell():
     domain = Domain({"a": Numeric(0, 1, missing="impute"), "b": Numeric(0, 1)}, (0, 1), n=500)
     with pytest.raises(ValueError, match="AugmentByDistance needs every cell"):
-        planned(domain, AugmentByDistance(payment=pay.Budget(0.1)))
+        planned(domain, pre.AugmentByDistance(payment=pay.Budget(0.1)))
 
 
 @pytest.mark.parametrize("name", list(RECIPES))
@@ -292,8 +291,8 @@ BALL = Domain.ball(5, (0, 1), n=300)
             [pre.SoftPCA(1e30, payment=pay.Sensitivity()), pre.PCA(2, payment=pay.Budget(0.1))],
             "leave no room",
         ),
-        ([InstanceOptimalCenter(precision=1e29, payment=pay.Budget(0.1))], "precision must be at most"),
-        ([AugmentByDistance(payment=pay.Budget(1e-12))], "share is too small"),
+        ([pre.InstanceOptimalCenter(precision=1e29, payment=pay.Budget(0.1))], "precision must be at most"),
+        ([pre.AugmentByDistance(payment=pay.Budget(1e-12))], "share is too small"),
     ],
 )
 def test_what_no_run_could_do_is_refused_when_it_is_planned(steps, says):
@@ -305,13 +304,13 @@ def test_what_no_run_could_do_is_refused_when_it_is_planned(steps, says):
 @pytest.mark.parametrize("value", [-1, 0, "x", 1e300, NAN])
 def test_a_precision_is_a_length(value):
     with pytest.raises(ValueError, match="precision"):
-        InstanceOptimalCenter(precision=value, payment=pay.Budget(0.1))
+        pre.InstanceOptimalCenter(precision=value, payment=pay.Budget(0.1))
 
 
 @pytest.mark.parametrize("value", [-1, "x", NAN])
 def test_outliers_are_a_number_of_records(value):
     with pytest.raises(ValueError, match="outliers"):
-        AugmentByDistance(outliers=value, payment=pay.Budget(0.1))
+        pre.AugmentByDistance(outliers=value, payment=pay.Budget(0.1))
 
 
 @pytest.mark.parametrize(
@@ -357,8 +356,8 @@ class OfTriples(pre.Step):
     def output(self, space):
         return space
 
-    def fit_budget(self, rows, space, n, gaussian_sum):
-        gaussian_sum((3 * block for block in rows), dim=space.d, radius=3 * space.radius)
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.sum((3 * block for block in rows), dim=space.d, radius=3 * space.radius)
         return Identity()
 
 
@@ -367,6 +366,53 @@ def test_a_sum_that_the_declared_shift_does_not_cover_is_refused():
     table = encode(np.zeros((300, 5)), BALL)
     with pytest.raises(ValueError, match="override l2_sensitivity"):
         execute(plan, table, np.zeros(300, np.int32), Recorder(), counted=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Moments(pre.Step):
+    """A second moment of `times` the rows; `states`: what it says its sum can move by."""
+
+    times: float = 1.0
+    states: float | None = None
+
+    ways = ("budget",)
+
+    def output(self, space):
+        return space
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        many = [self.times * block for block in rows]
+        mechanisms.second_moment(many, d=space.d, radius=self.times * space.radius)
+        return Identity()
+
+
+class StatedMoments(Moments):
+    """The same, with a sensitivity of its own."""
+
+    def l2_sensitivity(self, space, adjacency, incoming):
+        return self.states
+
+
+def test_a_second_moment_that_the_declared_shift_does_not_cover_is_refused():
+    """Its noise was for the rows as they reach the step, whatever the step said or asked for."""
+    space, table, targets = Domain.ball(5, [0, 1], n=300), np.zeros((300, 5)), np.zeros(300, np.int32)
+    moved = pre.SoftPCA(0.01, payment=pay.Sensitivity())
+    budget = pay.Budget(0.1)
+    for steps, says in [
+        ([Moments(payment=budget)], None),  # 2 is declared, sqrt 2 is needed
+        ([Moments(times=3.0, payment=budget)], "override l2_sensitivity"),
+        ([moved, Moments(payment=budget)], "override l2_sensitivity"),
+        ([StatedMoments(states=1.5, payment=budget)], "the noise of a second moment"),
+        ([StatedMoments(times=3.0, states=12.7, payment=budget)], None),
+        ([moved, StatedMoments(states=50.0, payment=budget)], "the noise of a second moment"),
+    ]:
+        plan, recorder = planned(space, *steps), Recorder()
+        if says is None:
+            execute(plan, encode(table, space), targets, recorder, counted=False)
+            continue
+        with pytest.raises(ValueError, match=says):
+            execute(plan, encode(table, space), targets, recorder, counted=False)
+        assert recorder.calls == []
 
 
 def test_public_directions_behind_a_step_that_shrinks_only_private_rows():

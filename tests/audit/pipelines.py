@@ -20,7 +20,7 @@ from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.recipes.automatic import WIDE, recipe
-from prepriv.pipeline.recipes.dpsgd_f import RECIPES, InstanceOptimalCenter
+from prepriv.pipeline.recipes.dpsgd_f import RECIPES
 from prepriv.preprocessing.base import Step
 
 N = 24
@@ -263,7 +263,7 @@ def _recipes():
                 kind = "ball" if domain.is_ball else "box"
                 steps, learner = build(domain, n=N, epsilon=3.0, delta=1e-4)
                 steps = tuple(
-                    dataclasses.replace(s, precision=0.1) if isinstance(s, InstanceOptimalCenter) else s
+                    dataclasses.replace(s, precision=0.1) if isinstance(s, pre.InstanceOptimalCenter) else s
                     for s in steps
                 )
                 few = dataclasses.replace(learner, steps=3)

@@ -7,6 +7,7 @@ import logging
 import math
 import warnings
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ class Leaky(pre.Center):
 
     what = ""
 
-    def fit_budget(self, rows, space, n, gaussian_sum):
+    def fit_budget(self, rows, space, n, mechanisms):
         first = next(iter(rows))
         if self.what == "prints":
             print("rows:", float(first.sum()))
@@ -170,17 +171,19 @@ class Leaky(pre.Center):
         if self.what == "fails" and (first == 1.0).any():
             raise ValueError("a one")
         if self.what == "asks twice" and (first == 1.0).any():
-            gaussian_sum(rows, dim=space.d, radius=space.radius)
+            mechanisms.sum(rows, dim=space.d, radius=space.radius)
         if self.what == "asks for another radius":
             return super().fit_budget(
                 rows,
                 space,
                 n,
-                lambda r, dim, radius: gaussian_sum(r, dim=dim, radius=float(np.abs(first).max())),
+                SimpleNamespace(
+                    sum=lambda r, dim, radius: mechanisms.sum(r, dim=dim, radius=float(np.abs(first).max()))
+                ),
             )
         if self.what == "counts the rows":
-            return super().fit_budget(rows, space, sum(len(b) for b in rows), gaussian_sum)
-        fitted = super().fit_budget(rows, space, n, gaussian_sum)
+            return super().fit_budget(rows, space, sum(len(b) for b in rows), mechanisms)
+        fitted = super().fit_budget(rows, space, n, mechanisms)
         if self.what == "releases the mean":
             return type(fitted)(first.mean(axis=0))
         return fitted

@@ -23,9 +23,9 @@ from prepriv.learners.losses import Logistic
 from prepriv.preprocessing import Center
 
 class Mine(Center):
-    def fit_budget(self, rows, space, n, gaussian_sum):
+    def fit_budget(self, rows, space, n, mechanisms):
         LEAK
-        return super().fit_budget(rows, space, n, gaussian_sum)
+        return super().fit_budget(rows, space, n, mechanisms)
 
 domain = Domain.box(0, 1, 3, ["a", "b"])
 steps = [Mine(payment=Budget(0.1))]
@@ -65,7 +65,7 @@ def test_a_users_own_step_is_replayed(folder, capsys):
         ("print(sum(b.sum() for b in rows))", "stdout differs"),
         ("n = sum(int(b.sum()) for b in rows) + 1", "artifact differs"),
         (
-            "gaussian_sum(rows, dim=3, radius=1.0) if (next(iter(rows)) == 1).any() else None",
+            "mechanisms.sum(rows, dim=3, radius=1.0) if (next(iter(rows)) == 1).any() else None",
             "calls of mechanisms",
         ),
         ("assert next(iter(rows)).min() > 0", "outcome differs"),

@@ -72,8 +72,8 @@ def test_every_step_that_can_move_rows_is_attacked():
 
 
 def _NEVER_AFTER_A_SHIFT():
-    from prepriv.preprocessing.quantile_transform import QuantileTransform
+    from prepriv.preprocessing import AugmentByDistance, InstanceOptimalCenter, QuantileTransform
     from prepriv.preprocessing.random_features import RandomFeatures
     from prepriv.preprocessing.square_root import SquareRoot
 
-    return {QuantileTransform, RandomFeatures, SquareRoot}
+    return {QuantileTransform, RandomFeatures, SquareRoot, AugmentByDistance, InstanceOptimalCenter}

@@ -11,18 +11,18 @@ from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.guarantees import gdp_mu
+from prepriv.mechanisms.covariance import Apart
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import (
     RECIPES,
-    Augment,
-    AugmentByDistance,
     dpsgd_f,
     map_back,
 )
 from prepriv.pipeline.run import execute, predict_scores
+from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.tables.encode import encode, encode_labels
 
 N = 60
@@ -147,21 +147,30 @@ def test_automatic_centre_is_chosen_from_declared_numbers():
         steps, _ = recipe(declared, n=n, epsilon=epsilon, delta=1e-5)
         return next(s for s in steps if isinstance(s, pre.Center))
 
-    assert isinstance(centre(4000, 2, 1.0), InstanceOptimalCenter)
+    assert isinstance(centre(4000, 2, 1.0), pre.InstanceOptimalCenter)
     assert 0.02 <= centre(4000, 2, 1.0).payment.share <= 0.1
     for n, d, epsilon, box in ((500, 2, 1.0, False), (4000, 2, 0.1, False), (10**6, 65, 1.0, False), (4000, 64, 1.0, True)):  # fmt: skip
         assert type(centre(n, d, epsilon, box)) is pre.Center
 
 
-def test_refused_behind_moved_rows_and_outside_a_plan(rng):
+def test_refused_behind_moved_rows(rng):
     declared = Domain({"age": Numeric(0, 9, "impute")}, (0, 1), n=100)
     impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}))
-    for step in (InstanceOptimalCenter(payment=Budget(0.1)), AugmentByDistance(payment=Budget(0.1))):
+    for step in (pre.InstanceOptimalCenter(payment=Budget(0.1)), pre.AugmentByDistance(payment=Budget(0.1))):
         learner = dpsgd_f(declared, n=100, epsilon=1.0, delta=1e-5)[1]
         with pytest.raises(ValueError, match="unmoved rows"):
             make_plan(declared, [impute, step], learner, epsilon=1.0, delta=1e-5)
-        with pytest.raises(TypeError, match="in a plan only"):
-            step.fit_budget([], domain().space, 10, lambda rows, *, dim, radius: np.zeros(dim))
+
+
+def test_the_mechanisms_of_unmoved_rows_refuse_moved_ones():
+    """A step that states what it wants of its sensitivity gets no mean and no threshold of rows that moved."""
+    for apart in (Apart(total_shift=0.1, rows_moved=1), Apart(rows_dropped=1)):
+        handle = Mechanisms("own", 10, "replace-one", apart, 1.0, True, 1.0, NoisySession())
+        with pytest.raises(ValueError, match="own asks for an instance-optimal mean"):
+            handle.mean([np.zeros((1, 2))], d=2, radius=1.0)
+        with pytest.raises(ValueError, match="own asks for a threshold"):
+            handle.threshold(np.zeros(3), upper=1.0)
+        assert handle.session.releases == []
 
 
 def test_map_back_refuses_other_runs(rng):

@@ -20,6 +20,13 @@ class Labelled:
         yield from blocks(self.x)
 
 
+@dataclass(frozen=True)
+class Summing:
+    """The mechanisms of a step, of which one sum is as a function says."""
+
+    sum: object
+
+
 def blocks(x, size=7):
     """Rows in uneven blocks."""
     return [x[i : i + size] for i in range(0, len(x), size)]

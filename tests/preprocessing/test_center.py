@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from neighbouring import Summing
 
 from prepriv.domain import Domain, Space
 from prepriv.payment import Budget, Public
@@ -18,7 +19,7 @@ def test_both_ways_subtract_the_mean(rng):
     x = rng.random((500, 3))
     space = Domain.box(0, 1, 3, [0, 1]).space
     blocks = [x[:100], x[100:]]
-    by_budget = Center(payment=Budget(0.1)).fit_budget(blocks, space, 500, exact)
+    by_budget = Center(payment=Budget(0.1)).fit_budget(blocks, space, 500, Summing(exact))
     by_public = Center(payment=Public(x)).fit_public(blocks, space, 500)
     for fitted in (by_budget, by_public):
         assert np.allclose(fitted.transform(x).mean(axis=0), 0)
@@ -30,7 +31,7 @@ def test_a_wild_noisy_mean_is_pulled_back_into_the_declared_space(rng):
     after = step.output(space)
     for size in (1e3, 1e9):
         fitted = step.fit_budget(
-            [], space, 1, lambda rows, *, dim, radius, s=size: rng.standard_normal(dim) * s
+            [], space, 1, Summing(lambda rows, *, dim, radius, s=size: rng.standard_normal(dim) * s)
         )
         rows = fitted.transform(rng.random((100, 3)))
         assert np.linalg.norm(rows, axis=1).max() <= after.radius * (1 + 1e-12)
@@ -39,13 +40,13 @@ def test_a_wild_noisy_mean_is_pulled_back_into_the_declared_space(rng):
 
 def test_divides_by_the_declared_n():
     space = Space.ball(2, 1.0)
-    fitted = Center(payment=Budget(0.1)).fit_budget([np.full((5, 2), 0.5)], space, 10, exact)
+    fitted = Center(payment=Budget(0.1)).fit_budget([np.full((5, 2), 0.5)], space, 10, Summing(exact))
     assert fitted.offset.tolist() == [0.25, 0.25]
 
 
 def test_radius_after_centring_is_attained():
     space = Space.ball(1, 1.0)
-    fitted = Center(payment=Budget(0.1)).fit_budget([np.array([[1.0]])], space, 1, exact)
+    fitted = Center(payment=Budget(0.1)).fit_budget([np.array([[1.0]])], space, 1, Summing(exact))
     assert abs(fitted.transform(np.array([[-1.0]]))[0, 0]) == pytest.approx(
         Center(payment=Budget(0.1)).output(space).radius
     )

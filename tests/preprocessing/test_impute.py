@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from neighbouring import Summing
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
@@ -69,7 +70,7 @@ def test_fill_is_released_only_from_public_rows_or_a_mechanism():
     space = box(2, 0, 1)
     public = MeanImputer(payment=pay.Public()).fit_public([x], space, 3)
     assert public.to_json()["fill"] == pytest.approx([0.5, 0.3])
-    private = MeanImputer(payment=pay.Budget()).fit_budget([x], space, 3, exact_sum)
+    private = MeanImputer(payment=pay.Budget()).fit_budget([x], space, 3, Summing(exact_sum))
     assert private.fill == pytest.approx([0.5, 0.5 - 0.4 / 3])  # towards the midpoint, over the declared n
     with pytest.raises(TypeError, match="cannot be stored"):
         imputer(missing=0.5).fit_confidential([x], space, 3).__reduce__()
@@ -79,7 +80,7 @@ def test_fill_is_released_only_from_public_rows_or_a_mechanism():
 
 def test_budget_fill_stays_within_the_bounds_whatever_the_noise():
     fitted = MeanImputer(payment=pay.Budget()).fit_budget(
-        [np.zeros((3, 1))], box(1, 0), 3, lambda rows, *, dim, radius: np.array([1e9])
+        [np.zeros((3, 1))], box(1, 0), 3, Summing(lambda rows, *, dim, radius: np.array([1e9]))
     )
     assert fitted.fill == 1.0
 
@@ -250,7 +251,7 @@ def test_budget_sum_moves_by_no_more_than_declared(a, b):
 
     step = MeanImputer(payment=pay.Budget())
     for record in (a, b):
-        step.fit_budget([np.array([record]) * 5 - 2], space, 1, look)
+        step.fit_budget([np.array([record]) * 5 - 2], space, 1, Summing(look))
     assert np.linalg.norm(seen[0] - seen[1]) <= step.l2_sensitivity(space, "replace-one", RowShift())
 
 
@@ -264,7 +265,7 @@ def test_budget_counts_a_dropped_row_twice():
         return seen[-1]
 
     for kept in (1.0, 0.0):
-        step.fit_budget([np.array([[kept], [0.5]])], space, 2, look)
+        step.fit_budget([np.array([[kept], [0.5]])], space, 2, Summing(look))
     one = step.l2_sensitivity(space, "replace-one", RowShift(rows_dropped=1)) - step.l2_sensitivity(
         space, "replace-one", RowShift()
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from neighbouring import Summing
 
 from prepriv import payment as pay
 from prepriv.domain import Space
@@ -132,7 +133,7 @@ def test_public_and_budget_medians():
     def exact(rows, *, dim, radius):
         return np.vstack(list(rows)).sum(axis=0)
 
-    private = MedianImputer(payment=pay.Budget()).fit_budget([x], LINE, 4000, exact)
+    private = MedianImputer(payment=pay.Budget()).fit_budget([x], LINE, 4000, Summing(exact))
     assert private.fill[0] == pytest.approx(np.median(x), abs=0.01)
 
 

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from neighbouring import Summing
 from scipy.optimize import minimize
 
 from prepriv import payment as pay
@@ -155,11 +156,11 @@ def test_budget_products_move_by_no_more_than_declared():
 
     x = np.round(rng.random((300, 4)) * 2) / 2
     x[rng.random(300) < 0.2, 2] = NAN
-    step.fit_budget([x], space, 300, look)
+    step.fit_budget([x], space, 300, Summing(look))
     far = np.linalg.norm(seen[0][:, None] - seen[0][None], axis=2).max()
     assert far <= step.l2_sensitivity(space, "replace-one", RowShift())
     y = np.clip(x + 0.01 * rng.normal(size=x.shape), 0, 1)
-    step.fit_budget([y], space, 300, look)
+    step.fit_budget([y], space, 300, Summing(look))
     moved = np.linalg.norm(np.nan_to_num(x - y), axis=1).sum()
     came = RowShift(300, 1.0, float(moved))
     extra = step.l2_sensitivity(space, "replace-one", came) - step.l2_sensitivity(
@@ -173,7 +174,7 @@ def test_budget_fit_without_noise_is_close_to_the_public_one():
     space = box(3, 2)
     public = RegressionImputer(0.01, 2.0, payment=pay.Public()).fit_public([x], space, 3000)
     private = RegressionImputer(0.01, 2.0, payment=pay.Budget()).fit_budget(
-        [x], space, 3000, lambda rows, *, dim, radius: np.vstack(list(rows)).sum(axis=0)
+        [x], space, 3000, Summing(lambda rows, *, dim, radius: np.vstack(list(rows)).sum(axis=0))
     )
     assert public.transform(x) == pytest.approx(private.transform(x), abs=0.02)
     assert json.dumps(public.to_json())

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from neighbouring import measure
+from neighbouring import Summing, measure
 
 from prepriv import payment as pay
 from prepriv.domain import Domain, Space
@@ -311,14 +311,14 @@ def test_budget_powers_move_by_no_more_than_declared(center, space):
         assert np.linalg.norm(seen[-1], axis=1).max() <= radius * (1 + 1e-12)
         return seen[-1].sum(axis=0)
 
-    step.fit_budget([x], space, len(x), look)
+    step.fit_budget([x], space, len(x), Summing(look))
     powers = seen[0]
     far = np.linalg.norm(powers[:, None] - powers[None], axis=2).max()
     declared = step.l2_sensitivity(space, "replace-one", RowShift())
     assert 0.9 * declared <= far <= declared
     y = np.clip(x + 0.02 * rng.normal(size=x.shape) * space.widths.max(), space.low, space.high)
     y *= np.minimum(1.0, space.radius / np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1e-12))
-    step.fit_budget([y], space, len(x), look)
+    step.fit_budget([y], space, len(x), Summing(look))
     came = RowShift(len(x), 1.0, float(np.linalg.norm(x - y, axis=1).sum()))
     extra = step.l2_sensitivity(space, "replace-one", came) - declared
     assert np.linalg.norm(seen[0] - seen[1], axis=1).sum() <= extra
@@ -333,7 +333,9 @@ def test_budget_without_noise_equals_the_public_fit(center, rule, space):
     x = np.clip(rng.normal(size=(500, space.d)) * 0.3, space.low, space.high)
     x *= np.minimum(1, space.radius / np.linalg.norm(x, axis=1, keepdims=True))
     exact = lambda rows, *, dim, radius: np.vstack(list(rows)).sum(axis=0)  # noqa: E731
-    private = StandardScaler(0.05, rule, center, payment=pay.Budget()).fit_budget([x], space, 500, exact)
+    private = StandardScaler(0.05, rule, center, payment=pay.Budget()).fit_budget(
+        [x], space, 500, Summing(exact)
+    )
     public = StandardScaler(0.05, rule, center, payment=pay.Public()).fit_public([x], space, 500)
     assert private.transform(x) == pytest.approx(public.transform(x), abs=1e-9)
     assert json.loads(json.dumps(public.to_json()))["map"] == "scale"
@@ -345,7 +347,10 @@ def test_released_map_is_as_steep_as_declared_whatever_the_noise():
     for noise in (-1e6, 0.0, 1e6):
         step = StandardScaler(0.1, payment=pay.Budget())
         fitted = step.fit_budget(
-            [rng.random((10, 2))], space, 10, lambda rows, *, dim, radius, noise=noise: np.full(dim, noise)
+            [rng.random((10, 2))],
+            space,
+            10,
+            Summing(lambda rows, *, dim, radius, noise=noise: np.full(dim, noise)),
         )
         a, b = rng.random((200, 2)), rng.random((200, 2))
         after = np.linalg.norm(fitted.transform(a) - fitted.transform(b), axis=1)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from neighbouring import Summing
 
 from prepriv import payment as pay
 from prepriv.domain import Space
@@ -61,7 +62,7 @@ def test_public_range():
 def test_private_quantiles_without_noise():
     x = np.random.default_rng(0).beta(2, 6, (20_000, 2)) * 4 - 1
     space = box(2, -1, 3)
-    least, greatest = noisy_quantiles([x], space, np.arange(2), (0.01, 0.99), exact)
+    least, greatest = noisy_quantiles([x], space, np.arange(2), (0.01, 0.99), Summing(exact))
     assert least == pytest.approx(np.quantile(x, 0.01, axis=0), abs=4 / CELLS)
     assert greatest == pytest.approx(np.quantile(x, 0.99, axis=0), abs=4 / CELLS)
     assert (least >= -1).all() and (greatest <= 3).all()
@@ -86,7 +87,7 @@ def test_private_quantiles_through_the_mechanism():
             session=session,
         )
 
-    fitted = step.fit_budget([x[:9000], x[9000:]], space, 20_000, noisy)
+    fitted = step.fit_budget([x[:9000], x[9000:]], space, 20_000, Summing(noisy))
     y = fitted.transform(x)
     assert 0.95 < np.mean((y > 0) & (y < 1)) < 0.995
     assert len(session.releases) == 1
@@ -99,7 +100,7 @@ def test_quantiles_are_within_the_bounds_whatever_the_noise():
             box(1),
             np.arange(1),
             (0.01, 0.99),
-            lambda rows, *, dim, radius, v=noise: np.full(dim, v),
+            Summing(lambda rows, *, dim, radius, v=noise: np.full(dim, v)),
         )
         assert (out >= 0).all() and (out <= 1).all() and out[0] <= out[1]
 
@@ -117,7 +118,7 @@ def test_histogram_moves_by_no_more_than_declared():
     x[rng.random((200, 3)) < 0.1] = np.nan
     y = np.clip(x + rng.normal(size=x.shape) * 0.02, -2, 2)
     for v in (x, y):
-        noisy_quantiles([v], space, columns, (0.5,), look)
+        noisy_quantiles([v], space, columns, (0.5,), Summing(look))
     far = np.linalg.norm(seen[0][:, None] - seen[0][None], axis=2).max()
     assert far <= histogram_shift(space, columns, "replace-one", RowShift())
     assert np.linalg.norm(seen[0], axis=1).max() <= histogram_shift(

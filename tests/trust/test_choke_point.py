@@ -62,7 +62,6 @@ NAMES = {
 BATCHES = "learners/"  # batches are no function of the data
 SYNTHETIC = "pipeline/recipes/pillar_theory.py"  # draws data sets of a theorem
 PAPERS = "papers/"  # experiments on public and synthetic data
-DRAWN_BY_A_SESSION = "pipeline/recipes/dpsgd_f.py"  # an exponential mechanism whose choice is Session.choose
 # The mechanisms' own doors: used inside mechanisms/, by the audits (public streams, nothing private), and where said.
 DOORS = {
     "gaussian_sum_release": (),
@@ -71,12 +70,12 @@ DOORS = {
     "uniform_below": (BATCHES, SYNTHETIC),
     "bernoulli_mask": (BATCHES,),
     "private_quantile": (),
-    "private_threshold": (DRAWN_BY_A_SESSION,),
-    "ExponentialMechanism": (DRAWN_BY_A_SESSION,),
+    "private_threshold": (),
+    "ExponentialMechanism": (),
     "passes": ("pipeline/run.py",),  # of a Session
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
-    "NoiseSource": (BATCHES, SYNTHETIC, DRAWN_BY_A_SESSION, PAPERS),
+    "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
     "NoisySession": ("pipeline/train.py", PAPERS),
     "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/train.py", PAPERS),
 }

@@ -7,7 +7,7 @@ fitted on each data set by itself, every other map is one and the same for both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
-from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, Rows, RowShift, Step, walk
+from prepriv.pipeline.rows import OpenAccess, OpenRows
+from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, RowShift, Step, walk
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
 
@@ -78,70 +79,17 @@ class Case:
         x, y = pair.first, np.where(pair.gone[:, None], 0.0, pair.second)
         stays, remains = np.ones(pair.n, dtype=bool), ~pair.gone
         for (step, space, _), incoming in zip(walk(self.steps, self.space), self.shifts):
-            one, two = _Labelled(x, pair.labels[0]), _Labelled(y, pair.labels[1])
+            one, two = OpenRows(x, pair.labels[0]), OpenRows(y, pair.labels[1])
             conditions = () if step.paid.leaves else step.conditions(space, self.n, incoming)
             if not all(c.holds(rows, self.n) for c in conditions for rows in (one, two)):
                 return None
-            f: FittedMap = step.paid.fit(step, space, _Access(one, self.n))[0]
+            f: FittedMap = step.paid.fit(step, space, OpenAccess(one, self.n))[0]
             g = f  # free, public, or as released (here without noise)
             if not step.paid.leaves:
-                g = step.paid.fit(step, space, _Access(two, self.n))[0]
+                g = step.paid.fit(step, space, OpenAccess(two, self.n))[0]
             x, stays = _through(f, x, stays)
             y, remains = _through(g, y, remains)
         return apart((x, stays, pair.labels[0]), (y, remains, pair.labels[1]), self.bound)
-
-
-@dataclass(frozen=True, eq=False)
-class _Labelled:
-    """Rows with labels, in one block."""
-
-    x: Floats
-    labels: NDArray[np.integer[Any]]
-
-    def __iter__(self) -> Iterator[Floats]:
-        yield self.x
-
-
-@dataclass(frozen=True, eq=False)
-class _Access:
-    """What a fit sees here (`payment.Access`): its rows, also in place of public ones."""
-
-    rows: Rows
-    n: int
-
-    def public(self, data: Any) -> tuple[Rows, int]:
-        return self.rows, self.n
-
-    def private(self) -> Rows:
-        return self.rows
-
-    def mechanisms(self) -> _ExactSum:
-        return _ExactSum(self.n)
-
-
-@dataclass(frozen=True)
-class _ExactSum:
-    """What a Budget step is handed, without noise."""
-
-    n: int
-
-    def __call__(self, rows: Rows, *, dim: int, radius: float) -> Floats:
-        total = np.zeros(dim)
-        for block in rows:
-            total += _pulled(block, radius).sum(axis=0)
-        return total
-
-    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
-        total = np.zeros((d, d))
-        for block in rows:
-            x = _pulled(block, radius)
-            total += x.T @ x
-        return total / self.n
-
-
-def _pulled(block: Floats, radius: float) -> Floats:
-    norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-    return np.asarray(block * np.minimum(1.0, radius / np.maximum(norms, radius))[:, None])
 
 
 def _through(fitted: FittedMap, x: Floats, stays: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:

@@ -6,12 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from prepriv._arguments import kind, real, shown
-from prepriv.domain import Domain
+from prepriv._kinds import check_class, kind_of
+from prepriv.domain import Domain, Space
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
+from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.normalize import row_norms
 
+_MADE_UP = 8  # rows
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
 
@@ -48,6 +54,24 @@ def check_steps(steps: Any) -> None:
             raise ValueError(
                 f"steps[{i}] must be a step such as prepriv.preprocessing.Center(payment=...); got {kind(step)}"
             )
+
+
+def check_map(step: Step, space: Space) -> None:
+    """ValueError if somebody else's step makes a map that could never be read back: its class is in a function.
+
+    Which class that is, a fit on a few made-up rows of the space tells. One that fails on those says nothing.
+    """
+    if "." not in kind_of(type(step)):
+        return
+    x = np.linspace(space.low, space.high, _MADE_UP)
+    x *= np.minimum(1.0, space.radius / np.maximum(row_norms(x), space.radius))
+    access = OpenAccess(OpenRows(x, np.zeros(_MADE_UP, np.int32)), _MADE_UP)
+    try:
+        with np.errstate(all="ignore"):
+            released = step.paid.fit(step, space, access)[1]
+    except Exception:
+        return
+    check_class(type(released))
 
 
 def check_learner(learner: Any) -> None:

@@ -27,7 +27,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning, notes_on
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
-from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_steps
+from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_map, check_steps
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.preprocessing.base import RowShift, Step
 
@@ -252,6 +252,7 @@ def make_plan(
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
     _check_written(plan)
     for p in plan.steps:
+        check_map(p.step, p.before)
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
     if plan.guarantee is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Domain
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
 from prepriv.tables.encode import BLOCK, Table, encode
 
@@ -38,6 +39,34 @@ class Mapped:
             if kept is not None:
                 x = np.where(kept[:, None], x, 0.0)
             yield x, kept, start
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRows:
+    """Rows (n, d) and labels (n,) that need no protection, those of an audit or made up: one block."""
+
+    x: Floats
+    labels: NDArray[np.integer[Any]]
+
+    def __iter__(self) -> Iterator[Floats]:
+        yield self.x
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAccess:
+    """What a fit on such rows sees (`payment.Access`): they stand for public ones, too, and no noise is drawn."""
+
+    rows: OpenRows
+    n: int
+
+    def public(self, data: Any) -> tuple[OpenRows, int]:
+        return self.rows, self.n
+
+    def private(self) -> OpenRows:
+        return self.rows
+
+    def mechanisms(self) -> Mechanisms:
+        return Mechanisms.exact("no step", self.n)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from prepriv.learners.base import Run
 from prepriv.learners.gradient_sum import QuantizedRows
-from prepriv.mechanisms.covariance import Apart, private_second_moment
-from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.covariance import Apart
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline import odometer
 from prepriv.pipeline.apart import check_apart
@@ -44,60 +44,6 @@ class Trained:
     weights: Floats
     private: bool
     receipt: Mapping[str, Any] | None = None
-
-
-class Handle:
-    """The mechanism handed to a Budget step: noise and shift are the plan's, and its session pays for no more than
-    the step's share. A release beyond it raises `SpentError` before anything is drawn."""
-
-    def __init__(self, planned: PlannedStep, plan: Plan, session: Session) -> None:
-        assert planned.shift is not None and planned.noise_multiplier is not None
-        self._planned, self._n, self._shift = planned, plan.n, planned.shift
-        self.noise_multiplier, self.adjacency = planned.noise_multiplier, plan.domain.adjacency
-        self.session = (
-            Metered(session, planned.step.name, 1 / planned.noise_multiplier**2) if plan.private else session
-        )
-
-    def _check_covered(self, radius: float) -> None:
-        """ValueError where a step that overrides no `l2_sensitivity` asks for another sum than that of its rows."""
-        p = self._planned
-        if type(p.step).l2_sensitivity is not Step.l2_sensitivity:
-            return
-        record = 2 if self.adjacency == "replace-one" else 1
-        needed = radius * (record + 2 * p.incoming.rows_moved + p.incoming.rows_dropped)
-        if needed > self._shift * (1 + 1e-9):
-            raise ValueError(
-                f"{p.step.name} asks for a sum of rows of norm {radius:g}, which one record can move by {needed:g}; its "
-                f"noise is for {self._shift:g}: override l2_sensitivity with what this sum can move by"
-            )
-
-    def __call__(self, rows: Any, *, dim: int, radius: float) -> Floats:
-        self._check_covered(radius)
-        return gaussian_sum(
-            rows,
-            name=self._planned.step.name,
-            dim=dim,
-            radius=radius,
-            shift=self._shift,
-            moved=self._planned.incoming.rows_moved,
-            n=self._n,
-            noise_multiplier=self.noise_multiplier,
-            session=self.session,
-        )
-
-    def second_moment(self, rows: Any, *, d: int, radius: float) -> Floats:
-        incoming = self._planned.incoming
-        return private_second_moment(
-            rows,
-            name=self._planned.step.name,
-            d=d,
-            radius=radius,
-            n=self._n,
-            adjacency=self.adjacency,
-            noise_multiplier=self.noise_multiplier,
-            session=self.session,
-            apart=Apart(incoming.total_shift, incoming.rows_moved, incoming.rows_dropped),
-        )
 
 
 class Refused(Exception):
@@ -230,8 +176,21 @@ class _Access:
     def private(self) -> Mapped:
         return self.rows
 
-    def mechanisms(self) -> Handle:
-        return Handle(self.planned, self.plan, self.session)
+    def mechanisms(self) -> Mechanisms:
+        """With the plan's noise and shift, and a session that pays for no more than the step's share."""
+        p, plan = self.planned, self.plan
+        assert p.shift is not None and p.noise_multiplier is not None
+        name, session = p.step.name, self.session
+        return Mechanisms(
+            name,
+            plan.n,
+            plan.domain.adjacency,
+            Apart(p.incoming.total_shift, p.incoming.rows_moved, p.incoming.rows_dropped),
+            l2_sensitivity=p.shift,
+            stated=type(p.step).l2_sensitivity is not Step.l2_sensitivity,
+            noise_multiplier=p.noise_multiplier,
+            session=Metered(session, name, 1 / p.noise_multiplier**2) if plan.private else session,
+        )
 
 
 def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32]) -> QuantizedRows:

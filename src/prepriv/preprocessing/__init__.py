@@ -1,5 +1,6 @@
 """Pre-processing steps: one file each, with the algorithm and how far one record moves it."""
 
+from prepriv.preprocessing.augment_by_distance import AugmentByDistance
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
@@ -9,6 +10,7 @@ from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
+from prepriv.preprocessing.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
 from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.quantile_transform import QuantileTransform
@@ -21,6 +23,7 @@ from prepriv.preprocessing.square_root import SquareRoot
 
 __all__ = [
     "PCA",
+    "AugmentByDistance",
     "Center",
     "ClipFeatures",
     "ClipNorm",
@@ -28,6 +31,7 @@ __all__ = [
     "DeduplicateCells",
     "FittedMap",
     "Homogenize",
+    "InstanceOptimalCenter",
     "MeanImputer",
     "MedianImputer",
     "MinMaxScaler",

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency, Space
-from prepriv.preprocessing.base import Floats, GaussianSum, Rows, RowShift
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.preprocessing.base import Floats, Rows, RowShift
 
 CELLS = 64
 
@@ -58,11 +59,11 @@ def histogram_shift(
 
 
 def noisy_quantiles(
-    rows: Rows, space: Space, columns: NDArray[np.intp], levels: tuple[float, ...], gaussian_sum: GaussianSum
+    rows: Rows, space: Space, columns: NDArray[np.intp], levels: tuple[float, ...], mechanisms: Mechanisms
 ) -> Floats:
     """(levels, k) quantiles of the observed cells, inside the declared bounds; one call of the mechanism."""
     low, width, k = space.low[columns], space.widths[columns], len(columns)
-    shares = gaussian_sum(_Shares(rows, columns, low, width), dim=k * (CELLS + 1), radius=math.sqrt(k))
+    shares = mechanisms.sum(_Shares(rows, columns, low, width), dim=k * (CELLS + 1), radius=math.sqrt(k))
     # Node i stands for the cell of values nearest to it: between it and its neighbours half way.
     edges = np.concatenate([[0.0], np.arange(CELLS) + 0.5, [float(CELLS)]]) / CELLS
     out = np.empty((len(levels), k))

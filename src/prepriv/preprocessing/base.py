@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain, Space
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
 
@@ -173,19 +174,6 @@ class ConfidentialMap(FittedMap):
         raise TypeError("a map fitted on private records without noise cannot be stored")
 
 
-class GaussianSum(Protocol):
-    """The mechanism a Budget step is handed: one noisy sum, of rows or of their squares.
-
-    With the noise its share pays for; a step may ask once.
-    """
-
-    def __call__(self, rows: Rows, *, dim: int, radius: float) -> Floats:
-        """The noisy sum of the (b, dim) blocks, (dim,). A row longer than radius is pulled back to it."""
-
-    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
-        """(1/n) times the noisy sum of x x^T, (d, d), symmetric. A longer row is pulled back to radius."""
-
-
 @dataclass(frozen=True)
 class Step(abc.ABC):
     """One pre-processing step. Subclasses are frozen dataclasses; the payment is the step's own choice.
@@ -317,8 +305,8 @@ class Step(abc.ABC):
     ) -> None:
         """Budget: ValueError if the declared facts leave the release no room: when planned, not in a charged run."""
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        """Budget: fit through the mechanism alone, dividing by the declared n."""
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
+        """Budget: fit through one of the mechanisms alone, once, dividing by the declared n."""
         raise TypeError(f"{self.name} has no fit paid for by budget")
 
 
@@ -344,6 +332,12 @@ def need_filled(name: str, space: Space) -> None:
     """ValueError if cells can still be missing: for steps that mix the cells of a row."""
     if space.may_miss.any():
         raise ValueError(f"{name} needs every cell: put an imputation step before it")
+
+
+def need_untouched(step: Step, incoming: RowShift) -> None:
+    """ValueError if an earlier step has moved or dropped common rows."""
+    if not incoming.is_zero:
+        raise ValueError(f"{step.name} cannot follow a step paid for by sensitivity: it needs unmoved rows")
 
 
 def need_n(n: int) -> int:

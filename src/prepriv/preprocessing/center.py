@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv.domain import Adjacency, Space
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, RowShift, Step, sum_shift
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import midpoints, observed_sums
 
 
@@ -62,6 +63,6 @@ class Center(Step):
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return sum_shift(space, adjacency, incoming)  # of the rows as they are
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        total = gaussian_sum(rows, dim=space.d, radius=space.radius)
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
+        total = mechanisms.sum(rows, dim=space.d, radius=space.radius)
         return Subtract(self._inside(total / n, space))

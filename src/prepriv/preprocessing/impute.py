@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Floats,
-    GaussianSum,
     ReleasedMap,
     Rows,
     RowShift,
@@ -163,11 +163,11 @@ class MeanImputer(Step):
         record = 2 * half if adjacency == "replace-one" else half
         return (record + incoming.total_shift + 2 * half * incoming.rows_dropped) * (1 + 1e-12)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns = np.flatnonzero(space.may_miss)
         fill = midpoints(space)
         half = float(np.linalg.norm(space.widths[columns])) / 2
         if half > 0:  # else all bounds are points, and so are the fillings
-            total = gaussian_sum(Centred(rows, columns, fill[columns]), dim=len(columns), radius=half)
+            total = mechanisms.sum(Centred(rows, columns, fill[columns]), dim=len(columns), radius=half)
             fill[columns] = np.clip(fill[columns] + total / n, space.low[columns], space.high[columns])
         return FillReleased(fill)

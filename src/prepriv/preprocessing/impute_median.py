@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import exact
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._caps import known_caps, shares
 from prepriv.preprocessing._columns import Column, padded, sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
@@ -22,7 +23,6 @@ from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Floats,
-    GaussianSum,
     ReleasedMap,
     Rows,
     RowShift,
@@ -164,9 +164,9 @@ class MedianImputer(Step):
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return histogram_shift(space, np.flatnonzero(space.may_miss), adjacency, incoming)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns = np.flatnonzero(space.may_miss)
         fill = midpoints(space)
         if len(columns):
-            fill[columns] = noisy_quantiles(rows, space, columns, (0.5,), gaussian_sum)[0]
+            fill[columns] = noisy_quantiles(rows, space, columns, (0.5,), mechanisms)[0]
         return FillReleased(fill)

@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import exact
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
@@ -26,7 +27,6 @@ from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Floats,
-    GaussianSum,
     ReleasedMap,
     Rows,
     RowShift,
@@ -357,13 +357,13 @@ class RegressionImputer(Step):
             moved = float(per_unit) * incoming.total_shift
         return (record + moved + math.sqrt(2 + 4 * t) * incoming.rows_dropped) * (1 + 1e-9)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         frame = Frame.of(space)
         k, t = len(frame.predictors) + 1, len(frame.targets)
         if t == 0:
             return RegressionReleased(frame, np.zeros((0, k)))
         i, j = np.triu_indices(k)
-        sums = gaussian_sum(_Products(rows, frame), dim=len(i) + t * k, radius=math.sqrt(1 + t))
+        sums = mechanisms.sum(_Products(rows, frame), dim=len(i) + t * k, radius=math.sqrt(1 + t))
         a = np.zeros((k, k))
         a[i, j] = a[j, i] = sums[: len(i)] / np.where(i == j, 1.0, math.sqrt(2))
         values, vectors = np.linalg.eigh(a)

@@ -19,13 +19,13 @@ from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.mechanisms.covariance import Apart, second_moment_grid
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear, finite_rows
 from prepriv.preprocessing._projector import SpectrumCaps, cut_gap, projection_bounds, read_error, smallest
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Floats,
-    GaussianSum,
     ReleasedMap,
     Rows,
     RowShift,
@@ -221,9 +221,9 @@ class PCA(_Leading):
         apart = Apart(incoming.total_shift, incoming.rows_moved, incoming.rows_dropped)
         second_moment_grid(space.radius, n, space.d, adjacency, noise_multiplier, apart)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         need_filled(self.name, space)
-        return Project.onto(leading(gaussian_sum.second_moment(rows, d=space.d, radius=space.radius), self.k))
+        return Project.onto(leading(mechanisms.second_moment(rows, d=space.d, radius=space.radius), self.k))
 
 
 @dataclass(frozen=True)

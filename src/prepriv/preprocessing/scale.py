@@ -17,6 +17,7 @@ from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import exact
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._columns import Column
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
@@ -24,7 +25,6 @@ from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
     Floats,
-    GaussianSum,
     ReleasedMap,
     Rows,
     RowShift,
@@ -273,12 +273,12 @@ class StandardScaler(Step):
         moved = math.sqrt(5) / float(unit.min()) * incoming.total_shift
         return (record + moved + 2 * radius * incoming.rows_dropped) * (1 + 1e-9)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns, first = self._columns(space), self.center == "mean"
         centre, unit, level, radius, _ = self._frame(space)
         k = len(columns)
         powers = _Powers(rows, columns, centre, unit, level, first)
-        sums = gaussian_sum(powers, dim=2 * k if first else k, radius=radius) / n
+        sums = mechanisms.sum(powers, dim=2 * k if first else k, radius=radius) / n
         one = unit * sums[:k] if first else np.zeros(k)
         two = unit * unit * (sums[-k:] + level)
         mean, variance = self._centred(centre, one, two)

@@ -12,8 +12,9 @@ import numpy as np
 
 from prepriv._arguments import length, names, number, settle
 from prepriv.domain import Adjacency, Space
+from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Floats, GaussianSum, ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, unit_columns
 
 
@@ -75,7 +76,7 @@ class MinMaxScaler(Step):
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return histogram_shift(space, chosen_columns(self.name, space, self.columns), adjacency, incoming)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns = chosen_columns(self.name, space, self.columns)
-        least, greatest = noisy_quantiles(rows, space, columns, (self.lowest, self.highest), gaussian_sum)
+        least, greatest = noisy_quantiles(rows, space, columns, (self.lowest, self.highest), mechanisms)
         return self._map(space, least, greatest)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._kinds import find_kind, kind_of
-from prepriv.pipeline.recipes.dpsgd_f import Augment
+from prepriv._kinds import check_class, find_kind, kind_of
 from prepriv.preprocessing._cells import Cells
+from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
@@ -34,8 +34,7 @@ def write_map(released: ReleasedMap) -> dict[str, Any]:
     """Plain data, arrays packed. Raises ValueError for a map of somebody else's that could never be read back."""
     data, cls = dict(released.to_json()), type(released)
     if not _is_ours(cls):
-        if "<locals>" in cls.__qualname__:
-            raise ValueError(f"{cls.__qualname__} is defined in a function: no model with it could be loaded")
+        check_class(cls)
         data["map"] = kind_of(cls)
     return {k: _packed(v) for k, v in data.items()}
 

@@ -17,11 +17,11 @@ from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.checks import check_learner, check_steps
-from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler

@@ -9,34 +9,19 @@ no conversion loss. Proof: docs/proofs/dpsgd_f.md (with the erratum to step 6).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prepriv import payment as pay
-from prepriv._arguments import number, settle
-from prepriv.domain import Adjacency, Domain, Space
+from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.mechanisms.exponential import ExponentialMechanism
-from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.quantile import SCORE_RANGE, private_threshold
-from prepriv.mechanisms.session import Session
-from prepriv.pipeline.instance_optimal_center import InstanceOptimalCenter, access, need_untouched
 from prepriv.pipeline.recipes.automatic import auto_loss
 from prepriv.pipeline.run import Trained
-from prepriv.preprocessing.base import (
-    Floats,
-    GaussianSum,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    Step,
-    need_filled,
-)
+from prepriv.preprocessing.augment_by_distance import ROOT2, Augment, AugmentByDistance
+from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center, Subtract
+from prepriv.preprocessing.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.normalize import Normalize, Rescale
 
 MEAN_SHARE, DISTANCE_SHARE = 1 / 3, 1 / 3  # Algorithm 2 gives each of its three parts a third
@@ -47,105 +32,7 @@ FEATURE_NORM = 10.0  # C_F of Algorithms 1 and 3, from their list 1, 10, 100, 10
 BASELINE_STEPS = (
     73  # 20 epochs of batches of 16384 of 60000: the least of the paper's grid, best for full batches
 )
-LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be calibrated to
 MOST_STEPS = 400
-ROOT2 = math.sqrt(2.0)
-
-
-@dataclass(frozen=True)
-class Augment(ReleasedMap):
-    """x -> Clip((x, tau), sqrt2 tau) / tau: (b, d) -> (b, d + 1), in the ball of radius sqrt2."""
-
-    tau: float
-
-    def transform(self, x: Floats) -> Floats:
-        out = np.ones((len(x), x.shape[1] + 1))
-        np.multiply(x, 1 / self.tau, out=out[:, :-1])
-        norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
-        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(norms, ROOT2)))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "augment", "tau": self.tau}
-
-
-@dataclass(frozen=True)
-class AugmentByDistance(Step):
-    """Steps 2 to 4 of Algorithm 2: a private distance tau, a constant feature tau, norms clipped to sqrt2 tau.
-
-    Rows leave divided by tau, so that their declared norm is sqrt2 whatever tau is; `map_back` undoes it. For
-    rows that are centred already, without missing cells. outliers: about how many records may lie beyond tau; None: the paper's
-    (100 / 3 epsilon) log n, but at most a tenth of n.
-    """
-
-    outliers: float | None = None
-    ways: ClassVar[tuple[str, ...]] = ("budget",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.outliers is not None:
-            settle(self, outliers=number("outliers", self.outliers, at_least=0.0))
-
-    def output(self, space: Space) -> Space:
-        need_filled(self.name, space)
-        return Space.ball(space.d + 1, ROOT2)
-
-    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        need_untouched(self, incoming)
-        return incoming
-
-    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        need_untouched(self, incoming)
-        return 1.0  # each score moves by at most one record
-
-    def check_release(
-        self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
-    ) -> None:
-        if noise_multiplier > (1 - 1e-12) / SMALLEST_MU:
-            raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
-
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        session, multiplier, _ = access(gaussian_sum)
-        mu = min(LARGEST_MU, (1 - 1e-12) / multiplier) if multiplier > 0 else LARGEST_MU
-        mechanism = _Recorded.of(mu, self.name, session)
-        outliers = self.outliers
-        if outliers is None:
-            outliers = min(1.0 + 8.0 / mechanism.epsilon * math.log(n), 0.5 * n)
-        norms = [np.sqrt(np.einsum("ij,ij->i", block, block)) for block in rows]
-        tau = private_threshold(
-            np.concatenate([*norms, np.zeros(0)]),
-            n=n,
-            upper=space.radius,
-            mechanism=mechanism,
-            source=NoiseSource(),
-            outliers=outliers,
-        )
-        return Augment(tau)
-
-
-@dataclass(frozen=True)
-class _Recorded(ExponentialMechanism):
-    """The exponential mechanism, drawn by a session instead of a source."""
-
-    name: str = ""
-    session: Session | None = None
-
-    @staticmethod
-    def of(mu: float, name: str, session: Session) -> _Recorded:
-        return _Recorded(ExponentialMechanism.of_gdp(mu, SCORE_RANGE).epsilon, SCORE_RANGE, name, session)
-
-    def choose(
-        self,
-        scores: NDArray[np.int64],
-        source: NoiseSource,
-        *,
-        counts: NDArray[np.int64] | None = None,
-    ) -> tuple[int, int]:
-        assert self.session is not None and counts is not None
-        plain = ExponentialMechanism(self.epsilon, self.score_range)
-        at = self.session.choose(self.name, plain, scores, counts=counts)
-        ends = np.cumsum(counts)
-        segment = int(np.searchsorted(ends, at, side="right"))
-        return segment, at - int(ends[segment] - counts[segment])
 
 
 def _ratio(domain: Domain, n: int, epsilon: float, delta: float, d: int) -> float:

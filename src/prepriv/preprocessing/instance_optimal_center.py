@@ -12,24 +12,9 @@ from typing import ClassVar
 from prepriv._arguments import length, settle
 from prepriv.domain import Adjacency, Space
 from prepriv.guarantees.printed import down
-from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
-from prepriv.mechanisms.session import Session
-from prepriv.pipeline.run import Handle
-from prepriv.preprocessing.base import GaussianSum, ReleasedMap, Rows, RowShift, Step
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, need_untouched
 from prepriv.preprocessing.center import Center, Subtract
-
-
-def need_untouched(step: Step, incoming: RowShift) -> None:
-    """ValueError if an earlier step has moved common rows."""
-    if not incoming.is_zero:
-        raise ValueError(f"{step.name} cannot follow a step paid for by sensitivity: it needs unmoved rows")
-
-
-def access(gaussian_sum: GaussianSum) -> tuple[Session, float, Adjacency]:
-    """The session behind the sum that a plan hands out, the step's whole noise multiplier, the adjacency."""
-    if not isinstance(gaussian_sum, Handle):
-        raise TypeError("this step asks for several releases: it runs in a plan only")
-    return gaussian_sum.session, gaussian_sum.noise_multiplier, gaussian_sum.adjacency
 
 
 @dataclass(frozen=True)
@@ -58,17 +43,6 @@ class InstanceOptimalCenter(Center):
         need_untouched(self, incoming)
         return super().l2_sensitivity(space, adjacency, incoming)
 
-    def fit_budget(self, rows: Rows, space: Space, n: int, gaussian_sum: GaussianSum) -> ReleasedMap:
-        session, multiplier, adjacency = access(gaussian_sum)
-        mean = instance_optimal_mean(
-            rows,
-            name=self.name,
-            d=space.d,
-            radius=space.radius,
-            n=n,
-            adjacency=adjacency,
-            noise_multiplier=multiplier,
-            session=session,
-            precision=self.precision,
-        )
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
+        mean = mechanisms.mean(rows, d=space.d, radius=space.radius, precision=self.precision)
         return Subtract(self._inside(mean, space))

@@ -1,0 +1,166 @@
+"""What a step paid for by budget is handed: the mechanisms that its share pays for, and no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Adjacency
+from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
+from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.quantile import SCORE_RANGE, private_threshold
+from prepriv.mechanisms.session import ExactSession, Session
+
+Floats = NDArray[np.float64]
+Rows = Iterable[Floats]
+LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be calibrated to
+
+
+@dataclass(frozen=True)
+class Mechanisms:
+    """The mechanisms of one step, each with the noise that the whole share of the step pays for: it may ask one once.
+
+    name: of the step. n: the declared number of records. apart: what earlier steps did to the common rows.
+    l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
+    step says so itself; if not, it is that of the rows as they reach it, and no other sum is given. session: one that
+    counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn.
+    Rows are blocks of floats (b, dim) that can be read again and again.
+    """
+
+    name: str
+    n: int
+    adjacency: Adjacency
+    apart: Apart
+    l2_sensitivity: float
+    stated: bool
+    noise_multiplier: float
+    session: Session
+
+    @classmethod
+    def exact(cls, name: str, n: int) -> Mechanisms:
+        """Without noise and without limit: for rows that need no protection, made up or of an audit."""
+        return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession())
+
+    def sum(self, rows: Rows, *, dim: int, radius: float) -> Floats:
+        """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
+
+        ValueError if one record can move that sum by more than `l2_sensitivity`, unless the step states it.
+        """
+        record = 2 if self.adjacency == "replace-one" else 1
+        self._check_covered(
+            "a sum", radius, radius * (record + 2 * self.apart.rows_moved + self.apart.rows_dropped)
+        )
+        return gaussian_sum(
+            rows,
+            name=self.name,
+            dim=dim,
+            radius=radius,
+            shift=self.l2_sensitivity,
+            moved=self.apart.rows_moved,
+            n=self.n,
+            noise_multiplier=self.noise_multiplier,
+            session=self.session,
+        )
+
+    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
+        """(1/n) times the noisy sum of x x^T over rows (b, d), (d, d), symmetric. A longer row is pulled back to radius.
+
+        ValueError if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or by more
+        than the noise of this mechanism is for.
+        """
+        record = math.sqrt(2) if self.adjacency == "replace-one" else 1.0
+        any_rows = radius**2 * (record + math.sqrt(2) * self.apart.rows_moved + self.apart.rows_dropped)
+        self._check_covered("a second moment", radius, any_rows)
+        grid, steps = second_moment_grid(radius, self.n, d, self.adjacency, self.noise_multiplier, self.apart)
+        needed = self.l2_sensitivity if self.stated else any_rows
+        if needed > grid.step**2 * steps * (1 + 1e-9):
+            raise ValueError(
+                f"{self.name} asks for a second moment of rows of norm {radius:g} that can move by {needed:g}; the noise "
+                f"of a second moment of the rows as they reach it is for {grid.step**2 * steps:g}"
+            )
+        return private_second_moment(
+            rows,
+            name=self.name,
+            d=d,
+            radius=radius,
+            n=self.n,
+            adjacency=self.adjacency,
+            noise_multiplier=self.noise_multiplier,
+            session=self.session,
+            apart=self.apart,
+        )
+
+    def mean(self, rows: Rows, *, d: int, radius: float, precision: float | None = None) -> Floats:
+        """The instance-optimal mean of rows (b, d), (d,) (`instance_optimal_mean`): for rows that no step has moved."""
+        self._need_untouched("an instance-optimal mean")
+        return instance_optimal_mean(
+            rows,
+            name=self.name,
+            d=d,
+            radius=radius,
+            n=self.n,
+            adjacency=self.adjacency,
+            noise_multiplier=self.noise_multiplier,
+            session=self.session,
+            precision=precision,
+        )
+
+    def threshold(self, values: Floats, *, upper: float, outliers: float | None = None) -> float:
+        """A number in (0, upper] that about `outliers` of the values (n,) exceed (`private_threshold`).
+
+        values: one a record, in [0, upper], of rows that no step has moved. outliers: None is 1 + (8 / epsilon) log n,
+        at most n / 2, epsilon that of the exponential mechanism its share buys (docs/proofs/dpsgd_f.md).
+        """
+        self._need_untouched("a threshold")
+        mu = LARGEST_MU
+        if self.noise_multiplier > 0:
+            mu = min(LARGEST_MU, (1 - 1e-12) / self.noise_multiplier)
+        mechanism = _Recorded(
+            ExponentialMechanism.of_gdp(mu, SCORE_RANGE).epsilon, SCORE_RANGE, self.name, self.session
+        )
+        if outliers is None:
+            outliers = min(1.0 + 8.0 / mechanism.epsilon * math.log(self.n), 0.5 * self.n)
+        return private_threshold(
+            values,
+            n=self.n,
+            upper=upper,
+            mechanism=mechanism,
+            source=NoiseSource(),
+            outliers=outliers,
+        )
+
+    def _check_covered(self, what: str, radius: float, needed: float) -> None:
+        """ValueError where a step that states no `l2_sensitivity` asks for another sum than that of its rows."""
+        if not self.stated and needed > self.l2_sensitivity * (1 + 1e-9):
+            raise ValueError(
+                f"{self.name} asks for {what} of rows of norm {radius:g}, which one record can move by {needed:g}; its "
+                f"noise is for {self.l2_sensitivity:g}: override l2_sensitivity with what this sum can move by"
+            )
+
+    def _need_untouched(self, what: str) -> None:
+        if self.apart != Apart():
+            raise ValueError(f"{self.name} asks for {what}, which needs rows that no earlier step has moved")
+
+
+@dataclass(frozen=True)
+class _Recorded(ExponentialMechanism):
+    """The exponential mechanism, drawn by a session instead of a source."""
+
+    name: str
+    session: Session
+
+    def choose(
+        self, scores: NDArray[np.int64], source: NoiseSource, *, counts: NDArray[np.int64] | None = None
+    ) -> tuple[int, int]:
+        plain = ExponentialMechanism(self.epsilon, self.score_range)
+        copies = np.ones(len(scores), dtype=np.int64) if counts is None else counts
+        at, ends = self.session.choose(self.name, plain, scores, counts=copies), np.cumsum(copies)
+        segment = int(np.searchsorted(ends, at, side="right"))
+        return segment, at - int(ends[segment] - copies[segment])

@@ -1,0 +1,88 @@
+"""A private distance, a constant feature as long, rows clipped: steps 2 to 4 of The Importance of Feature Preprocessing's Algorithm 2.
+
+Proof: docs/proofs/dpsgd_f.md, docs/proofs/quantile.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from prepriv._arguments import number, settle
+from prepriv.domain import Adjacency, Space
+from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
+from prepriv.preprocessing.base import (
+    Floats,
+    ReleasedMap,
+    Rows,
+    RowShift,
+    Step,
+    need_filled,
+    need_untouched,
+)
+
+ROOT2 = math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Augment(ReleasedMap):
+    """x -> Clip((x, tau), sqrt2 tau) / tau: (b, d) -> (b, d + 1), in the ball of radius sqrt2."""
+
+    tau: float
+
+    def transform(self, x: Floats) -> Floats:
+        out = np.ones((len(x), x.shape[1] + 1))
+        np.multiply(x, 1 / self.tau, out=out[:, :-1])
+        norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
+        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(norms, ROOT2)))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "augment", "tau": self.tau}
+
+
+@dataclass(frozen=True)
+class AugmentByDistance(Step):
+    """x -> Clip((x, tau), sqrt2 tau) / tau, tau a private distance from the origin that few rows exceed.
+
+    For rows that are centred already, without missing cells: (b, d) -> (b, d + 1), of declared norm sqrt2 whatever tau
+    is. outliers: about how many records may lie beyond tau; None is what the search can tell from none
+    (`Mechanisms.threshold`). The model needs the map on new rows; by budget alone, and behind no step that moves rows.
+
+    >>> from prepriv.payment import Budget
+    >>> AugmentByDistance(payment=Budget(0.3)).output(Space.ball(4, 7.0)).d
+    5
+    """
+
+    outliers: float | None = None
+    ways: ClassVar[tuple[str, ...]] = ("budget",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.outliers is not None:
+            settle(self, outliers=number("outliers", self.outliers, at_least=0.0))
+
+    def output(self, space: Space) -> Space:
+        need_filled(self.name, space)
+        return Space.ball(space.d + 1, ROOT2)
+
+    def propagate(self, space: Space, incoming: RowShift) -> RowShift:
+        need_untouched(self, incoming)
+        return incoming
+
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
+        need_untouched(self, incoming)
+        return 1.0  # each score moves by at most one record
+
+    def check_release(
+        self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
+    ) -> None:
+        if noise_multiplier > (1 - 1e-12) / SMALLEST_MU:
+            raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
+        norms = [np.sqrt(np.einsum("ij,ij->i", block, block)) for block in rows]
+        values = np.concatenate([*norms, np.zeros(0)])
+        return Augment(mechanisms.threshold(values, upper=space.radius, outliers=self.outliers))
