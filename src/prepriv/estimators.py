@@ -169,7 +169,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.domain
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes)."""
+        """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes).
+
+        They order rows as probabilities do, and their largest is the prediction; they are no log odds: training clips
+        gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
+        """
         scores, order = self._fitted().scores(X), self._order()
         if len(order) > 2:
             return scores[:, order]
@@ -177,7 +181,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margin if order == [0, 1] else -margin
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities, (n, classes), in the order of classes_."""
+        """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest."""
         return self._fitted().predict_proba(X)[:, self._order()]
 
     def predict(self, X: Any) -> NDArray[Any]:

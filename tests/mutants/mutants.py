@@ -1076,4 +1076,20 @@ MUTANTS = (
         "        return Public(self.data.copy())  # the table it was declared with",
         ("tests/attacks/test_files_attacked.py", "-k", "clone_keeps"),
     ),
+    Mutant(
+        "any link from scores to probabilities is believed",
+        "our own kind: what a file states stands beside what its plan gives",
+        "release/model.py",
+        "link.for_norm(plan.space.radius)) if same(x.to_json(), data))",
+        "link.for_norm(plan.space.radius)))",
+        ("tests/release/test_link.py", "-k", "refused"),
+    ),
+    Mutant(
+        "probabilities of clipped training without the clip",
+        "our own: 90 of 132 cells had a log loss above that of the class shares",
+        "release/link.py",
+        "np.maximum(1.0, residual / cut[:, None])",
+        "np.maximum(1.0, 0.0 * residual / cut[:, None])",
+        ("tests/release/test_link.py", "-k", "frequencies"),
+    ),
 )

@@ -99,7 +99,7 @@ def test_mapped_back_weights_score_raw_rows_as_the_maps_do(classes, rng):
     trained = execute(plan, table, encode_labels(y % len(classes), declared.classes), ExactSession())
     back = map_back(trained)
     assert back.maps == () and back.weights.shape == (4, plan.outputs)
-    direct = predict_scores((), back.weights, table)
+    direct = predict_scores((), back.weights, table)[0]
     (centre, augment), theta = trained.maps, trained.weights
     z = np.column_stack([(table.block(0, 400) - centre.offset) / augment.tau, np.ones(400)])
     assert np.allclose(direct, z @ theta[:-1])  # Lemma 5, unclipped
@@ -137,7 +137,7 @@ def test_far_clusters_are_no_obstacle(build):
     session = NoisySession(NoiseSource.for_tests(1))
     trained = execute(plan, encode(x, declared), encode_labels(y, (0, 1)), session)
     trained = map_back(trained) if build is dpsgd_f else trained
-    scores = predict_scores(trained.maps, trained.weights, encode(x, declared))[:, 0]
+    scores = predict_scores(trained.maps, trained.weights, encode(x, declared))[0][:, 0]
     assert ((scores > 0) == (y == 1)).mean() > 0.99
 
 

@@ -66,7 +66,7 @@ def test_artifact_is_json_without_host_user_path_or_time(fitted, tmp_path):
     classifier, _ = fitted
     text = classifier.model_.save(tmp_path / "model").read_text()
     data = json.loads(text)
-    assert set(data) == {"format", "private", "domain", "maps", "weights", "plan"}
+    assert set(data) == {"format", "private", "domain", "maps", "weights", "plan", "link"}
     # Without the packed numbers, in whose letters a short name is found by chance.
     words = re.sub(r'"float64": "[A-Za-z0-9+/=]*"', "", text)
     for secret in (os.uname().nodename, str(tmp_path), os.environ.get("HOME", "/root") + "/"):

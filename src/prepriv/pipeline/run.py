@@ -26,6 +26,7 @@ from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
+from prepriv.preprocessing.normalize import row_norms
 from prepriv.tables.encode import BLOCK, Table
 
 Progress = Callable[[str, int, int], Any]
@@ -203,13 +204,14 @@ def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32]) -> Quantized
     return store
 
 
-def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> Floats:
-    """Scores (n, K) of raw rows under released maps and weights (d + 1, K), the bias last."""
-    out = np.empty((table.n, weights.shape[1]))
+def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:
+    """(scores (n, K), norms (n,) of the mapped rows) of raw rows, for weights (d + 1, K), the bias last."""
+    out, norms = np.empty((table.n, weights.shape[1])), np.empty(table.n)
     with np.errstate(all="ignore"):  # as in training
         for start in range(0, table.n, BLOCK):
             x = table.block(start, min(start + BLOCK, table.n))
             for fitted in maps:
                 x = fitted.transform(x)
             out[start : start + len(x)] = x @ weights[:-1] + weights[-1]
-    return out
+            norms[start : start + len(x)] = row_norms(x)[:, 0]
+    return out, norms

@@ -33,6 +33,7 @@ from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures, enough_signs
 from prepriv.release.arrays import pack, unpack
+from prepriv.release.link import Link, softmax, winners
 from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
 from prepriv.tables.encode import encode
@@ -51,7 +52,7 @@ class Model:
 
     private: whether noise from the operating system protected it. plan: the plan as plain data. receipt: the
     charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
-    ledger that was rolled back.
+    ledger that was rolled back. link: from scores to probabilities; None: softmax (models of version 0.1).
     """
 
     domain: Domain
@@ -60,13 +61,15 @@ class Model:
     private: bool
     plan: Mapping[str, Any]
     receipt: Mapping[str, Any] | None = None
+    link: Link | None = None
 
     @staticmethod
     def of(trained: Trained) -> Model:
         """What of a run may leave, as a model."""
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
-        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt)
+        link = Link.of(plan.learner, plan.space.radius)
+        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
 
     def __repr__(self) -> str:
         maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
@@ -75,21 +78,20 @@ class Model:
 
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
-        return predict_scores(self.maps, self.weights, encode(data, self.domain))
+        return predict_scores(self.maps, self.weights, encode(data, self.domain))[0]
 
     def predict_proba(self, data: Any) -> Floats:
-        """Class probabilities (n, classes), in the declared order of the classes."""
-        scores = self.scores(data)
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-        with np.errstate(all="ignore"):
-            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-            return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        """Class probabilities (n, classes), in the declared order of the classes; the predicted one has the largest.
+
+        Not softmax of the scores: training clipped gradients, which the link undoes
+        (docs/proofs/calibrated_probabilities.md).
+        """
+        scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
+        return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
         """Index of the predicted class among the declared ones, (n,)."""
-        scores = self.scores(data)
-        return np.asarray(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return winners(self.scores(data))
 
     def predict(self, data: Any) -> NDArray[Any]:
         """The predicted label of each row, one of the declared classes, (n,)."""
@@ -100,6 +102,7 @@ class Model:
 
         Post-processing of what left already: the claim is the same. Predictions agree up to rounding; if every
         map is linear none is left, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
+        Probabilities then are those of rows of the largest declared norm.
         """
         maps, weights = list(self.maps), self.weights
         while maps:
@@ -114,13 +117,15 @@ class Model:
             elif not isinstance(last, Identity):
                 break
             maps.pop()
-        return replace(self, maps=tuple(maps), weights=weights)
+        link = self.link and self.link.for_norm(self.declared.space.radius)
+        return replace(self, maps=tuple(maps), weights=weights, link=link)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
         maps = [write_map(m) for m in self.maps]
-        charged = {} if self.receipt is None else {"ledger": dict(self.receipt)}
-        return charged | {
+        more = {} if self.receipt is None else {"ledger": dict(self.receipt)}
+        more |= {} if self.link is None else {"link": self.link.to_json()}
+        return more | {
             "format": FORMAT,
             "private": self.private,
             "domain": self.domain.to_json(),
@@ -184,7 +189,7 @@ def artifact_file(path: str | Path) -> Path:
 
 def _read(data: dict[str, Any], length: int) -> Model:
     """The model of a file of `length` bytes, which bounds what it can ask for."""
-    optional = {"ledger"} & data.keys()
+    optional = {"ledger", "link"} & data.keys()
     if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
         raise ValueError
     if data["format"] != FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
@@ -206,7 +211,8 @@ def _read(data: dict[str, Any], length: int) -> Model:
     private = data["private"]
     if not same(plan.domain.to_json(), data["domain"]) or (private and data["plan"]["guarantee"] is None):
         raise ValueError
-    model = Model(domain, maps, weights, private, plan.to_json(private), _receipt(data.get("ledger")))
+    receipt, link = _receipt(data.get("ledger")), _link(data.get("link"), plan)
+    model = Model(domain, maps, weights, private, plan.to_json(private), receipt, link)
     vars(model)["declared"] = plan  # `Model.declared`: its guarantee is computed already
     return model
 
@@ -224,6 +230,15 @@ class _Wider(ReleasedMap):
 
     def to_json(self) -> dict[str, Any]:
         return self.inner.to_json()
+
+
+def _link(data: Any, plan: Plan) -> Link | None:
+    """The link of a plan, if the file is of a version that has one; ValueError for any other."""
+    if data is None:
+        return None
+    link = Link.of(plan.learner, plan.space.radius)
+    assert link is not None
+    return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
 
 
 def _receipt(data: Any) -> dict[str, Any] | None:

@@ -1,0 +1,89 @@
+"""Scores to probabilities where training clipped gradients. Proof: docs/proofs/calibrated_probabilities.md.
+
+Descent on clipped gradients does not end at the probabilities: softmax of its scores is too sure of itself. What it
+ends at is known, so the probabilities are found by going back. The way back reads no record and costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.learners.base import Learner
+from prepriv.learners.losses import Logistic, Softmax
+from prepriv.preprocessing.base import Floats
+
+RAW = 0.25  # share of the softmax itself: it tells classes apart where the exact inverse has a plateau
+
+
+def softmax(scores: Floats) -> Floats:
+    """Softmax of the rows of (b, K); one column stands for the log odds of the second of two classes."""
+    if scores.shape[1] == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+    with np.errstate(all="ignore"):
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Link:
+    """The link of a model whose training clipped the gradient of a row x to norm `clip`.
+
+    bias: value of the bias feature, which counts in the norm of a row. norm: the norm of every row, bias and all;
+    None: each row's own.
+    """
+
+    clip: float
+    bias: float
+    norm: float | None = None
+
+    @staticmethod
+    def of(learner: Learner, radius: float) -> Link | None:
+        """The link that a learner's settings give on rows in a ball; None: its loss is no log-likelihood."""
+        if not isinstance(learner.loss, Logistic | Softmax):
+            return None
+        return Link(learner.clip(radius), learner.bias)
+
+    def for_norm(self, radius: float) -> Link:
+        """The same where rows are not at hand: each counts as one of the largest norm."""
+        return replace(self, norm=math.hypot(radius, self.bias))
+
+    def probabilities(self, scores: Floats, norms: Floats) -> Floats:
+        """(b, classes) of scores (b, K) and norms (b,) of the rows without the bias feature.
+
+        The largest is that of the largest score, always.
+        """
+        q, top = softmax(scores), winners(scores)
+        norm = np.hypot(norms, self.bias) if self.norm is None else np.full(len(q), self.norm)
+        p = RAW * q + (1 - RAW) * inverse(q, self.clip / norm, one=scores.shape[1] == 1)
+        lost = np.flatnonzero(p.argmax(axis=1) != top)  # by rounding, or a tie that a score tells apart
+        p[lost, top[lost]] = np.nextafter(p[lost].max(axis=1), 2.0)
+        return p
+
+    def to_json(self) -> dict[str, float]:
+        """Plain data: declared facts, which the plan gives, too."""
+        return {"clip": self.clip, "bias": self.bias} | ({} if self.norm is None else {"norm": self.norm})
+
+
+def inverse(q: Floats, cut: Floats, one: bool) -> Floats:
+    """What the probabilities are where descent ends at q, (b, classes), with residuals clipped to `cut`, (b,).
+
+    one: whether the two classes share one output, so that the residual of the label j is 1 - q_j.
+    """
+    if one:
+        residual = q[:, ::-1]  # 1 - q_j, without cancellation
+    else:
+        others = 1 - np.eye(q.shape[1])
+        residual = np.sqrt(
+            (q @ others) ** 2 + (q * q) @ others
+        )  # norm(q - e_j): 1 - q_j is the sum of the others
+    p = q * np.maximum(1.0, residual / cut[:, None])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def winners(scores: Floats) -> NDArray[np.intp]:
+    """Index of the class of the largest score, (b,); of one column: whether it is positive."""
+    return np.asarray(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
