@@ -26,8 +26,9 @@ from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.ledger import Ledger
 from prepriv.pipeline import odometer
-from prepriv.pipeline.account import DIRECT, SMOOTH, ReleasedStatistic
+from prepriv.pipeline.account import DIRECT, SMOOTH
 from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.ran import ReleasedStatistic
 from prepriv.preprocessing.base import RowShift
 
 FULL = GradientDescent(Logistic(), steps=2, weight_bound=2.0, learning_rate=20.0)

@@ -23,11 +23,12 @@ from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.pipeline import price as price_module
-from prepriv.pipeline.account import DIRECT, ReleasedStatistic
+from prepriv.pipeline.account import DIRECT
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.claim import cost
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.price import prices
+from prepriv.pipeline.ran import ReleasedStatistic
 
 # --------------------------------------------------------------------------------- PCA paid for by sensitivity
 

@@ -273,7 +273,7 @@ MAKERS = {
             "n": (40, {"None"}),
             "k": (1, {"None"}),
             "loss": ("hinge", NUMBER),
-            "learner": ("gd", NUMBER),
+            "learner": ("GradientDescent", NUMBER),
             "standardize": (True, {"True", "False", "np.True_"}),
         },
     ),

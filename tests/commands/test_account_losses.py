@@ -9,18 +9,18 @@ import pytest
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.commands.account import LOSSES
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import LeastSquares
+from prepriv.learners.losses import LeastSquares, Loss
 from prepriv.pipeline.account import account
+from prepriv.pipeline.declared_learner import OLD_NAMES, kinds
 
 TEXT = """
 rows: 1000
 domain: {{features: 5, radius: 1.0}}
 steps:
   - {{step: SoftPCA, strength: 0.05, pay: sensitivity}}
-learner: {{kind: dp-gd, noise_multiplier: 20, steps: 10, weight_bound: 2.0, {more}}}
+learner: {{kind: GradientDescent, noise_multiplier: 20, steps: 10, weight_bound: 2.0, {more}}}
 """
 
 
@@ -30,11 +30,13 @@ def told(tmp_path, capsys, more):
     return code, *capsys.readouterr()
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, "least-squares"])
+@pytest.mark.parametrize(
+    "loss", [*kinds(Loss), *(old for old, new in OLD_NAMES.items() if new in kinds(Loss))]
+)
 def test_every_loss_has_a_price_or_a_sentence(tmp_path, capsys, loss):
-    more = f"loss: {loss}" + (", target_bound: 1.5" if loss == "least-squares" else "")
+    more = f"loss: {loss}" + (", target_bound: 1.5" if loss in ("LeastSquares", "least-squares") else "")
     code, out, err = told(tmp_path, capsys, more)
-    if loss == "hinge":  # no smoothness: rows must not move
+    if loss.lower() == "hinge":  # no smoothness: rows must not move
         assert code in (0, 2)
     else:
         assert code == 0 and "really has" in out, err
@@ -44,7 +46,7 @@ def test_every_loss_has_a_price_or_a_sentence(tmp_path, capsys, loss):
 def test_the_declared_bound_is_the_one_that_counts(tmp_path, capsys):
     found = []
     for bound in (0.5, 5.0):
-        code, out, _ = told(tmp_path, capsys, f"loss: least-squares, target_bound: {bound}")
+        code, out, _ = told(tmp_path, capsys, f"loss: LeastSquares, target_bound: {bound}")
         assert code == 0
         found.append(float(re.search(r"really has ε = (\S+)", out)[1]))
         learner = GradientDescent(LeastSquares(bound), steps=10, weight_bound=2.0)
@@ -63,12 +65,12 @@ def test_the_declared_bound_is_the_one_that_counts(tmp_path, capsys):
 @pytest.mark.parametrize(
     "more, says",
     [
-        ("loss: least-squares", "least-squares needs target_bound"),
-        ("loss: least-squares, target_bound: -1", "target_bound"),
-        ("loss: least-squares, target_bound: .inf", "target_bound"),
-        ("loss: least-squares, target_bound: .nan", "target_bound"),
-        ("loss: logistic, target_bound: 1", "target_bound is for least-squares"),
-        ("loss: squares", "least-squares; got 'squares'"),
+        ("loss: LeastSquares", "LeastSquares needs target_bound"),
+        ("loss: LeastSquares, target_bound: -1", "target_bound"),
+        ("loss: LeastSquares, target_bound: .inf", "target_bound"),
+        ("loss: LeastSquares, target_bound: .nan", "target_bound"),
+        ("loss: Logistic, target_bound: 1", "Logistic has no option 'target_bound'"),
+        ("loss: squares", "SquaredHinge; got 'squares'"),
     ],
 )
 def test_a_bound_that_is_missing_or_wrong_is_one_sentence(tmp_path, capsys, more, says):

@@ -93,7 +93,7 @@ MUTANTS = (
         "sensitivity of adding for replacing",
         "wrong adjacency factor",
         "learners/gradient_descent.py",
-        "record = 2 * clip if setting.adjacency == \"replace-one\" else clip",
+        'record = 2 * clip if setting.adjacency == "replace-one" else clip',
         "record = clip",
         replayed("logistic or hinge or normalize"),
     ),

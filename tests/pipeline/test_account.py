@@ -15,7 +15,8 @@ from prepriv.guarantees.smooth_renyi import full_batch_gradient
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
-from prepriv.pipeline.account import DIRECT, GROUP, SMOOTH, ReleasedStatistic
+from prepriv.pipeline.account import DIRECT, GROUP, SMOOTH
+from prepriv.pipeline.ran import ReleasedStatistic
 
 DOMAIN = Domain.ball(10, [0, 1], n=10_000)
 SOFT = pre.SoftPCA(0.05, payment=Sensitivity())

@@ -91,7 +91,7 @@ def test_a_spectrum_that_is_none_is_refused(bad: list[float]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"loss": "hinge"}, {"learner": "noisy-sgd", "k": 3}, {"learner": "poisson-sgd", "k": 3}],
+    [{}, {"loss": "Hinge"}, {"learner": "NoisySGD", "k": 3}, {"learner": "PoissonSGD", "k": 3}],
     ids=["softmax", "hinge", "noisy-sgd", "poisson-sgd"],
 )
 def test_every_learner_of_the_recipe_learns_within_its_budget(options: dict[str, Any]) -> None:
@@ -102,8 +102,8 @@ def test_every_learner_of_the_recipe_learns_within_its_budget(options: dict[str,
 
 def test_the_recipe_names_its_learners() -> None:
     kwargs: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "k": 3}
-    assert isinstance(pillar(DOMAIN, PUBLIC, learner="noisy-sgd", **kwargs)[1], NoisySGD)
-    assert isinstance(pillar(DOMAIN, PUBLIC, learner="poisson-sgd", **kwargs)[1], PoissonSGD)
+    assert isinstance(pillar(DOMAIN, PUBLIC, learner="NoisySGD", **kwargs)[1], NoisySGD)
+    assert isinstance(pillar(DOMAIN, PUBLIC, learner="PoissonSGD", **kwargs)[1], PoissonSGD)
     hinge = pillar(DOMAIN, PUBLIC, loss="hinge", zeta=0.2, **kwargs)[1].loss
     assert isinstance(hinge, Hinge) and hinge.margin == pytest.approx(1.0)  # 0.2 for rows of norm 5
     for wrong in ({"loss": "logistic"}, {"loss": "square"}, {"learner": "adam"}):

@@ -7,44 +7,22 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.printed import exact, up
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import (
-    Hinge,
-    HuberisedHinge,
-    LeastSquares,
-    Logistic,
-    Loss,
-    Softmax,
-    SquaredHinge,
-)
-from prepriv.learners.noisy_sgd import NoisySGD
-from prepriv.learners.one_pass import OnePassSGD
-from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
-from prepriv.pipeline.account import AccountedLearner, ReleasedStatistic, account
+from prepriv.learners import Learner
+from prepriv.pipeline.account import account
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
+from prepriv.pipeline.declared_learner import build_learner, find
+from prepriv.pipeline.ran import ReleasedStatistic
 from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.release.report import TITLES
 from prepriv.tables.readers import no_file
 
-LOSSES: dict[str, type[Loss]] = {  # and least-squares, which has a bound to declare
-    "logistic": Logistic,
-    "softmax": Softmax,
-    "hinge": Hinge,
-    "squared-hinge": SquaredHinge,
-    "huberised-hinge": HuberisedHinge,
-}
-SAMPLED: dict[str, type[StochasticLearner]] = {
-    "dp-sgd": PoissonSGD,
-    "dp-sgd-fixed-batch": FixedBatchSGD,
-    "one-pass": OnePassSGD,
-    "noisy-sgd": NoisySGD,
-}
+STATISTICS = ("gaussian", "laplace", "exponential")
 
 
 class _Strict(BaseModel):
@@ -79,62 +57,50 @@ class Rows(_Strict):
 
 
 class LearnerSpec(_Strict):
-    """The private learner as it ran."""
+    """The private learner as it ran: kind, noise_multiplier, steps or epochs, and its options as in Python."""
 
-    kind: Literal[
-        "dp-sgd", "dp-sgd-fixed-batch", "one-pass", "noisy-sgd", "dp-gd", "gaussian", "laplace", "exponential"
-    ]
+    model_config = ConfigDict(extra="allow")
+    kind: str
     noise_multiplier: float | None = None
-    steps: int | None = Field(default=None, ge=1)
     epochs: float | None = Field(default=None, gt=0, le=1e9)
-    batch_size: int | None = Field(default=None, ge=1)
-    clip_norm: float = Field(default=1.0, gt=0)
-    weight_bound: float = Field(default=math.inf, gt=0)
-    learning_rate: float | None = Field(default=None, gt=0)
-    loss: str = "logistic"
-    target_bound: float | None = Field(default=None, ge=0)
-    epsilon: float | None = None
-    lipschitz: float = 1.0
-    sensitivity: float = 1.0
 
-    def learner(self, n: int) -> AccountedLearner:
-        if self.kind in ("gaussian", "laplace", "exponential"):
-            if self.epsilon is None:
-                raise BadSchema(f"learner: {self.kind} needs epsilon")
-            return ReleasedStatistic(self.kind, self.epsilon, self.lipschitz, self.sensitivity)
-        loss = self._loss()
-        if self.steps is not None and self.epochs is not None:
-            raise BadSchema("learner: give steps or epochs, not both")
-        steps = self.steps
-        if steps is None and self.epochs is not None:
-            steps = math.ceil(self.epochs * n / (self.batch_size or n))
-        if steps is None:
-            raise BadSchema("learner: give steps or epochs")
-        common: dict[str, Any] = {
-            "steps": steps,
-            "clip_norm": self.clip_norm,
-            "weight_bound": self.weight_bound,
-        }
-        if self.kind == "dp-gd":
-            return GradientDescent(loss, **common)
-        if self.batch_size is None:
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            if any(isinstance(value, bool) for value in given.values()):
+                raise ValueError("true and false are no value here")
+            if "kind" in given and given["kind"] not in STATISTICS:
+                find(Learner, given["kind"])  # type: ignore[type-abstract]
+        return given
+
+    def ran(self, n: int) -> Learner | ReleasedStatistic:
+        """What ran on n records. Raises BadSchema."""
+        options = dict(self.model_extra or {})
+        if self.kind in STATISTICS:
+            return _statistic(self.kind, options)
+        if (self.epochs is None) == ("steps" not in options):
+            raise BadSchema("learner: give steps or epochs" + ("" if self.epochs is None else ", not both"))
+        if self.epochs is not None:
+            size = options.get("batch_size", n)
+            if not (isinstance(size, int) and size >= 1):
+                raise BadSchema(f"learner: batch_size must be a whole number >= 1; got {size!r}")
+            options["steps"] = math.ceil(self.epochs * n / size)
+        if find(Learner, self.kind).samples and "batch_size" not in options:  # type: ignore[type-abstract]
             raise BadSchema(f"learner: {self.kind} needs batch_size")
-        if self.learning_rate is not None:
-            common["learning_rate"] = self.learning_rate
-        return SAMPLED[self.kind](loss, batch_size=self.batch_size, **common)
+        return build_learner({"kind": self.kind, **options}, loss="Logistic")
 
-    def _loss(self) -> Loss:
-        if self.loss == "least-squares":
-            if self.target_bound is None:
-                raise BadSchema("learner: least-squares needs target_bound, which no |target| exceeds")
-            return LeastSquares(self.target_bound)
-        if self.target_bound is not None:
-            raise BadSchema(f"learner: target_bound is for least-squares; the loss is {self.loss}")
-        if self.loss not in LOSSES:
-            raise BadSchema(
-                f"learner: loss must be one of {', '.join(LOSSES)}, least-squares; got {self.loss!r}"
-            )
-        return LOSSES[self.loss]()
+
+def _statistic(kind: str, options: dict[str, Any]) -> ReleasedStatistic:
+    unknown = sorted(set(options) - {"epsilon", "lipschitz", "sensitivity"})
+    if unknown:
+        raise BadSchema(f"learner: {kind} has no option {unknown[0]!r}")
+    if "epsilon" not in options:
+        raise BadSchema(f"learner: {kind} needs epsilon")
+    for name, value in options.items():
+        if not isinstance(value, int | float):
+            raise BadSchema(f"learner: {name} must be a number; got {value!r}")
+    return ReleasedStatistic(kind, **options)
 
 
 class Pipeline(_Strict):
@@ -167,10 +133,11 @@ def account_command(
 
     Steps are written as in a schema; one fitted on the private records without noise has pay: sensitivity.
 
-    The kind of the learner says how it sees the records, and its account holds for no other sampler: dp-gd, all of them at
-    each step; dp-sgd, Poisson sampling at rate batch_size/rows; dp-sgd-fixed-batch and noisy-sgd, uniform batches without
-    replacement, afresh at each step (not passes over shuffled records); one-pass, one pass in a fixed order, stopped at a
-    uniformly random step that stays hidden.
+    The kind of the learner is its name in Python and says how it sees the records; its account holds for no other sampler:
+    GradientDescent, all of them at each step; PoissonSGD, Poisson sampling at rate batch_size/rows; FixedBatchSGD and
+    NoisySGD, uniform batches without replacement, afresh at each step (not passes over shuffled records); OnePassSGD, one
+    pass in a fixed order, stopped at a uniformly random step that stays hidden. Or one statistic: gaussian, laplace,
+    exponential.
     """
     spec = load_pipeline(pipeline)
     at = spec.delta if delta is None else delta
@@ -186,7 +153,7 @@ def account_command(
     steps = [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
     result = account(
         steps,
-        spec.learner.learner(spec.rows),
+        spec.learner.ran(spec.rows),
         domain=domain,
         n=spec.rows,
         adjacency=spec.adjacency,

@@ -97,7 +97,8 @@ def _recipe(
 ) -> tuple[tuple[Step, ...], Learner]:
     if schema.pillar is None:
         steps = schema.build_steps(read_public)
-        return recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps)
+        learner = schema.build_learner()
+        return recipe(domain, n=rows, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     options = schema.pillar.model_dump(exclude={"public"})
     public = read_public(schema.pillar.public)
     return pillar(domain, public, epsilon=epsilon, delta=delta, n=rows, **options)

@@ -1,0 +1,34 @@
+"""Learners of linear models, one file each with its own account, and their losses; by these names in files, too."""
+
+from prepriv.learners.base import Learner, Run, Setting
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import (
+    Hinge,
+    HuberisedHinge,
+    LeastSquares,
+    Logistic,
+    Loss,
+    Softmax,
+    SquaredHinge,
+)
+from prepriv.learners.noisy_sgd import NoisySGD
+from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+
+__all__ = [
+    "FixedBatchSGD",
+    "GradientDescent",
+    "Hinge",
+    "HuberisedHinge",
+    "Learner",
+    "LeastSquares",
+    "Logistic",
+    "Loss",
+    "NoisySGD",
+    "OnePassSGD",
+    "PoissonSGD",
+    "Run",
+    "Setting",
+    "Softmax",
+    "SquaredHinge",
+]

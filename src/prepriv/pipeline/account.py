@@ -16,89 +16,26 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, check_adjacency
-from prepriv.guarantees import approximate_dp, gaussian, gdp_mu, laplace
-from prepriv.guarantees.families import Gaussian
+from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import CONDITION_DIGITS, down, exact, percent, plain, up
-from prepriv.guarantees.renyi import RenyiCurve, bounded_range_renyi, gaussian_renyi, pure_renyi
+from prepriv.guarantees.printed import percent, plain, up
 from prepriv.guarantees.smallest import RenyiBound, smallest
-from prepriv.guarantees.smooth_renyi import (
-    SmoothMechanism,
-    exponential_mechanism,
-    gaussian_mechanism,
-    laplace_mechanism,
-)
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
-from prepriv.pipeline.checks import check_domain, check_learner, check_steps
+from prepriv.pipeline.checks import check_domain, check_steps
 from prepriv.pipeline.price import Costless
+from prepriv.pipeline.ran import Ran, ReleasedStatistic, what_ran
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
-LARGEST_NOISE = 1e9  # noise over the clip norm: with more, nothing is learnt of a million records
-
-
-@dataclass(frozen=True)
-class ReleasedStatistic:
-    """A mechanism in place of a learner: kind "gaussian", "laplace" or "exponential", epsilon its parameter.
-
-    lipschitz: L, the statistic moves by at most L times the total shift of the rows. sensitivity: how far one
-    replaced record moves it. Noise scale: sensitivity / epsilon (Provable Privacy with Non-Private Pre-Processing, Table 1).
-    """
-
-    kind: str
-    epsilon: float
-    lipschitz: float = 1.0
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("gaussian", "laplace", "exponential"):
-            raise ValueError(f"kind must be gaussian, laplace or exponential; got {self.kind!r}")
-        for name in ("epsilon", "lipschitz", "sensitivity"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be finite and positive; got {value}")
-
-    @property
-    def name(self) -> str:
-        """The mechanism's name in reports."""
-        return f"{self.kind} mechanism"
-
-    def direct(self, incoming: RowShift) -> TradeoffFunction:
-        """The mechanism at epsilon (1 + L tau / sensitivity); a dropped row counts as a replaced record."""
-        grown = 1 + self.lipschitz * incoming.total_shift / self.sensitivity + incoming.rows_dropped
-        epsilon = self.epsilon * grown * (1 + 1e-12)
-        if self.kind == "gaussian":
-            return gaussian(epsilon)
-        if self.kind == "laplace":
-            return laplace(epsilon)
-        return smallest([approximate_dp(epsilon, 0.0), RenyiBound(bounded_range_renyi(epsilon))])
-
-    def smooth(self) -> SmoothMechanism:
-        """Its two Renyi curves."""
-        make = {
-            "gaussian": gaussian_mechanism,
-            "laplace": laplace_mechanism,
-            "exponential": exponential_mechanism,
-        }
-        return make[self.kind](self.epsilon, lipschitz=self.lipschitz, sensitivity=self.sensitivity)
-
-    def renyi(self) -> RenyiCurve:
-        """Its ordinary Renyi curve."""
-        return {"gaussian": gaussian_renyi, "laplace": pure_renyi, "exponential": bounded_range_renyi}[
-            self.kind
-        ](self.epsilon)
-
-
-AccountedLearner: TypeAlias = Learner | ReleasedStatistic
 
 
 @dataclass(frozen=True)
@@ -155,45 +92,17 @@ def secrets_to_keep(steps: Sequence[Step]) -> tuple[str, ...]:
     )
 
 
-def zero_rows(steps: Sequence[Step], learner: AccountedLearner, n: int) -> tuple[str, ...]:
+def zero_rows(steps: Sequence[Step], ran: Ran, n: int) -> tuple[str, ...]:
     """What an account assumes of rows that steps drop: a condition, or none (docs/proofs/account.md)."""
     names = ", ".join(s.name for s in steps if s.drops)
     if not names:
         return ()
-    start = f"rows that {names} drops stay in their places as rows of zeros: "
-    if isinstance(learner, ReleasedStatistic):
-        return (
-            f"{start}the statistic is computed from all {n} places and divides by {n}, never by the number of rows that "
-            "are left, and its sensitivity and Lipschitz constant hold for rows of zeros, too",
-        )
-    draws = (
-        f"every batch is drawn from all {n} places"
-        if learner.samples
-        else f"every sum is over all {n} places"
-    )
-    return (
-        f"{start}{draws}, a row of zeros adds a gradient of zero, and sums are divided by {n} or the declared batch size; "
-        "a library that is handed only the rows that are left has another n, another rate and another ε",
-    )
-
-
-def what_ran(learner: AccountedLearner, std: float | None, setting: Setting) -> tuple[str, ...]:
-    """What an account assumes of the run of a learner: its sampler, its bounds and its noise, in one note."""
-    if isinstance(learner, ReleasedStatistic):
-        return ()
-    assert std is not None
-    longest = down(learner.clip(setting.radius), CONDITION_DIGITS)
-    ball = f" and is taken at weights of norm at most {exact(learner.weight_bound)}"
-    return (
-        f"holds only while {learner.premise(setting.n)}; no record's gradient is longer than {longest}"
-        f"{ball if math.isfinite(learner.weight_bound) else ''}, and every sum of them has Gaussian noise of standard "
-        f"deviation {up(std, CONDITION_DIGITS)} or more",
-    )
+    return (f"rows that {names} drops stay in their places as rows of zeros: {ran.over_zeros(n)}",)
 
 
 def account(
     steps: Sequence[Step],
-    learner: AccountedLearner,
+    learner: Learner | ReleasedStatistic,
     *,
     domain: Domain,
     n: int | None = None,
@@ -203,18 +112,16 @@ def account(
 ) -> Account:
     """The real guarantee of a pipeline somebody already has.
 
-    steps: pre-processing, as fitted: RowShift(caps) for what was fitted on the private records without noise.
+    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise.
     learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
     gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
-    ReleasedStatistic, which carries its own noise. What is assumed of the run is a note (`what_ran`), what is assumed of
+    ReleasedStatistic, which carries its own noise. What is assumed of the run is a note (`Ran.premise`), what is assumed of
     rows that a step drops a condition (`zero_rows`).
     domain, n: what is declared, n in one of the two places or the same in both. adjacency: replace-one wherever a step was fitted without noise.
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
     check_domain(domain)
     check_steps(steps)
-    if not isinstance(learner, ReleasedStatistic):
-        check_learner(learner)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")
     if n is not None and domain.n is not None and n != domain.n:
@@ -224,41 +131,37 @@ def account(
         raise ValueError("n, the number of records, must be declared")
     chosen: Adjacency = check_adjacency(adjacency) if adjacency is not None else domain.adjacency
     domain = dataclasses.replace(domain, n=n, adjacency=chosen)
-    if isinstance(learner, ReleasedStatistic) != (noise_multiplier is None):
-        raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
-    if noise_multiplier is not None and not 0 < noise_multiplier <= LARGEST_NOISE:
-        raise ValueError(
-            f"noise_multiplier must be finite and positive, at most {LARGEST_NOISE:g}; got {noise_multiplier}"
-        )
     if any(s.paid.share or s.paid.test for s in steps):
-        raise ValueError("steps of an existing pipeline are free, public or fitted without noise (RowShift)")
+        raise ValueError(
+            "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
+        )
     placed = chain(steps, domain, n, math.inf, release=False)
     planned, space, incoming = placed.steps, placed.space, placed.incoming
-    outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
+    ran = what_ran(learner, noise_multiplier, space.radius)
+    outputs = ran.outputs(len(domain.classes))
 
     def setting(at: RowShift, where: Space) -> Setting:
         return Setting(where.radius, where.d, outputs, n, chosen, at)
 
-    std = _noise(learner, noise_multiplier, space.radius)
-    alone = _direct(learner, std, setting(UNTOUCHED, space), delta)
-    by_route = _routes(learner, std, setting(incoming, space), alone, delta)
+    alone = ran.direct(setting(UNTOUCHED, space), delta)
+    by_route = _routes(ran, setting(incoming, space), alone, delta)
     curve = smallest(list(by_route.values()))
     listed = []
     for p in planned:
         try:
-            part = float(_direct(learner, std, setting(p.outgoing, p.after), delta).epsilon(delta))
+            part = float(ran.direct(setting(p.outgoing, p.after), delta).epsilon(delta))
         except ValueError:  # the learner could not stand here, and does not: it stands behind the last step
             part = math.nan
         listed.append((p.step.name, part, p.outgoing))
     real = float(curve.epsilon(delta))
-    ways = _alternatives(steps, learner, std, domain, n, delta, real, float(alone.epsilon(delta)))
+    ways = _alternatives(steps, ran, domain, real, float(alone.epsilon(delta)), delta)
     return Account(
         curve,
         chosen,
-        (*(str(c) for c in incoming.conditions), *zero_rows(steps, learner, n)),
+        (*(str(c) for c in incoming.conditions), *zero_rows(steps, ran, n)),
         notes=(
             *secrets_to_keep(steps),
-            *what_ran(learner, std, setting(incoming, space)),
+            *ran.premise(setting(incoming, space)),
             *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),
         ),
         by_route=by_route,
@@ -271,16 +174,10 @@ def account(
 
 
 def _alternatives(
-    steps: Sequence[Step],
-    learner: AccountedLearner,
-    std: float | None,
-    domain: Domain,
-    n: int,
-    delta: float,
-    real: float,
-    before: float,
+    steps: Sequence[Step], ran: Ran, domain: Domain, real: float, before: float, delta: float
 ) -> list[tuple[str, str, float | None, str]]:
     """What each step would cost if it were paid for otherwise, the noise and the other steps as they are."""
+    assert domain.n is not None
     table: list[tuple[str, str, float | None, str]] = []
     share = pay.Budget().share
     mu = math.sqrt(share) * gdp_mu(min(max(before, 1e-6), 1e6), delta)
@@ -288,11 +185,10 @@ def _alternatives(
         if not step.ways:
             continue
         rest = [*steps[:i], Costless(inner=step), *steps[i + 1 :]]
-        placed = chain(rest, domain, n, math.inf, release=False)
-        space, incoming = placed.space, placed.incoming
-        outputs = 1 if isinstance(learner, ReleasedStatistic) else learner.loss.outputs(len(domain.classes))
-        setting = Setting(space.radius, space.d, outputs, n, domain.adjacency, incoming)
-        without = _direct(learner, std, setting, delta)
+        placed = chain(rest, domain, domain.n, math.inf, release=False)
+        space, outputs = placed.space, ran.outputs(len(domain.classes))
+        setting = Setting(space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming)
+        without = ran.direct(setting, delta)
         for way in pay.WAYS:
             note, epsilon = step.closed_ways().get(way, ""), None
             if way == step.way:
@@ -308,64 +204,19 @@ def _alternatives(
     return table
 
 
-def _noise(learner: AccountedLearner, multiplier: float | None, radius: float) -> float | None:
-    """The standard deviation on a gradient sum: over the declared clip_norm, not over a smaller bound of the loss."""
-    if isinstance(learner, ReleasedStatistic) or multiplier is None:
-        return None
-    bound = learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(radius)
-    if not math.isfinite(bound):
-        raise ValueError("the gradient has no finite bound: give the learner a clip_norm or a weight_bound")
-    return multiplier * bound
-
-
-def _direct(learner: AccountedLearner, std: float | None, setting: Setting, delta: float) -> TradeoffFunction:
-    if isinstance(learner, ReleasedStatistic):
-        return learner.direct(setting.incoming)
-    assert std is not None
-    accounts = learner.accounts(std / learner.unit(setting), setting, delta)
-    return smallest([compose(parts).symmetrized() for parts in accounts])
-
-
-def _routes(
-    learner: AccountedLearner, std: float | None, setting: Setting, alone: TradeoffFunction, delta: float
-) -> dict[str, TradeoffFunction]:
-    routes = {DIRECT: _direct(learner, std, setting, delta)}
+def _routes(ran: Ran, setting: Setting, alone: TradeoffFunction, delta: float) -> dict[str, TradeoffFunction]:
+    routes = {DIRECT: ran.direct(setting, delta)}
     incoming = setting.incoming
-    if incoming.is_zero:
+    if incoming.is_zero or setting.adjacency != "replace-one":
         return routes
-    smooth = _smooth(learner, std, setting)
-    if smooth is not None and incoming.rows_dropped == 0 and setting.adjacency == "replace-one":
+    smooth = ran.smooth(setting) if incoming.rows_dropped == 0 else None
+    if smooth is not None:
         curve = smooth.preprocessed(incoming.total_shift)
         if math.isfinite(curve.epsilon(delta)):
             routes[SMOOTH] = RenyiBound(curve)
-    group = _group(learner, setting, alone)
+    # Every moved or dropped row is one more replaced record (a dropped one is replaced by nothing).
+    size = math.ceil(incoming.records)
+    group = ran.group(size, alone) if size <= LARGEST_GROUP else None
     if group is not None:
         routes[GROUP] = group
     return routes
-
-
-def _smooth(learner: AccountedLearner, std: float | None, setting: Setting) -> SmoothMechanism | None:
-    """The learner's two Renyi curves, where the paper (corrected) has them."""
-    if isinstance(learner, ReleasedStatistic):
-        return learner.smooth()
-    assert std is not None
-    return learner.smooth(std / learner.clip(setting.radius), setting)
-
-
-def _group(learner: AccountedLearner, setting: Setting, alone: TradeoffFunction) -> TradeoffFunction | None:
-    """Every moved or dropped row as one more replaced record (a dropped one is a replacement by nothing)."""
-    size = math.ceil(1 + setting.incoming.rows_moved + setting.incoming.rows_dropped)
-    if setting.adjacency != "replace-one" or size > LARGEST_GROUP:
-        return None
-    if isinstance(learner, ReleasedStatistic):
-        if learner.kind == "gaussian":
-            return gaussian(size * learner.epsilon * (1 + 1e-12))
-        return (
-            approximate_dp(size * learner.epsilon * (1 + 1e-12), 0.0)
-            if size * learner.epsilon < 500
-            else None
-        )
-    if learner.exact:
-        assert isinstance(alone, Gaussian)
-        return gaussian(size * alone.mu * (1 + 1e-12))
-    return None

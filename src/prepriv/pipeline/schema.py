@@ -11,6 +11,7 @@ steps:                           # optional; the recipe otherwise ("steps: linea
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}
+learner: {kind: PoissonSGD, batch_size: 256, steps: 500, loss: Softmax}   # optional: prepriv.learners; the recipe's otherwise
 draft: true                      # written by `schema init`: refused until this line is removed
 pillar: {public: public.csv, standardize: true}   # in place of steps: public PCA and its learner (pipeline/pillar.py)
 ```
@@ -38,7 +39,9 @@ from pydantic import (
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
+from prepriv.learners.base import Learner
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
+from prepriv.pipeline.declared_learner import build_learner
 from prepriv.preprocessing.base import Step
 from prepriv.tables.readers import no_file
 
@@ -88,8 +91,8 @@ class PillarOptions(_Strict):
 
     public: str
     k: int | None = Field(default=None, ge=1)
-    loss: Literal["softmax", "logistic", "hinge"] = "softmax"
-    learner: Literal["gd", "noisy-sgd", "poisson-sgd"] = "gd"
+    loss: str = "Softmax"
+    learner: str = "GradientDescent"
     zeta: float = 0.1
     standardize: bool = False
 
@@ -102,6 +105,7 @@ class Schema(_Strict):
     adjacency: Adjacency = "replace-one"
     rows: Count | None = Field(default=None, ge=1)
     steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
+    learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
 
@@ -117,8 +121,8 @@ class Schema(_Strict):
 
     @model_validator(mode="after")
     def _one_recipe(self) -> Schema:
-        if self.steps is not None and self.pillar is not None:
-            raise ValueError("give steps: or pillar:, not both")
+        if self.pillar is not None and not (self.steps is None and self.learner is None):
+            raise ValueError("give pillar:, or steps: and learner:, not both")
         return self
 
     def domain(self, *, rows: int | None = None, adjacency: str | None = None) -> Domain:
@@ -142,6 +146,10 @@ class Schema(_Strict):
         if self.steps is None or isinstance(self.steps, str):
             return self.steps or "auto"
         return [build_step(i, dict(spec), read_public) for i, spec in enumerate(self.steps, 1)]
+
+    def build_learner(self) -> Learner | Literal["auto"]:
+        """The declared learner, or that of the recipe."""
+        return "auto" if self.learner is None else build_learner(self.learner)
 
 
 def step_kinds() -> dict[str, type[Step]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from prepriv import payment as pay
-from prepriv._arguments import choice, shown, truth
+from prepriv._arguments import truth
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
@@ -23,6 +23,7 @@ from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.checks import check_budget, check_domain
+from prepriv.pipeline.declared_learner import named
 from prepriv.pipeline.public import check_public_steps, follow
 from prepriv.pipeline.recipes.automatic import LONGEST, SCALE, auto_learner, zero_is_least
 from prepriv.pipeline.rows import public_rows
@@ -42,7 +43,8 @@ ZETA = 0.1  # margin of the hinge, for rows of norm one
 SGD_STEPS, SGD_BATCH = 500, 256
 FLOOR = 1e-3  # least public deviation that is divided by, as a share of a column's width
 WEIGHTS = 5.0  # ball of the weights of noisy SGD
-LOSSES = ("softmax", "logistic", "hinge")
+LOSSES = ("Softmax", "Logistic", "Hinge")
+LEARNERS = ("GradientDescent", "NoisySGD", "PoissonSGD")
 
 
 @dataclass(frozen=True)
@@ -143,18 +145,18 @@ def pillar(
     delta: float,
     n: int | None = None,
     k: int | None = None,
-    loss: str | Loss = "softmax",
-    learner: str = "gd",
+    loss: str | Loss = "Softmax",
+    learner: str = "GradientDescent",
     zeta: float = ZETA,
     standardize: bool = False,
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner) of PILLAR, for `PrivateClassifier(domain, steps=steps, learner=learner, ...)`.
 
     domain, n: as declared; n may stand in the domain. public: unlabelled rows with the domain's columns, at least
-    k of them. k: dimension, by default `recommend_k` of the public rows. loss: "softmax", "logistic" (two
-    classes), "hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
-    norm 5. learner: "gd" (full batch, exact account), "noisy-sgd" (Algorithm 2, fixed batches, replace-one) or
-    "poisson-sgd". standardize: columns to public standard scores first, for columns with units of their own.
+    k of them. k: dimension, by default `recommend_k` of the public rows. loss: "Softmax", "Logistic" (two
+    classes), "Hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
+    norm 5. learner: "GradientDescent" (full batch, exact account), "NoisySGD" (Algorithm 2, fixed batches, replace-one)
+    or "PoissonSGD". standardize: columns to public standard scores first, for columns with units of their own.
     How to Make Semi-Private Learning Effective, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
 
     Projected rows are scaled so that public ones have norm 5 in the mean square; `Model.flattened` folds the
@@ -165,7 +167,7 @@ def pillar(
     """
     check_domain(domain)
     truth("standardize", standardize)
-    choice("learner", learner, ("gd", "noisy-sgd", "poisson-sgd"))
+    named("learner", learner, LEARNERS)
     n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))
     check_budget(epsilon, delta)
     before = before_pca(domain, public, standardize=standardize)
@@ -200,35 +202,33 @@ def projected_learner(
         base = dataclasses.replace(
             base, learning_rate=reach / base.steps, average=0.5 if reach < LITTLE else 0.15
         )
-    if name == "gd":
+    name = named("learner", name, LEARNERS)
+    if name == "GradientDescent":
         return base
     if not math.isfinite(epsilon):
-        raise ValueError("learner must be 'gd' without privacy")
-    if name == "noisy-sgd":
+        raise ValueError("learner must be GradientDescent without privacy")
+    if name == "NoisySGD":
         return NoisySGD(
             loss, steps=SGD_STEPS, batch_size=min(SGD_BATCH, n), clip_norm=1.0, weight_bound=WEIGHTS
         )
-    if name == "poisson-sgd":
-        return PoissonSGD(
-            loss,
-            steps=SGD_STEPS,
-            batch_size=min(SGD_BATCH, n),
-            learning_rate=base.learning_rate * base.steps / SGD_STEPS,
-            clip_norm=1.0,
-            momentum=base.momentum,
-            average=base.average,
-        )
-    raise ValueError(f"learner must be 'gd', 'noisy-sgd' or 'poisson-sgd'; got {shown(name)}")
+    return PoissonSGD(
+        loss,
+        steps=SGD_STEPS,
+        batch_size=min(SGD_BATCH, n),
+        learning_rate=base.learning_rate * base.steps / SGD_STEPS,
+        clip_norm=1.0,
+        momentum=base.momentum,
+        average=base.average,
+    )
 
 
 def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, str) or loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a Loss; got {shown(loss)}")
-    if loss == "hinge":
+    loss = named("loss", loss, LOSSES)
+    if loss == "Hinge":
         check_positive("zeta", zeta)
         return Hinge(classes, zeta * SCALE)
-    if loss == "logistic" and classes != 2:
-        raise ValueError(f"loss 'logistic' is for two classes, 'softmax' for more; got {classes} classes")
+    if loss == "Logistic" and classes != 2:
+        raise ValueError(f"loss 'Logistic' is for two classes, 'Softmax' for more; got {classes} classes")
     return Logistic() if classes == 2 else Softmax()

@@ -1,0 +1,74 @@
+"""A learner declared in a file, by the names it has in Python: `{kind: PoissonSGD, batch_size: 256, loss: Logistic}`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from prepriv import learners
+from prepriv._arguments import choice
+from prepriv.learners import Learner, Loss
+from prepriv.pipeline.declared_file import BadSchema
+
+OLD_NAMES = {  # of 0.1.0, still read
+    "dp-gd": "GradientDescent",
+    "gd": "GradientDescent",
+    "dp-sgd": "PoissonSGD",
+    "poisson-sgd": "PoissonSGD",
+    "dp-sgd-fixed-batch": "FixedBatchSGD",
+    "one-pass": "OnePassSGD",
+    "noisy-sgd": "NoisySGD",
+    "logistic": "Logistic",
+    "softmax": "Softmax",
+    "hinge": "Hinge",
+    "squared-hinge": "SquaredHinge",
+    "huberised-hinge": "HuberisedHinge",
+    "least-squares": "LeastSquares",
+}
+_Kind = TypeVar("_Kind")
+
+
+def named(what: str, name: Any, allowed: Sequence[str]) -> str:
+    """One of some names, or the name of 0.1.0 of one. ValueError otherwise."""
+    return choice(what, OLD_NAMES.get(name, name) if isinstance(name, str) else name, allowed)
+
+
+def kinds(base: type[_Kind]) -> dict[str, type[_Kind]]:
+    """Every learner, or every loss, of `prepriv.learners` by name."""
+    found = (getattr(learners, name) for name in learners.__all__)
+    return {k.__name__: k for k in found if issubclass(k, base) and not inspect.isabstract(k)}
+
+
+def find(base: type[_Kind], name: Any) -> type[_Kind]:
+    """The learner or loss of this name. Raises BadSchema."""
+    named = kinds(base)
+    found = named.get(OLD_NAMES.get(name, name)) if isinstance(name, str) else None
+    if found is None:
+        what = "loss" if issubclass(base, Loss) else "kind"
+        raise BadSchema(f"learner: {what} must be one of {', '.join(sorted(named))}; got {name!r}")
+    return found
+
+
+def build_learner(declared: Mapping[str, Any], loss: str = "Softmax") -> Learner:
+    """The learner of a mapping: kind, loss (a name, `loss` without one), and the options of both by name.
+
+    Raises BadSchema with the reason.
+    """
+    options = dict(declared)
+    kind = find(Learner, options.pop("kind", None))  # type: ignore[type-abstract]
+    of_loss = find(Loss, options.pop("loss", loss))  # type: ignore[type-abstract]
+    fields = inspect.signature(of_loss).parameters
+    try:
+        with_loss = of_loss(**{name: options.pop(name) for name in list(options) if name in fields})
+        unknown = sorted(set(options) - set(inspect.signature(kind).parameters))
+        if unknown:
+            raise BadSchema(f"learner: {kind.__name__} with {of_loss.__name__} has no option {unknown[0]!r}")
+        return kind(loss=with_loss, **options)  # type: ignore[call-arg]
+    except TypeError:
+        needed = next((n for n, p in fields.items() if p.default is p.empty and n not in declared), "")
+        raise BadSchema(f"learner: {of_loss.__name__} needs {needed}") from None
+    except BadSchema:
+        raise
+    except ValueError as error:
+        raise BadSchema(f"learner: {error}") from None
