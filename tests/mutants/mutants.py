@@ -1025,7 +1025,7 @@ MUTANTS = (
         "our own: a library that sees only the rows that are left spends 24.7, 2.84 was printed, found by an audit",
         "pipeline/account.py",
         "    if not names:\n        return ()\n",
-        "    if not isinstance(learner, ReleasedStatistic):\n        return ()\n",
+        "    if not names or not isinstance(ran, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped and Gradient"),
     ),
     Mutant(
@@ -1033,7 +1033,7 @@ MUTANTS = (
         "our own: the mean of the rows that are left moves by more than the account says, found by an audit",
         "pipeline/account.py",
         "    if not names:\n        return ()\n",
-        "    if not names or isinstance(learner, ReleasedStatistic):\n        return ()\n",
+        "    if not names or isinstance(ran, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped"),
     ),
     Mutant(
