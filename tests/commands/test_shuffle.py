@@ -109,7 +109,8 @@ def test_mixture_tables_print_and_write_the_papers_numbers_beside_ours(tmp_path:
     assert numbers["figure_3"]["delta"][2]["lemma_3_1"] == pytest.approx(0.0020, rel=0.03)
     paper = numbers["figure_1"]
     for epsilon0 in ("2", "4.444", "6"):
-        curves = [paper[f"{name}_{epsilon0}"] for name in ("closed_form", "theorem_4_2", "exact")]
+        kinds = ("closed form of [23]", "Theorem 4.2", "exact")
+        curves = [paper[f"{name}, ε0 = {epsilon0}"] for name in kinds]
         assert all(a <= b + 1e-6 and b <= c + 1e-6 for a, b, c in zip(*curves))
 
 

@@ -17,7 +17,8 @@ from prepriv.commands.common import console, print_table, reproduction_folder
 from prepriv.guarantees.printed import down, up
 from prepriv.guarantees.shuffling._binomial import clones
 from prepriv.guarantees.shuffling._clone_pair import Threshold, hockey_stick
-from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.papers.unified_enhancement import pictures
+from prepriv.papers.verdicts import Item, print_items
 
 EPSILON0, USERS = 4.444, 10_000
 TABLE_1 = {0.5: "3e-6", 0.6: "1e-7", 0.7: "4e-9", 0.8: "9e-11", 0.9: "2e-12", 1.0: "2e-14"}
@@ -30,13 +31,74 @@ TABLE_2 = {
     9e-11: ("0.8", "ε0", "0.758"),
 }
 FIGURE_3 = {"Lemma 6.3": "1.5e-6", "Lemma 3.1": "0.0020"}  # w = 1/3, epsilon = 0.5; the paper does not say n
+NEAR = 94  # the n at which Lemma 6.3 gives the first number of Figure 3
 ALPHA = np.unique(np.concatenate([np.geomspace(1e-6, 0.02, 25), np.linspace(0.0, 1.0, 101)]))
+
+
+PAPER = "Unified Enhancement of Privacy Bounds for Mixture Mechanisms via f-Differential Privacy"
+ITEMS = (
+    Item(
+        PAPER,
+        "Table 1",
+        f"δ at ε = 0.5, ..., 1; ε0 = {EPSILON0}, n = {USERS}",
+        "3e-6, 1e-7, 4e-9, 9e-11, 2e-12, 2e-14",
+        "",
+        "same",
+        "Theorem 4.2 with the slope -1/t, rounded; Corollary 4.3 as printed gives less (erratum E1), exact is below",
+    ),
+    Item(
+        PAPER,
+        "Table 2",
+        f"ε at δ = 5e-5, ..., 9e-11; ε0 = {EPSILON0}, n = {USERS}",
+        "0.4, 0.5, 0.6, 0.7, 0.8",
+        "",
+        "same",
+        "Theorem 4.2, rounded",
+    ),
+    Item(
+        PAPER,
+        "Table 2, numerical bounds of [23]",
+        "the same",
+        "upper 1.014, 1.085, ε0; lower 0.369, ..., 0.758",
+        "",
+        "paper is wrong",
+        "erratum E6: the upper row is the closed form of [23], not its numerical code",
+    ),
+    Item(
+        PAPER,
+        "Figure 1",
+        "n = 10000, δ = n^-1.5, three panels",
+        "curves; f-DP above the closed form of [23]",
+        "",
+        "setting differs",
+        "its text names no ε0 of a panel but the limit 4.444 and 'greater'; ours are 2, 4.444 and 6",
+    ),
+    Item(
+        PAPER,
+        "Figure 2",
+        "one clipped step, a = 1, several c",
+        "curves; a random start above c-GDP, more so for large c",
+        "",
+        "same",
+        "in order and shape; its c are not in the text, ours are 0.5, 1 and 2",
+    ),
+    Item(
+        PAPER,
+        "Figure 3",
+        "w = 1/3, ε = 0.5, n not given",
+        "δ = 1.5e-6 (Lemma 6.3) and 0.0020 (Lemma 3.1)",
+        "",
+        "not reproducible",
+        f"erratum E12: no n gives both; drawn for n = {NEAR}, the corner (a) and the whole (b)",
+    ),
+)
 
 
 def mixture_tables(
     out: Annotated[Path, typer.Option(help="Folder for the pictures (PNG) and numbers (CSV, JSON).")] = Path(
         "run/mixture-tables"
     ),
+    small: Annotated[bool, typer.Option("--small", help="The same: all of it takes seconds.")] = False,
 ) -> None:
     """Print the paper's Table 1, Table 2 and the numbers of Figures 1 to 3 beside ours; write them to OUT."""
     reproduction_folder(out)
@@ -50,7 +112,31 @@ def mixture_tables(
     (out / "numbers.json").write_text(
         json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
+    print_items([item.found(ours) for item, ours in zip(ITEMS, _ours(numbers), strict=True)])
     console.print(f"wrote {out / 'numbers.json'}, one CSV a table or figure, figure_1.png to figure_3.png")
+
+
+def _ours(numbers: Mapping[str, Any]) -> list[str]:
+    """What this run has for each item."""
+    first, second = numbers["table_1"], numbers["table_2"]
+    at = numbers["figure_1"]["alpha"].index(0.1)
+    f_dp, closed = (
+        numbers["figure_1"][f"{name}, ε0 = {EPSILON0:g}"][at]
+        for name in ("Theorem 4.2", "closed form of [23]")
+    )
+    start, plain = (numbers["figure_2"][f"{name}, c = 2"][at] for name in ("random start", "c-GDP"))
+    third = {r["n"]: r for r in numbers["figure_3"]["delta"]}[NEAR]
+    return [
+        ", ".join(f"{r['theorem_4_2']:.0e}".replace("e-0", "e-") for r in first),
+        ", ".join(f"{r['theorem_4_2']:.1f}" for r in second),
+        "closed form "
+        + ", ".join(f"{r['closed_form']:.3f}" for r in second[:2])
+        + ", ε0; exact "
+        + ", ".join(f"{r['exact']:.3f}" for r in second),
+        f"β(0.1) at ε0 = {EPSILON0}: {f_dp:.3f} and {closed:.3f}",
+        f"β(0.1) at c = 2: {start:.3f} and {plain:.3f}",
+        f"n = {NEAR}: {third['lemma_6_3']:.2g} and {third['lemma_3_1']:.2g}; exact {third['exact']:.2g}",
+    ]
 
 
 def _table_1(out: Path) -> list[dict[str, Any]]:
@@ -109,38 +195,34 @@ def _table_2(out: Path) -> list[dict[str, Any]]:
 
 def _figure_1(out: Path) -> dict[str, Any]:
     delta = USERS**-1.5
-    data: dict[str, Any] = {"alpha": ALPHA.tolist(), "delta_of_closed_form": delta}
-    curves: dict[str, TradeoffFunction] = {}
+    drawn: dict[str, dict[str, list[float]]] = {}
     for epsilon0 in (2.0, EPSILON0, 6.0):
         exact, paper = (g.shuffle(epsilon0, USERS, method=m) for m in ("exact", "paper"))
         claim = g.approximate_dp(g.shuffle(epsilon0, USERS, method="fmt").epsilon(delta), delta)
-        kinds: dict[str, TradeoffFunction] = {"exact": exact, "theorem_4_2": paper, "closed_form": claim}
-        for name, curve in kinds.items():
-            data[f"{name}_{epsilon0:g}"] = np.asarray(curve(ALPHA)).tolist()
-            curves[f"{name}, ε0 = {epsilon0:g}"] = curve
+        kinds = {"exact": exact, "Theorem 4.2": paper, "closed form of [23]": claim}
+        more = "" if epsilon0 <= EPSILON0 else ", where [23] leaves ε0-DP"
+        drawn[f"ε0 = {epsilon0:g}{more}"] = {k: np.asarray(f(ALPHA)).tolist() for k, f in kinds.items()}
+    data: dict[str, Any] = {"alpha": ALPHA.tolist(), "delta_of_closed_form": delta}
+    data |= {f"{k}, {panel.split(',')[0]}": v for panel, each in drawn.items() for k, v in each.items()}
     _curves("Figure 1: type II error of shuffled reports, n = 10000, closed form of [23] at δ = n^-1.5", data)
-    console.print(
-        "  The ε0 of the paper's panels are not given in its text; beyond 4.444 [23] leaves only ε0."
-    )
+    console.print("  The ε0 of the paper's panels are not in its text; beyond 4.444 [23] leaves only ε0.")
     _csv(out / "figure_1.csv", _columns(data))
-    _picture(out / "figure_1.png", curves)
+    title = f"Figure 1: {USERS} shuffled reports of ε0-DP randomizers; [23] at δ = n^-1.5"
+    pictures.panels(out / "figure_1.png", title, ALPHA.tolist(), drawn, 0.02)
     return data
 
 
 def _figure_2(out: Path) -> dict[str, Any]:
     data: dict[str, Any] = {"alpha": ALPHA.tolist()}
-    curves: dict[str, TradeoffFunction] = {}
+    drawn: dict[str, dict[str, list[float]]] = {}
     for clip in (0.5, 1.0, 2.0):
-        kinds: dict[str, TradeoffFunction] = {
-            "random start": g.random_initialization(clip),
-            "GDP": g.gaussian(clip),
-        }
-        for name, curve in kinds.items():
-            data[f"{name}, c = {clip:g}"] = np.asarray(curve(ALPHA)).tolist()
-            curves[f"{name}, c = {clip:g}"] = curve
+        kinds = {"random start": g.random_initialization(clip), "c-GDP": g.gaussian(clip)}
+        drawn[f"c = {clip:g}"] = {k: np.asarray(f(ALPHA)).tolist() for k, f in kinds.items()}
+        data |= {f"{k}, c = {clip:g}": v for k, v in drawn[f"c = {clip:g}"].items()}
     _curves("Figure 2: type II error of one clipped step, a = 1 (the data set of the example only)", data)
     _csv(out / "figure_2.csv", _columns(data))
-    _picture(out / "figure_2.png", curves)
+    title = "Figure 2: one step of clipped gradient descent from N(0, 1), y = x, σ = 1"
+    pictures.panels(out / "figure_2.png", title, ALPHA.tolist(), drawn, 0.02)
     return data
 
 
@@ -165,20 +247,19 @@ def _figure_3(out: Path) -> dict[str, Any]:
         f"  NOT REPRODUCIBLE: the paper prints {printed}, for an n it does not give. n = 94 matches the first and "
         "n = 110 the second; no n matches both."
     )
-    users = 94
-    alpha = ALPHA[ALPHA <= 1.0]
     grid = np.concatenate([np.linspace(-epsilon0, epsilon0, 161), [-8.0, -4.0, -2.0, 2.0, 4.0, 8.0]])
-    only = g.piecewise_linear(grid, [joint_concavity_only(epsilon0, users, float(e)) for e in grid])
-    curves: dict[str, TradeoffFunction] = {
+    only = g.piecewise_linear(grid, [joint_concavity_only(epsilon0, NEAR, float(e)) for e in grid])
+    kinds = {
+        "exact": g.shuffle(epsilon0, NEAR),
+        "advanced joint concavity": g.shuffle(epsilon0, NEAR, method="paper"),
         "joint concavity": only,
-        "advanced joint concavity": g.shuffle(epsilon0, users, method="paper"),
-        "exact": g.shuffle(epsilon0, users),
     }
-    data: dict[str, Any] = {"alpha": alpha.tolist()}
-    data |= {name: np.asarray(curve(alpha)).tolist() for name, curve in curves.items()}
+    drawn = {name: np.asarray(curve(ALPHA)).tolist() for name, curve in kinds.items()}
+    data: dict[str, Any] = {"alpha": ALPHA.tolist()} | drawn
     _csv(out / "figure_3.csv", _columns(data))
-    _picture(out / "figure_3.png", curves)
-    return {"delta": rows, "paper": FIGURE_3, "reproducible": False, f"curves_n_{users}": data}
+    title = f"Figure 3: two ways to bound n = {NEAR} shuffled reports, ε0 = log 2 (w = 1/3)"
+    pictures.row(out / "figure_3.png", title, ALPHA.tolist(), {"w = 1/3": drawn}, 0.02)
+    return {"delta": rows, "paper": FIGURE_3, "reproducible": False, f"curves_n_{NEAR}": data}
 
 
 def joint_concavity_only(epsilon0: float, n: int, epsilon: float) -> float:
@@ -212,9 +293,3 @@ def _csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-
-
-def _picture(path: Path, curves: Mapping[str, TradeoffFunction]) -> None:
-    from prepriv.guarantees.drawing import draw
-
-    draw(curves, str(path))
