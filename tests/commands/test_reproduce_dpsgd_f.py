@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prepriv.cli import run
-from prepriv.papers.feature_preprocessing import dpsgd_f
-from prepriv.papers.provable_privacy import two_clusters as example
+from prepriv.papers.feature_preprocessing import as_printed, dpsgd_f, measured
+from prepriv.papers.feature_preprocessing import two_clusters as example
 
 
 @pytest.fixture
@@ -37,36 +37,66 @@ def test_counter_example_only_stops_dpsgd():
     assert example.accuracy("DPSGD", 1.0, 1) > 0.99
 
 
-def test_reproduction_writes_tables_and_picture(folder, capsys, monkeypatch, rng):
-    monkeypatch.setattr(dpsgd_f, "two_clusters", lambda runs: example.two_clusters(runs, (1.0,)))
+@pytest.fixture
+def quick(monkeypatch):
+    """One distance of the clusters, nothing long without privacy."""
+    monkeypatch.setattr(dpsgd_f, "SMALL_DISTANCES", (1.0,))
+    monkeypatch.setattr(dpsgd_f, "DISTANCES", (10.0,))
+    monkeypatch.setattr(as_printed, "SGD_EPOCHS", 1)
+
+
+def test_reproduction_writes_tables_pictures_and_verdicts(folder, capsys, quick, rng):
     for name in dpsgd_f.NAMES:
         x, y = rng.integers(0, 256, (80, 3, 3)).astype(np.uint8), np.arange(80) % 10
         np.savez(folder / f"{name}.npz", x_train=x[:60], y_train=y[:60], x_test=x[60:], y_test=y[60:])
-    assert run(["reproduce", "dpsgd-f", "--data", str(folder), "--out", "o", "--runs", "2"]) == 0
-    assert "DPSGD-F, paper" in capsys.readouterr().out
+    (folder / "cifar").mkdir()
+    for part, n in (("train", 40), ("test", 20)):
+        np.save(folder / f"cifar/{part}.npy", rng.normal(size=(n, 5)))
+        np.save(folder / f"cifar/{part}_labels.npy", np.arange(n) % 4)
+    command = ["reproduce", "dpsgd-f", "--data", ".", "--collection", "cifar", "--out", "o", "--small"]
+    assert run(command) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "verdicts" in out and "87.4, 77.2; 89.6, 78.7" in out
     numbers = json.loads((folder / "o/numbers.json").read_text())
-    assert len(numbers["table_1"]) == 6 and len(numbers["table_2"]) == 2
-    assert (folder / "o/two_clusters.png").stat().st_size > 10_000
-    assert {p.name for p in (folder / "o").glob("*.csv")} == {
-        "table_1.csv",
-        "table_2.csv",
-        "two_clusters.csv",
-    }
+    assert len(numbers["table_1"]) == 9 and len(numbers["table_2"]) == 3
+    assert {r["data"] for r in numbers["table_1"]} == {"MNIST", "FMNIST", "cifar"}
+    for name in ("two_clusters", "table_1"):
+        assert (folder / f"o/{name}.png").stat().st_size > 10_000
+    tables = {"table_1.csv", "table_2.csv", "two_clusters.csv", "bounds.csv"}
+    assert {p.name for p in (folder / "o").glob("*.csv")} == tables
+    rows = (folder / "o/rows.jsonl").read_bytes()
+    assert run(command) == 0 and (folder / "o/rows.jsonl").read_bytes() == rows  # nothing is computed twice
 
 
-def test_missing_data_is_one_line(folder, capsys, monkeypatch):
-    monkeypatch.setattr(dpsgd_f, "two_clusters", lambda runs: example.two_clusters(runs, (1.0,)))
-    assert run(["reproduce", "dpsgd-f", "--data", "nowhere", "--runs", "1"]) == 2
-    assert "is not there" in capsys.readouterr().err
+def test_missing_data_is_one_line(folder, capsys, quick):
+    assert run(["reproduce", "dpsgd-f", "--data", "nowhere", "--small"]) == 2
+    assert "is not there" in capsys.readouterr().err and not (folder / "run").exists()
+    assert run(["reproduce", "dpsgd-f", "--collection", ".", "--small"]) == 2
+    assert "holds neither train.npy" in capsys.readouterr().err
+
+
+def test_descent_as_printed_learns_and_has_the_printed_noise(rng):
+    """Two separated clouds; and a gradient of nothing but noise has the deviation of Algorithm 1."""
+    y = np.arange(400) % 2
+    x = (rng.normal(size=(400, 3)) + 3 * (2 * y[:, None] - 1)).astype(np.float32)
+    how = as_printed.algorithm_1(400, 4, 50.0, 1e-5, averaged_noise=False)
+    assert as_printed.accuracy(how, (x, y, x, y)) > 0.95
+    assert how.noise == pytest.approx(np.sqrt(8 * 73 * np.log(1e5)) / (400 * 50))
+    averaged = as_printed.algorithm_1(400, 4, 50.0, 1e-5, averaged_noise=True)
+    assert averaged.noise == pytest.approx(how.noise / 20)
+    silent = as_printed.Descent(10, 1, 1.0, 1e-9, 0.5)
+    w = silent.weights(np.ones((10, 4000), dtype=np.float32), np.arange(10) % 2, as_printed.NoiseSource())
+    assert w.std() == pytest.approx(0.5, rel=0.05)
+    assert as_printed.without_privacy(60_000).steps == 80 * 60_000 // 256
 
 
 def test_concentration_against_all_pairs(rng):
     x = rng.integers(0, 256, (50, 9))
-    row = dpsgd_f._concentration("mnist", x)
+    row = measured.concentration("MNIST", x)
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     apart = np.linalg.norm(unit[:, None] - unit[None], axis=2)
     away = np.linalg.norm(unit - unit.mean(axis=0), axis=1)
     assert row["diameter"] == pytest.approx(apart.max(), abs=1e-3)
     assert row["max ‖x − µ‖"] == pytest.approx(away.max(), abs=1e-3)
     assert row["mean ‖x − µ‖"] == pytest.approx(away.mean(), abs=1e-3)
-    assert dpsgd_f._diameter(unit, block=7) == pytest.approx(apart.max(), abs=1e-9)
+    assert measured.diameter(unit, block=7) == pytest.approx(apart.max(), abs=1e-9)

@@ -67,7 +67,7 @@ DOORS = {
     "gaussian_sum_release": (),
     "rounded_gaussian": (),
     "discrete_laplace": (),
-    "uniform_below": (BATCHES, SYNTHETIC),
+    "uniform_below": (BATCHES, SYNTHETIC, PAPERS),
     "bernoulli_mask": (BATCHES,),
     "private_quantile": (),
     "private_threshold": (),

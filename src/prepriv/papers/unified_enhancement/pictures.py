@@ -9,7 +9,12 @@ from typing import Any
 from prepriv.papers.provable_privacy.figures import new_figure
 
 Curves = Mapping[str, Sequence[float]]
-STYLES = ({"lw": 1.4}, {"lw": 2.6, "ls": ":"}, {"lw": 1.4, "ls": "--"}, {"lw": 1.4, "ls": "-."})
+STYLES: tuple[dict[str, Any], ...] = (
+    {"lw": 1.4},
+    {"lw": 2.6, "ls": ":"},
+    {"lw": 1.4, "ls": "--"},
+    {"lw": 1.4, "ls": "-."},
+)
 
 
 def panels(path: Path, title: str, alpha: Sequence[float], curves: Mapping[str, Curves], near: float) -> None:

@@ -1,0 +1,110 @@
+"""A user's CIFAR, GTSRB, ...: folders of images or of features, on a generated stand-in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from prepriv.commands.exits import Stop
+from prepriv.papers.user_data import SIDE, collection
+
+
+def features(folder: Path, train: int = 60, classes: int = 3, d: int = 8) -> Path:
+    """Random rows around a centre for each class, as a network's features would be."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(classes, d))
+    folder.mkdir(exist_ok=True)
+    for part, n in (("train", train), ("test", 30)):
+        labels = np.sort(np.arange(n) % classes) + 5  # not from 0 on, sorted by class
+        np.save(folder / f"{part}.npy", centres[labels - 5] + rng.normal(scale=0.1, size=(n, d)))
+        np.save(folder / f"{part}_labels.npy", labels)
+    return folder
+
+
+def images(folder: Path, n: int = 4) -> Path:
+    """Coloured pictures of two kinds, of odd sizes."""
+    rng = np.random.default_rng(0)
+    for part in ("train", "test"):
+        for label, kind in enumerate(("stop", "yield")):
+            (folder / part / kind).mkdir(parents=True)
+            for i in range(n):
+                pixels = rng.integers(100 * label, 100 * label + 100, (20 + i, 30, 3)).astype(np.uint8)
+                Image.fromarray(pixels).save(folder / part / kind / f"{i}.{'png' if i % 2 else 'ppm'}")
+    return folder
+
+
+def test_features_are_read_mixed_and_relabelled(tmp_path: Path) -> None:
+    found = collection(features(tmp_path / "cifar100"))
+    assert found.name == "cifar100" and not found.images and found.rows.shape == (60, 8)
+    assert set(found.labels) == set(found.answers) == {0, 1, 2}
+    assert len(set(found.labels[:10])) == 3  # the file is sorted by class, the collection is not
+    near = np.linalg.norm(found.rows[:, None] - found.test[None], axis=2).argmin(axis=1)
+    assert (found.labels == found.answers[near]).all()
+
+
+def test_images_of_any_size_and_kind_become_grey_squares(tmp_path: Path) -> None:
+    found = collection(images(tmp_path / "gtsrb"))
+    assert found.images and found.rows.shape == (8, SIDE, SIDE)
+    assert found.rows.min() >= 0 and found.rows.max() <= 1
+    assert ((found.rows.mean(axis=(1, 2)) > 0.39) == (found.labels == 1)).all()
+
+
+def _no_labels(folder: Path) -> None:
+    (folder / "test_labels.npy").unlink()
+
+
+def _objects(folder: Path) -> None:
+    np.save(folder / "train.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+
+def _infinite(folder: Path) -> None:
+    np.save(folder / "test.npy", np.full((30, 8), np.inf))
+
+
+def _short(folder: Path) -> None:
+    np.save(folder / "train_labels.npy", np.arange(5))
+
+
+def _wide(folder: Path) -> None:
+    np.save(folder / "test.npy", np.zeros((30, 9)))
+
+
+def _other(folder: Path) -> None:
+    np.save(folder / "test_labels.npy", np.full(30, 99))
+
+
+def _nothing(folder: Path) -> None:
+    (folder / "train.npy").unlink()
+
+
+BAD = {
+    _no_labels: "test_labels.npy must be arrays",
+    _objects: "must be arrays of numbers",
+    _infinite: "finite numbers",
+    _short: "60 whole numbers",
+    _wide: "test rows",
+    _other: "must be among them",
+    _nothing: "holds neither train.npy",
+}
+
+
+@pytest.mark.parametrize("spoil", BAD)
+def test_what_is_missing_or_wrong_is_said(tmp_path: Path, spoil: object) -> None:
+    folder = features(tmp_path / "x")
+    spoil(folder)  # type: ignore[operator]
+    with pytest.raises(Stop, match=BAD[spoil]):
+        collection(folder)
+
+
+def test_a_file_that_is_no_image_is_named(tmp_path: Path) -> None:
+    folder = images(tmp_path / "x")
+    (folder / "train/stop/9.png").write_bytes(b"no image")
+    with pytest.raises(Stop, match=r"9\.png is no readable image"):
+        collection(folder)
+    for path in [*(folder / "test").rglob("*.p*"), folder / "train/stop/9.png"]:
+        path.unlink()
+    with pytest.raises(Stop, match="holds no image"):
+        collection(folder)
