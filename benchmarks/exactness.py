@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.base import UNTOUCHED
@@ -37,10 +37,10 @@ def exact(x: Array, y: Array, k: int, steps: int, threads: int) -> Callable[[], 
     setting = Setting(RADIUS, d, k, n, "add-or-remove-one")
 
     def train() -> object:
-        rows = QuantizedRows(learner.grid(RADIUS, n, UNTOUCHED), n, d, learner.bias)
+        rows = QuantizedRows(learner.grid(RADIUS, n, UNTOUCHED), n, d, learner.bias, threads=threads)
         for start in range(0, n, 256):
             rows.fill(start, x[start : start + 256].astype(np.float64), y[start : start + 256])
-        return learner.train(rows, setting, Run(NoisySession(), MULTIPLIER, threads=threads))
+        return learner.train(rows, setting, Run(NoisySession(), MULTIPLIER))
 
     return train
 

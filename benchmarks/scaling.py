@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
+from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Softmax
 
 K = 10

@@ -27,7 +27,8 @@ Pass = Callable[[], object]
 
 def ours(x: Any, y: Any, k: int, *, fine: bool, poisson: bool = False) -> Pass:
     """An exact clipped gradient sum over all rows, or over as many Poisson batches as the peers take steps."""
-    from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+    from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
+    from prepriv.exact.grid import Grid
     from prepriv.learners.losses import Softmax
     from prepriv.mechanisms.lattice import poisson_threshold
     from prepriv.mechanisms.noise import NoiseSource
@@ -170,7 +171,7 @@ CANDIDATES: dict[str, Callable[[Any, Any, int], Pass]] = {
 
 
 LIBRARIES = {
-    "prepriv": ("prepriv.learners.gradient_sum",),
+    "prepriv": ("prepriv.exact.gradient_sum",),
     "opacus": ("torch", "opacus"),
     "jax-privacy": ("jax", "jax_privacy.clipping"),
     "diffprivlib": ("diffprivlib.models",),

@@ -17,9 +17,9 @@ from prepriv import CompositionWarning, Domain, PrivateClassifier, Public, Sensi
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.commands.train import show_learner
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD

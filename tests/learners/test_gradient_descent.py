@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from training import train
 
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic, Softmax
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -56,11 +56,9 @@ def test_every_point_a_gradient_is_taken_at_is_projected(rng, monkeypatch):
     learner = GradientDescent(Softmax(), steps=30, learning_rate=50.0, weight_bound=0.5)
     x = rng.standard_normal((50, 4))
     seen = []
-    from prepriv.learners import gradient_descent as module
-
-    original = module.GradientSum.__call__
+    original = GradientSum.__call__
     monkeypatch.setattr(
-        module.GradientSum,
+        GradientSum,
         "__call__",
         lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1],
     )

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from training import train
 
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import SubsampledWithoutReplacement
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Setting
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.noisy_sgd import NoisySGD, bassily_noise_multiplier, paper_noise_multiplier
 from prepriv.mechanisms.noise import NoiseSource
@@ -127,7 +127,7 @@ def test_every_point_is_in_the_ball_and_training_learns(rng):
     x[:, 0] = (2 * y - 1) * 0.6 + rng.normal(size=n) * 0.1
     learner = NoisySGD(Hinge(margin=0.5), batch_size=20, steps=300, weight_bound=2.0)
     z = learner.calibrate(3.0, 1e-5, setting(n))
-    w = train(learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1)
+    w = train(learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession())
     assert np.linalg.norm(w) <= 2.0
     assert np.mean(((x @ w[:-1] + w[-1])[:, 0] > 0) == (y == 1)) > 0.9
 

@@ -7,9 +7,9 @@ import pytest
 from training import train
 
 from prepriv import guarantees as g
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.learners.base import Setting, project
-from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.one_pass import OnePassSGD, _to_grid
 from prepriv.mechanisms.noise import NoiseSource
@@ -193,7 +193,7 @@ def test_the_stop_is_uniform_and_does_not_depend_on_the_data(rng):
     source, stops = NoiseSource.for_tests(3), []
     for _ in range(400):
         session = Chain()
-        train(learner, rows, 1, n=8, noise_multiplier=1.0, session=session, source=source, threads=1)
+        train(learner, rows, 1, n=8, noise_multiplier=1.0, session=session, source=source)
         stops.append(len(session.totals))
     counts = np.bincount(stops, minlength=5)[1:]
     assert counts.sum() == 400 and np.sum((counts - 100) ** 2 / 100) < 30
@@ -239,9 +239,7 @@ def test_training_learns(rng):
     z = learner.calibrate(4.0, 1e-5, setting(n=n))
     accuracy = []
     for _ in range(3):
-        w = train(
-            learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession(), threads=1
-        )
+        w = train(learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=z, session=NoisySession())
         assert np.linalg.norm(w) <= 4.0
         accuracy.append(np.mean(((x @ w[:-1] + w[-1])[:, 0] > 0) == (y == 1)))
     assert np.median(accuracy) > 0.9

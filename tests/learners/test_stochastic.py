@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import chi2
 from training import train
 
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove, PoissonReplace, SubsampledWithoutReplacement
 from prepriv.learners.base import Setting
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Hinge, Logistic, Softmax, SquaredHinge
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, uniform_subset
 from prepriv.mechanisms.noise import NoiseSource
@@ -309,14 +309,12 @@ def test_training_learns(rng, learner_class):
 
 
 def test_gradients_are_taken_inside_the_ball(rng, monkeypatch):
-    from prepriv.learners import stochastic as module
-
     learner = PoissonSGD(
         Softmax(), batch_size=10, steps=30, learning_rate=50.0, momentum=0.9, weight_bound=0.5
     )
-    seen, original = [], module.GradientSum.__call__
+    seen, original = [], GradientSum.__call__
     monkeypatch.setattr(
-        module.GradientSum,
+        GradientSum,
         "__call__",
         lambda self, w, *a: (seen.append(np.linalg.norm(w)), original(self, w, *a))[1],
     )

@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
+from prepriv.exact.lattice import Lattice
+from prepriv.exact.rounding import round_up
 from prepriv.mechanisms import lattice
 from prepriv.mechanisms.lattice import (
-    Lattice,
-    check_capacity,
     gaussian_sum_release,
     laplace_scale,
     noise_scale,
     poisson_rate,
     poisson_threshold,
-    round_up,
 )
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import coarsen
+from prepriv.mechanisms.session import check_room, coarsen
 
 NASTY = [
     math.nan,
@@ -248,7 +247,8 @@ def test_release_is_the_sum_plus_noise_on_the_grid():
 def test_release_has_the_declared_spread():
     grid = Lattice.for_norm(0.3)
     total = np.full(200_000, 12345)
-    values = grid.release(total, 1.7, NoiseSource.for_tests(2), contributions=10)
+    source = NoiseSource.for_tests(2)
+    values = gaussian_sum_release(total, grid.sensitivity, 1.7, source, exponent=grid.exponent)
     assert stats.kstest((values - 12345 * grid.step) / (1.7 * grid.norm), "norm").pvalue > 1e-6
     assert (np.mod(values / grid.step, 1.0) == 0).all()
 
@@ -256,7 +256,7 @@ def test_release_has_the_declared_spread():
 def test_zero_records_are_released_like_any_other_sum():
     grid = Lattice.for_norm(1.0)
     empty = grid.quantize(np.empty((0, 3))).sum(axis=0)
-    assert grid.release(empty, 1.0, NoiseSource.for_tests(3), contributions=0).shape == (3,)
+    assert gaussian_sum_release(empty, grid.sensitivity, 1.0, NoiseSource.for_tests(3)).shape == (3,)
 
 
 def test_zero_dimensional_and_empty_sums():
@@ -292,8 +292,6 @@ def test_bad_noise_is_refused_before_anything_is_touched(multiplier):
 
     with pytest.raises(ValueError, match="noise_multiplier"):
         gaussian_sum_release(Untouchable(), 2**20, multiplier, NoSource())
-    with pytest.raises(ValueError, match="noise_multiplier"):
-        check_capacity(1, 2**20, multiplier)
 
 
 @pytest.mark.parametrize("sensitivity", [0, -1, 2**31, 1.5, math.nan, None, True])
@@ -306,32 +304,22 @@ def test_bad_sensitivities_are_refused(sensitivity):
 
 
 def test_capacity_is_decided_by_public_numbers():
-    check_capacity(2**41, 2**20, 1.0)
-    check_capacity(0, 2**20, 2.0**30)
-    with pytest.raises(ValueError, match="2\\^62"):
-        check_capacity(2**42, 2**20, 1.0)
-    with pytest.raises(ValueError, match="2\\^62"):
-        check_capacity(2**42 - 39, 2**20, 1.0)
-    check_capacity(2**42 - 41, 2**20, 1.0)
-    for contributions in (-1, 1.5, None, math.nan):
-        with pytest.raises(ValueError, match="contributions"):
-            check_capacity(contributions, 2**20, 1.0)
+    check_room("a sum", 2**20, 1.0, 2**61)
+    check_room("a sum", 2**20, 2.0**30, 0)
+    for most in (2**62, 2**62 - 39 * 2**20):
+        with pytest.raises(ValueError, match=r"a sum .* could overflow 64 bits"):
+            check_room("a sum", 2**20, 1.0, most)
+    check_room("a sum", 2**20, 1.0, 2**62 - 41 * 2**20)
 
 
 @given(st.integers(0, 2**45), st.integers(1, 2**31 - 1), st.floats(1e-6, 1e6))
 def test_whatever_is_allowed_stays_below_two_to_the_62(contributions, sensitivity, multiplier):
     try:
-        check_capacity(contributions, sensitivity, multiplier)
+        check_room("sum", sensitivity, multiplier, contributions * sensitivity)
+        scale = noise_scale(sensitivity, multiplier)
     except ValueError:
         return
-    scale = noise_scale(sensitivity, multiplier)
-    assert contributions * sensitivity + 40 * Fraction(scale) < 2**62
-
-
-def test_a_release_checks_capacity_before_it_draws():
-    grid = Lattice.for_norm(1.0)
-    with pytest.raises(ValueError, match="contributions"):
-        grid.release(np.zeros(1, np.int64), 1.0, None, contributions=2**50)
+    assert contributions * sensitivity + 40 * Fraction(scale) < 2**62 * (1 + Fraction(1, 2**50))
 
 
 # --- check 19: rounding is towards more noise ------------------------------------------------------------

@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant(
         "scale rounded to nearest",
         "delta and scale rounded in the convenient direction",
-        "mechanisms/lattice.py",
+        "exact/rounding.py",
         "    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)\n",
         "    return nearest\n",
         ("tests/mechanisms/test_lattice.py", "-k", "round"),
@@ -116,11 +116,11 @@ MUTANTS = (
     Mutant(
         "clipping computed, the unclipped used",
         "SmartNoise #622",
-        "learners/gradient_sum.py",
+        "exact/gradient_sum.py",
         "    np.minimum(scale, 2.0**grid.r_bits, out=scale)\n",
         "    scale[:] = 2.0**grid.r_bits\n",
         (
-            "tests/learners/test_gradient_sum.py",
+            "tests/exact/test_gradient_sum.py",
             "tests/audit/test_replay.py",
             "-k",
             "float_reference or exact_integers or logistic",
@@ -161,7 +161,7 @@ MUTANTS = (
     Mutant(
         "sums in float32",
         "Casacuberta et al. 2022: order and rounding of float sums",
-        "learners/gradient_sum.py",
+        "exact/gradient_sum.py",
         "            total += part.astype(np.int64)\n",
         "            total += part.astype(np.float32).astype(np.int64)\n",
         ("tests/trust/test_trust_sums.py", "-k", "permutations"),
@@ -275,10 +275,10 @@ MUTANTS = (
     Mutant(
         "clipped after the sum",
         "the mean of a batch clipped, not each record's gradient",
-        "learners/gradient_sum.py",
+        "exact/gradient_sum.py",
         "        _clip(residual, rows.norms[at], rows.grid)\n",
         "        residual *= 2.0**rows.grid.r_bits\n        residual /= max(1.0, float(np.linalg.norm(residual.T @ x)) / (len(x) * rows.grid.clip))\n        np.trunc(residual, out=residual)\n",
-        ("tests/learners/test_gradient_sum.py", *REPLAY, "-k", "exact_integers or clip"),
+        ("tests/exact/test_gradient_sum.py", *REPLAY, "-k", "exact_integers or clip"),
     ),
     Mutant(
         "noise clipped after it is drawn",
@@ -308,10 +308,10 @@ MUTANTS = (
     Mutant(
         "NaN passes",
         "NaN: SmartNoise Synth, dpmm, Synthcity, Opacus, diffprivlib",
-        "learners/gradient_sum.py",
+        "exact/gradient_sum.py",
         "        ints[~fits] = 0.0\n        self.x",
         "        self.x",
-        ("tests/learners/test_gradient_sum.py",),
+        ("tests/exact/test_gradient_sum.py",),
     ),
     Mutant(
         "an infinite row of a ball passes",

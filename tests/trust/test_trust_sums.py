@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
+from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession, coarsen

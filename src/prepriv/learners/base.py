@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv.domain import Adjacency
+from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
-from prepriv.learners.gradient_sum import Grid, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session, check_room
@@ -55,7 +56,6 @@ class Run:
     session: Session
     noise_multiplier: float
     source: NoiseSource | None = None
-    threads: int | None = None
     progress: Callable[[int, int], Any] | None = None
 
     def batches(self) -> NoiseSource:

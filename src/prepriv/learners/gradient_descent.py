@@ -12,11 +12,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
 from prepriv.learners.base import Floats, Momentum, Run, Setting
-from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.session import coarse_steps
 
@@ -93,7 +93,7 @@ class GradientDescent(Momentum):
 
     def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
-        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
+        with rows.gradient_sum(self.loss) as gradient_sum:
 
             def mean(weights: Floats) -> Floats:
                 return run.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n

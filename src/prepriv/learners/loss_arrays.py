@@ -52,17 +52,3 @@ def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
 def row_max(matrix: FloatArray) -> FloatArray:
     """Largest entry of each row."""
     return np.asarray(np.maximum.reduce(np.asfortranarray(matrix), axis=1))
-
-
-def row_sum(matrix: FloatArray) -> FloatArray:
-    """Sum over the outputs of each row, in their order: the same bits for a row wherever it stands.
-
-    Over two or more rows in column order numpy adds one column after another; a single row, of which it would
-    add pairs of entries first, is added here.
-    """
-    if len(matrix) == 1:
-        total = matrix[:, 0].copy()
-        for k in range(1, matrix.shape[1]):
-            total += matrix[:, k]
-        return total
-    return np.asarray(np.add.reduce(np.asfortranarray(matrix), axis=1))

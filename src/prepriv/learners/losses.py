@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, integer, number, settle
-from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max, row_sum
+from prepriv.exact.ball import row_sum
+from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max
 from prepriv.learners.loss_constants import (
     direction_bound,
     logistic_input_lipschitz,

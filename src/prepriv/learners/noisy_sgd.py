@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Run, Setting, project
-from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.learners.subsets import uniform_subset, without_replacement
 
@@ -70,7 +70,7 @@ class NoisySGD(StochasticLearner):
         grid = rows.grid
         clip = grid.clip * 2.0**grid.exponent
         weights = np.zeros((rows.shape[1], setting.outputs))
-        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
+        with rows.gradient_sum(self.loss) as gradient_sum:
             for step in range(1, self.steps + 1):
                 batch: NDArray[np.intp] = uniform_subset(source, n, self.batch_size)
                 noisy = run.gradient(gradient_sum(weights, batch), grid.clip, grid, n)

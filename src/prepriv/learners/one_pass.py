@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Floats, Run, Setting, project
-from prepriv.learners.gradient_sum import GradientSum, Grid, QuantizedRows
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.mechanisms.session import RELEASE_BITS
 
@@ -129,7 +130,7 @@ class OnePassSGD(StochasticLearner):
         # What one record moves the iterate by; the rounding of the iterate is inside it.
         sensitivity = math.ceil(self._scale(reach)) + math.isqrt(coordinates) + 1
         iterate = np.zeros((rows.shape[1], setting.outputs))
-        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
+        with rows.gradient_sum(self.loss) as gradient_sum:
             for step in range(stop):
                 block = np.arange(step * self.batch_size, min((step + 1) * self.batch_size, n), dtype=np.intp)
                 point = project(iterate, self.weight_bound)

@@ -17,13 +17,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
 from prepriv.learners.base import Floats, Learner, Momentum, Run, Setting
-from prepriv.learners.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
@@ -179,7 +179,7 @@ class BatchLearner(Momentum, StochasticLearner):
 
     def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
         source, n, grid = run.batches(), setting.n, rows.grid
-        with GradientSum(rows, self.loss, threads=run.threads) as gradient_sum:
+        with rows.gradient_sum(self.loss) as gradient_sum:
 
             def mean(weights: Floats) -> Floats:
                 batch = self._batch(source, rows.shape[0], n)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
 from prepriv.domain import Adjacency, check_adjacency
-from prepriv.mechanisms.lattice import Lattice
+from prepriv.exact.ball import INSIDE, into_ball, plain_norms
+from prepriv.exact.grid import EXACT
+from prepriv.exact.lattice import Lattice
 from prepriv.mechanisms.session import Session, check_room
 
 _BITS = 22
-_EXACT = 52  # product sums stay below 2^52, exact in float64 in any order
-_INSIDE = 1 - 2.0**-40  # rows are pulled just inside the ball, so that float rounding never drops one
 _LARGEST_D = 16_000  # up to here a float norm is off by less than that; the matrix then has 2 GB
 
 
@@ -92,13 +92,12 @@ def private_second_moment(
     number("radius", radius, above=0.0)
     grid, sensitivity = second_moment_grid(radius, n, d, adjacency, noise_multiplier, apart)
     total = np.zeros((d, d), dtype=np.int64)
-    chunk = 1 << (_EXACT - 2 * (grid.sensitivity - 1).bit_length())
+    chunk = 1 << (EXACT - 2 * (grid.sensitivity - 1).bit_length())
     for block in rows:
         for start in range(0, len(block), chunk):
             x = block[start : start + chunk]
             with np.errstate(all="ignore"):  # a warning about a record would leave
-                norms = np.sqrt(np.einsum("ij,ij->i", x, x))
-                inside = x * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
+                inside = into_ball(x, radius, plain_norms(x), inside=INSIDE)
                 ints = grid.quantize(inside).astype(np.float64)
             total += (ints.T @ ints).astype(np.int64)
     noisy = session.noisy_sum(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
 from prepriv.domain import Adjacency
+from prepriv.exact.ball import into_ball, plain_norms
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
@@ -130,8 +131,8 @@ class _Rotated:
     def __iter__(self) -> Iterator[Floats]:
         for block in self.rows:
             with np.errstate(all="ignore"):  # a warning about a record would leave
-                norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
-                inside = block * (self.radius / np.maximum(norms, self.radius))
+                norms = plain_norms(block)
+                inside = into_ball(block, self.radius, norms)
                 yield self.rotation.forward(np.where(np.isfinite(norms), inside, 0.0))
 
 
@@ -146,7 +147,7 @@ class _From:
     def __iter__(self) -> Iterator[Floats]:
         for block in self.rows:
             moved = block - self.center
-            yield np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, None] if self.distances else moved
+            yield plain_norms(moved) if self.distances else moved
 
 
 def instance_optimal_mean(

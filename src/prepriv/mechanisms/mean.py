@@ -8,10 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.mechanisms.lattice import Lattice
+from prepriv.exact.ball import INSIDE, into_ball, plain_norms
+from prepriv.exact.lattice import Lattice
 from prepriv.mechanisms.session import Session
-
-_INSIDE = 1 - 2.0**-40  # rows are pulled just inside the ball, so that float rounding never drops one
 
 
 def sum_grid(dim: int, radius: float, n: int) -> Lattice:
@@ -48,8 +47,7 @@ def gaussian_sum(
         with np.errstate(
             all="ignore"
         ):  # a warning about a record would leave; what is not finite counts as zero
-            norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-            inside = block * (_INSIDE * np.minimum(1.0, radius / np.maximum(norms, radius)))[:, None]
+            inside = into_ball(block, radius, plain_norms(block), inside=INSIDE)
             total += grid.quantize(inside).sum(axis=0)
     rounding = (moved + 1) * (math.isqrt(dim) + 1)
     sensitivity = math.ceil(shift / grid.step * (1 + 1e-9)) + math.ceil(rounding)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.exact.ball import row_norms
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.learners.base import Run
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
@@ -26,7 +27,6 @@ from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
-from prepriv.preprocessing.normalize import row_norms
 from prepriv.tables.encode import BLOCK, Table
 
 Progress = Callable[[str, int, int], Any]
@@ -115,7 +115,8 @@ def _execute(
             raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
         private.append(training)
         released.append(prediction)
-    weights = _train(plan, _quantize(plan, Mapped(table, private), targets), session, threads, progress)
+    held = _quantize(plan, Mapped(table, private), targets, threads)
+    weights = _train(plan, held, session, progress)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, tuple(released), weights, plan.private and session.private)
 
@@ -132,14 +133,12 @@ def _test(planned: PlannedStep, plan: Plan, room: Sequence[float], session: Sess
         raise Refused(", ".join(plan.steps[k].step.name for k in planned.covers))
 
 
-def _train(
-    plan: Plan, rows: QuantizedRows, session: Session, threads: int | None, progress: Progress | None
-) -> Floats:
+def _train(plan: Plan, rows: QuantizedRows, session: Session, progress: Progress | None) -> Floats:
     def show(done: int, of: int) -> None:
         if progress is not None:
             progress("training", done, of)
 
-    run = Run(session, plan.learner_noise_multiplier, threads=threads, progress=show)
+    run = Run(session, plan.learner_noise_multiplier, progress=show)
     return plan.learner.train(rows, plan.setting, run)
 
 
@@ -194,10 +193,10 @@ class _Access:
         )
 
 
-def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32]) -> QuantizedRows:
+def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32], threads: int | None) -> QuantizedRows:
     learner, space = plan.learner, plan.space
     grid = learner.grid(space.radius, plan.n, plan.incoming)
-    store = QuantizedRows(grid, rows.table.n, space.d, learner.bias)
+    store = QuantizedRows(grid, rows.table.n, space.d, learner.bias, threads=threads)
     for x, kept, start in rows.blocks():
         block = targets[start : start + len(x)]
         store.fill(start, x, block if kept is None else np.where(kept, block, -1))

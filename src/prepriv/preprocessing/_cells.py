@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, length, number, real, settle
 from prepriv.domain import Space
+from prepriv.exact.ball import into_ball, norms
 from prepriv.guarantees.printed import up
-from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing.base import Floats, ReleasedMap
 
 CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them leave 22 bits of a coordinate
@@ -61,7 +61,7 @@ class Cells(ReleasedMap):
         if self.side == 0:
             return x
         y = np.clip(self.index(x) * self.side + self.offset, self.low, self.high)
-        return np.asarray(y * np.minimum(1.0, self.radius / np.maximum(norms(y), self.radius))[:, None])
+        return into_ball(y, self.radius, norms(y))
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prepriv.exact.ball import into_ball, norms
 from prepriv.preprocessing.base import ConfidentialMap, Floats, RowShift
 
 ROW_BITS = 22  # the integers of a row in the declared ball have norm <= 2^22
@@ -113,14 +114,6 @@ class ExactMatrix:
         return math.sqrt(self.high.size) * 2.0**-self.low_bits
 
 
-def norms(x: Floats) -> Floats:
-    """Euclidean norm of each row, (b,), added up in a fixed order: the same bits in any block."""
-    square = np.zeros(len(x))
-    for j in range(x.shape[1]):
-        square += x[:, j] * x[:, j]
-    return np.sqrt(square)
-
-
 @dataclass(frozen=True, eq=False)
 class GridLinear(ConfidentialMap):
     """x -> matrix x + offset for rows cut to a grid; the matrix (d, d) is symmetric of norm <= 1.
@@ -137,6 +130,4 @@ class GridLinear(ConfidentialMap):
         if self.offset is None:
             return y
         y = y + self.offset
-        return np.asarray(
-            y * np.minimum(1.0, self.grid.radius / np.maximum(norms(y), self.grid.radius))[:, None]
-        )
+        return into_ball(y, self.grid.radius, norms(y))

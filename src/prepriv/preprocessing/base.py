@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain, Space
+from prepriv.exact.rounding import up
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
@@ -67,8 +68,8 @@ class RowShift:
             return self
         return RowShift(
             self.rows_moved,
-            _up(self.row_shift * lipschitz),
-            _up(self.total_shift * lipschitz),
+            up(self.row_shift * lipschitz),
+            up(self.total_shift * lipschitz),
             self.rows_dropped,
             self.conditions,
             self.any_order,
@@ -78,26 +79,20 @@ class RowShift:
         """The same pair in a space of this diameter: no row can be further from itself."""
         if self.row_shift <= diameter:
             return self
-        total = min(self.total_shift, _up(self.rows_moved * diameter))
-        return dataclasses.replace(self, row_shift=_up(diameter), total_shift=total)
+        total = min(self.total_shift, up(self.rows_moved * diameter))
+        return dataclasses.replace(self, row_shift=up(diameter), total_shift=total)
 
     def plus(self, other: RowShift, *, n: int) -> RowShift:
         """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
         moved = min(self.rows_moved + other.rows_moved, n - 1)
-        row = _up(self.row_shift + other.row_shift)
-        total = min(_up(self.total_shift + other.total_shift), _up(moved * row))
+        row = up(self.row_shift + other.row_shift)
+        total = min(up(self.total_shift + other.total_shift), up(moved * row))
         conditions = self.conditions + tuple(c for c in other.conditions if c not in self.conditions)
         dropped = min(self.rows_dropped + other.rows_dropped, n - 1)
         return RowShift(moved, row, total, dropped, conditions, self.any_order or other.any_order)
 
 
 UNTOUCHED = RowShift()
-_UP = 1 + 1e-12
-
-
-def _up(x: float) -> float:
-    """Round up: the direction in which nobody is promised too much."""
-    return x * _UP
 
 
 def sum_shift(space: Space, adjacency: Adjacency, incoming: RowShift = UNTOUCHED) -> float:
@@ -109,7 +104,7 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: RowShift = UNTOUCHED
     record = space.diameter if adjacency == "replace-one" else space.radius
     if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
         record = max(record, space.radius)
-    return _up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
+    return up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
 
 
 class Rows(Protocol):

@@ -15,8 +15,8 @@ import numpy as np
 
 from prepriv._arguments import settle
 from prepriv.domain import Space
+from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
-from prepriv.preprocessing.normalize import row_norms
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.exact.ball import norms
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._caps import known_caps
-from prepriv.preprocessing._grid import norms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -108,7 +108,7 @@ def scaled_predictors(x: Floats, centre: Floats, radius: float) -> Floats:
     """z = (x - centre, radius / sqrt 2) / radius of predictors (b, k), pulled back to norm 1: (b, k + 1)."""
     bias = np.full((len(x), 1), radius / math.sqrt(2))
     z = np.hstack([x - centre, bias]) / radius
-    return np.asarray(z / np.maximum(1.0, norms(z))[:, None])
+    return np.asarray(z / np.maximum(1.0, norms(z)))
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,8 @@ import numpy as np
 
 from prepriv._arguments import LARGEST, number, settle
 from prepriv.domain import Space
+from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
-
-
-def row_norms(x: Floats) -> Floats:
-    """Euclidean norm of each row, (b, 1), without overflow for finite rows."""
-    x = np.ascontiguousarray(x)  # else sums along a row depend on how many rows the block has
-    biggest = np.maximum(np.max(np.abs(x), axis=1, keepdims=True, initial=0.0), 1e-150)
-    scaled = x / biggest
-    return np.asarray(biggest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)[:, None]))
 
 
 @dataclass(frozen=True)

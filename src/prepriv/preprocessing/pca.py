@@ -18,6 +18,7 @@ from scipy.linalg import eigh, eigvalsh
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
 from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.covariance import Apart, second_moment_grid
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear, finite_rows
@@ -33,7 +34,6 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_n,
 )
-from prepriv.preprocessing.normalize import row_norms
 from prepriv.preprocessing.second_moment import (
     LAPACK_ERROR,
     moment_grid,

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, settle
 from prepriv.domain import Space
+from prepriv.exact.ball import into_ball, row_norms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
-from prepriv.preprocessing.normalize import row_norms
 
 LARGEST = 1 << 16  # features drawn
 FEWEST_SIGNS = 64  # in a vector
@@ -79,8 +79,7 @@ class AddRandomFeatures(ReleasedMap):
         added *= self.weight / (_DEVIATION * math.sqrt(m))
         out = np.concatenate([x, added], axis=1)
         out *= 1 / math.sqrt(1 + self.weight**2)
-        out *= np.minimum(1.0, self.radius / np.maximum(row_norms(out), 1e-300))
-        return out
+        return into_ball(out, self.radius, row_norms(out))
 
     def to_json(self) -> dict[str, Any]:
         return {

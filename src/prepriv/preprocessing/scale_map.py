@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Space
+from prepriv.exact.ball import into_ball, row_norms
 from prepriv.preprocessing.base import ConfidentialMap, Floats, ReleasedMap
-from prepriv.preprocessing.normalize import row_norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Affine:
         """Map a block (b, d)."""
         y = np.clip((x - self.offset) * self.factor, self.low, self.high)
         filled = np.nan_to_num(y, nan=0.0) if np.isnan(y).any() else y  # a missing cell stays the only one
-        return np.asarray(y * (self.radius / np.maximum(row_norms(filled), self.radius)))
+        return into_ball(y, self.radius, row_norms(filled))
 
 
 @dataclass(frozen=True, eq=False)

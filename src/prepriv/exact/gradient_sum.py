@@ -11,88 +11,52 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from prepriv.learners.loss_arrays import row_sum
-from prepriv.learners.losses import Loss
+from prepriv.exact.ball import row_sum
+from prepriv.exact.grid import EXACT, MARGIN, Grid
 
-BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
-FINE_BLOCK = 256  # the same on fine grids, which need the bits
 _CACHE = (
     3 << 21
 )  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
-_EXACT = 52  # bits a float64 product sum may use
-_MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
 
 
-@dataclass(frozen=True)
-class Grid:
-    """How rows and residuals become integers: x = x_int * 2^-x_bits, residual = r_int * 2^-r_bits.
+class Loss(Protocol):
+    """What a sum of gradients needs of a loss: its derivative in the scores (`prepriv.learners.losses.Loss`)."""
 
-    norm: bound on the integer norm of a row, bias feature included. clip: bound on the integer norm of one
-    record's gradient, r_int ⊗ x_int. fine: rows held as float32 (23 bits) rather than int16.
-    """
-
-    x_bits: int
-    r_bits: int
-    norm: int
-    clip: int
-    fine: bool
-
-    @staticmethod
-    def of(radius: float, clip: float, n: int, *, fine: bool) -> Grid:
-        """The finest grid that keeps a block's product sum below 2^52 and the whole sum below 2^61."""
-        block = FINE_BLOCK if fine else BLOCK
-        x_bits = math.floor(math.log2((2**23 if fine else 2**15 - 2) / radius))
-        norm = math.floor(radius * 2.0**x_bits) + 1
-        room = min(_EXACT - math.ceil(math.log2(block)), 61 - math.ceil(math.log2(n + 1)))
-        r_bits = math.floor(math.log2(2.0**room / clip)) - x_bits - 1
-        if r_bits < 4:
-            raise ValueError(f"{n} records are too many for one exact gradient sum")
-        return Grid(x_bits, r_bits, norm, math.floor(clip * 2.0 ** (x_bits + r_bits)), fine)
-
-    @property
-    def block(self) -> int:
-        """Rows whose contributions add up exactly in float64."""
-        return FINE_BLOCK if self.fine else BLOCK
-
-    @property
-    def exponent(self) -> int:
-        """A gradient is its integers times 2^exponent."""
-        return -(self.x_bits + self.r_bits)
-
-    def rounding(self, rows: float, features: int, outputs: int, radius: float, lipschitz: float) -> float:
-        """Extra gradient shift of `rows` moved rows because grids are not Lipschitz (inf if lipschitz is).
-
-        features: d + 1. Cutting a row to the grid moves two versions of it apart by at most sqrt(d) steps more,
-        and the norm that clips it, rounded up, costs as much as one more coordinate; cutting the residual moves
-        its gradient by at most sqrt(K) steps times the row's norm.
-        """
-        if rows == 0:
-            return 0.0
-        x_part = lipschitz * math.sqrt(features) * 2.0**-self.x_bits
-        r_part = (
-            math.sqrt(outputs) * 2.0**-self.r_bits * radius + 1e-14 * radius
-        )  # and the residual's own rounding
-        return rows * (x_part + r_part) * (1 + 1e-9)
+    def residual(
+        self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """(b, K) of scores (b, K) and targets (b,), each row by itself."""
 
 
 class QuantizedRows:
-    """The training rows as integers: (n, d + 1) with the bias feature last, labels, and norms rounded up."""
+    """The training rows as integers: (n, d + 1) with the bias feature last, labels, and norms rounded up.
 
-    def __init__(self, grid: Grid, n: int, d: int, bias: float) -> None:
-        self.grid = grid
-        self.x: NDArray[Any] = np.zeros((n, d + 1), dtype=np.float32 if grid.fine else np.int16)
-        self.norms = np.zeros(n)
-        self.targets = np.full(n, -1, dtype=np.int32)
+    threads: of a pass; None: one a core, at most 8. empty: makes the arrays, of zeros, from (shape, dtype).
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        n: int,
+        d: int,
+        bias: float,
+        *,
+        threads: int | None = None,
+        empty: Callable[..., NDArray[Any]] = np.zeros,
+    ) -> None:
+        self.grid, self.threads = grid, threads
+        self.x = empty((n, d + 1), np.float32 if grid.fine else np.int16)
+        self.norms = empty(n, np.float32)  # whole numbers below 2^24
+        self.targets = empty(n, np.int32)
         self._bias = math.floor(bias * 2.0**grid.x_bits)
 
     def fill(self, start: int, x: NDArray[np.float64], targets: NDArray[Any]) -> None:
@@ -103,16 +67,20 @@ class QuantizedRows:
         """
         grid, stop = self.grid, start + len(x)
         with np.errstate(invalid="ignore", over="ignore"):
-            ints = np.trunc(x * (2.0**grid.x_bits * (1 - _MARGIN)))
+            ints = np.trunc(x * (2.0**grid.x_bits * (1 - MARGIN)))
             np.clip(ints, -grid.norm, grid.norm, out=ints)
         squares = np.einsum("ij,ij->i", ints, ints) + float(self._bias) ** 2
-        norms = np.ceil(np.sqrt(squares) * (1 + _MARGIN))
+        norms = np.ceil(np.sqrt(squares) * (1 + MARGIN))
         fits = norms <= grid.norm + 1  # False for NaN
         ints[~fits] = 0.0
         self.x[start:stop, :-1] = ints
         self.x[start:stop, -1] = self._bias
         self.norms[start:stop] = np.where(fits, np.maximum(norms, 1.0), 1.0)
         self.targets[start:stop] = np.where(fits, targets, -1)
+
+    def gradient_sum(self, loss: Loss) -> GradientSum:
+        """What a learner asks for sums at its weights, as a context manager."""
+        return GradientSum(self, loss, threads=self.threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,7 +97,7 @@ def _weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[
         np.nan_to_num(weights), -1e150, 1e150
     )  # a run that was charged does not die of its noise
     norm = max(float(np.linalg.norm(weights)), 1e-30)
-    bits = math.floor(_EXACT - math.log2(grid.norm + 2) - math.log2(norm)) - 1
+    bits = math.floor(EXACT - math.log2(grid.norm + 2) - math.log2(norm)) - 1
     return np.trunc(np.ldexp(weights, bits)), bits
 
 
@@ -144,13 +112,13 @@ def _clip(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid)
     scale = _row_norms(residual)
     np.maximum(scale, 1e-250, out=scale)
     scale *= norms
-    np.divide(grid.clip * (1 - _MARGIN), scale, out=scale)
+    np.divide(grid.clip * (1 - MARGIN), scale, out=scale)
     np.minimum(scale, 2.0**grid.r_bits, out=scale)
     residual *= scale[:, None]
     np.trunc(residual, out=residual)
     size = _row_norms(residual)
     size *= norms
-    fits = size <= grid.clip * (1 - _MARGIN / 4)
+    fits = size <= grid.clip * (1 - MARGIN / 4)
     if not fits.all():
         residual[~fits] = 0.0
 
@@ -236,8 +204,3 @@ class GradientSum:
         if held is None or len(held) < rows:
             held = self._local.x = np.empty((rows, self._rows.shape[1]))
         return held
-
-
-def scores(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores (b, K) of rows (b, d) under weights (d + 1, K), bias last: for prediction."""
-    return np.asarray(x @ weights[:-1] + weights[-1])

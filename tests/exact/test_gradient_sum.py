@@ -8,8 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from prepriv.learners.gradient_sum import BLOCK, GradientSum, Grid, QuantizedRows, _block_rows
-from prepriv.learners.loss_arrays import row_max, row_sum
+from prepriv.exact.ball import row_sum
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _block_rows
+from prepriv.exact.grid import BLOCK, Grid
+from prepriv.learners.loss_arrays import row_max
 from prepriv.learners.losses import (
     Hinge,
     HuberisedHinge,

@@ -1,0 +1,57 @@
+"""Norms of rows and their pull back into a ball: each form once, with what may be said of its bits.
+
+A last bit that depends on the block a row stands in can flip a later truncation, and then a row that no record
+moved has moved. `row_norms`, `norms` and `row_sum` give a row the same bits wherever it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+INSIDE = 1 - 2.0**-40  # rows pulled just inside a ball: float rounding of their norm never drops one
+
+
+def into_ball(x: Floats, radius: float, norms: Floats, *, inside: float = 1.0) -> Floats:
+    """Rows (b, d) of the given norms (b, 1), those longer than radius pulled back to it, all shortened by `inside`.
+
+    A row that is not finite has cells that are not: whoever counts it as nothing sees it.
+    """
+    return np.asarray(x * (inside * (radius / np.maximum(norms, radius))))
+
+
+def plain_norms(x: Floats) -> Floats:
+    """Euclidean norm of each row, (b, 1), inf where a square overflows: for what a grid cuts and checks afterwards."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x))[:, None])
+
+
+def row_norms(x: Floats) -> Floats:
+    """Euclidean norm of each row, (b, 1), without overflow for finite rows."""
+    x = np.ascontiguousarray(x)  # else sums along a row depend on how many rows the block has
+    biggest = np.maximum(np.max(np.abs(x), axis=1, keepdims=True, initial=0.0), 1e-150)
+    return np.asarray(biggest * plain_norms(x / biggest))
+
+
+def norms(x: Floats) -> Floats:
+    """Euclidean norm of each row, (b, 1), of squares added up one column after another."""
+    square = np.zeros(len(x))
+    for j in range(x.shape[1]):
+        square += x[:, j] * x[:, j]
+    return np.asarray(np.sqrt(square)[:, None])
+
+
+def row_sum(matrix: Floats) -> Floats:
+    """Sum of each row, (b,), over few columns, in their order.
+
+    Over two or more rows in column order numpy adds one column after another; a single row, of which it would
+    add pairs of entries first, is added here.
+    """
+    if len(matrix) == 1:
+        total = matrix[:, 0].copy()
+        for k in range(1, matrix.shape[1]):
+            total += matrix[:, k]
+        return total
+    return np.asarray(np.add.reduce(np.asfortranarray(matrix), axis=1))
