@@ -53,7 +53,7 @@ def test_a_schema_declares_a_learner_and_its_loss(tmp_path):
     ],
 )
 def test_a_mistake_is_one_sentence(declared, says):
-    with pytest.raises(BadSchema, match="^learner: ") as told:
+    with pytest.raises(BadSchema, match=r"^learner: ") as told:
         build_learner(declared)
     assert says in str(told.value) and "\n" not in str(told.value)
 

@@ -42,7 +42,7 @@ from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.pipeline.run import Trained
 from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
-from prepriv.preprocessing import PCA, Step
+from prepriv.preprocessing import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, paid_for
 from prepriv.tables.encode import Table, encode, encode_labels
@@ -142,13 +142,13 @@ def _recommend(plan: Plan) -> None:
     for at, planned in enumerate(plan.steps):
         step = planned.step
         before = [p.step for p in plan.steps[:at]]
-        if not (isinstance(step, PCA) and step.way == pay.Public.way):
+        if step.directions is None or step.way != pay.Public.way:
             continue
         if any(s.way not in ("free", pay.Public.way) for s in before):
             continue  # what its rows look like is not known before the run
         data = step.paid.data
         best = recommend_k(
-            public_spectrum(step, data, plan.domain, before),
+            public_spectrum(data, plan.domain, before),
             n=plan.n,
             epsilon=plan.epsilon,
             delta=plan.delta,
@@ -157,7 +157,7 @@ def _recommend(plan: Plan) -> None:
             classes=len(plan.domain.classes),
         )
         console.print(
-            f"PCA on public data: k={step.k} declared, k={best.k} recommended "
+            f"{step.name} on public data: k={step.directions} declared, k={best.k} recommended "
             f"({100 * best.tail:.1f} % of the public second moment left out)"
         )
 

@@ -200,6 +200,11 @@ class Step(abc.ABC):
         """Whether the step may follow one that drops rows, which are rows of zeros from then on."""
         return True
 
+    @property
+    def directions(self) -> int | None:
+        """How many directions of the rows' second moment it keeps, if it keeps some."""
+        return None
+
     def __post_init__(self) -> None:
         check_payment(self.name, self.payment)
         way = self.way

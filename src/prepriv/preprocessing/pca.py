@@ -165,6 +165,10 @@ class PCA(_Leading):
         "price is that of all rows; RankReduction projects back into the space, where turns do not matter"
     }
 
+    @property
+    def directions(self) -> int:
+        return self.k
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         if self.k > space.d:

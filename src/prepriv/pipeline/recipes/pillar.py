@@ -113,8 +113,8 @@ def snr(n: int, epsilon: float, delta: float, adjacency: Adjacency) -> float:
     return n * gdp_mu(epsilon, delta) / (2 if adjacency == "replace-one" else 1)
 
 
-def public_spectrum(step: PCA, data: Any, domain: Domain, before: Sequence[Step] = ()) -> Floats:
-    """Eigenvalues, largest first, of the second moment of public rows as `step` would see them after `before`.
+def public_spectrum(data: Any, domain: Domain, before: Sequence[Step] = ()) -> Floats:
+    """Eigenvalues, largest first, of the second moment of public rows after the steps `before`.
 
     Every step of `before` that depends on data must itself be paid for by public data (ValueError otherwise:
     what the rows look like after it is not known until the private run).
@@ -172,7 +172,7 @@ def pillar(
     check_budget(epsilon, delta)
     before = before_pca(domain, public, standardize=standardize)
     check_public_steps(domain, before)
-    spectrum = public_spectrum(PCA(1, payment=pay.Public(public)), public, domain, before)
+    spectrum = public_spectrum(public, domain, before)
     if k is None:
         k = recommend_k(
             spectrum,
