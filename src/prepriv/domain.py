@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -287,6 +288,34 @@ class Domain:
         """
         features = integer("features", features)
         return Domain({}, _listed("classes", classes), n, adjacency, None, length("radius", radius), features)
+
+    @staticmethod
+    def draft(
+        table: Any,
+        *,
+        epsilon: float,
+        delta: float = 1e-6,
+        n: int | None = None,
+        label: str | None = None,
+        adjacency: Adjacency = "replace-one",
+        ledger: str | PathLike[str] | None = None,
+    ) -> Domain:
+        """A domain that nobody declared, drafted in private from a pandas, polars or Arrow table with its label.
+
+        Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged to
+        `ledger` before a cell is read. What is too rare to be seen is left out. The names of the columns are taken as
+        public. label: the last column where None. n: must be declared under add-or-remove-one.
+
+        Raises ValueError, nothing charged, for mistakes; where too few classes or columns were seen, after the charge.
+        Proof: docs/proofs/stability_histogram.md.
+        """
+        from prepriv.description.draft import (
+            draft_domain,
+        )  # the one import upwards: a constructor by its name
+
+        return draft_domain(
+            table, epsilon=epsilon, delta=delta, n=n, label=label, adjacency=adjacency, ledger=ledger
+        )
 
     @property
     def labels(self) -> NDArray[Any]:

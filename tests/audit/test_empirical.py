@@ -25,6 +25,7 @@ from prepriv.mechanisms.noise import NoiseSource
 LOOPED = {
     "exponential mechanism",
     "quantile",
+    "stability histogram",
     "propose-test-release, Gaussian",
     "propose-test-release, Laplace",
 }

@@ -31,6 +31,56 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    # ------------------------------------------------------------------------------------ a look at the data
+    Mutant(
+        "a lone value is measured against the threshold of no record",
+        "stability histograms: t without the record itself gives half of the rare values away",
+        "mechanisms/stability_histogram.py",
+        "        return (1 << COUNT_BITS) + math.ceil(",
+        "        return math.ceil(",
+        ("tests/mechanisms/test_stability_histogram.py", "-k", "claim or rarely"),
+    ),
+    Mutant(
+        "names leave in the order in which they appear",
+        "the order of a set or of a table tells of records",
+        "mechanisms/stability_histogram.py",
+        "        names = sorted(name for name, count in counts.items() if count > 0)\n",
+        "        names = [name for name, count in counts.items() if count > 0]\n",
+        ("tests/mechanisms/test_stability_histogram.py", "-k", "order"),
+    ),
+    Mutant(
+        "counts of one sensitivity under both adjacencies",
+        "diffprivlib histogram: a replaced record moves two counts",
+        "mechanisms/_counts.py",
+        '"replace-one": math.isqrt(2 << (2 * COUNT_BITS)) + 1}\n',
+        '"replace-one": 1 << COUNT_BITS}\n',
+        ("tests/mechanisms/test_stability_histogram.py", "-k", "sensitivity or claim"),
+    ),
+    Mutant(
+        "the delta of rare values is in no claim",
+        "a threshold chosen at delta, and only epsilon reported",
+        "description/price.py",
+        "        leak = math.fsum(part.delta for part in self.parts) * (1 + 1e-13)\n",
+        "        leak = 0.0\n",
+        ("tests/description/test_draft.py", "-k", "composition"),
+    ),
+    Mutant(
+        "two bounds for the price of one",
+        "a share of the budget used twice",
+        "description/draft.py",
+        "QuantileRelease(part.mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid",
+        "QuantileRelease(part.mu * (1 - 1e-9), Grid",
+        ("tests/description/test_draft.py", "-k", "nobody_knows or pays"),
+    ),
+    Mutant(
+        "the coarse range is that of the data",
+        "bounds read off the data, noise or not (diffprivlib, with a warning)",
+        "description/draft.py",
+        "    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)\n",
+        "    coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
+        "    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)\n",
+        ("tests/description/test_draft.py", "-k", "replay"),
+    ),
     # ------------------------------------------------------------------------------------------- noise
     Mutant(
         "no noise at all",
@@ -644,7 +694,7 @@ MUTANTS = (
         "a handle that can be used again",
         "our own: 51 sums, epsilon 2.7 released under a claim of 1.0, found by an audit",
         "mechanisms/session.py",
-        "        if mu_squared > self._left:\n",
+        "        if mu_squared > self._left or delta > self._delta_left:\n",
         "        if False:\n",
         ("tests/attacks/test_payments.py", "-k", "pays_for_and_no_more or metered"),
     ),

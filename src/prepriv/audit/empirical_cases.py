@@ -25,6 +25,7 @@ from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import DistanceTest, GaussianTest, LaplaceTest
 from prepriv.mechanisms.quantile import Grid, private_quantile
 from prepriv.mechanisms.session import NoisySession, coarsen
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.payment import Budget, Sensitivity
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.run import execute
@@ -51,6 +52,7 @@ def experiments() -> dict[str, Callable[[], Experiment]]:
         "discrete Laplace": discrete_laplace,
         "exponential mechanism": exponential,
         "quantile": quantile,
+        "stability histogram": stability_histogram,
         "propose-test-release, Gaussian": lambda: tested(GaussianTest(mu=1.0, delta=0.01)),
         "propose-test-release, Laplace": lambda: tested(LaplaceTest(epsilon=1.0, delta=0.01)),
         "Center": lambda: by_budget(Center(payment=Budget(0.5)), _CORNERS),
@@ -142,6 +144,18 @@ def quantile() -> Experiment:
         return np.array([private_quantile(values[neighbour], **options) for _ in range(runs)])
 
     return Experiment("quantile", mechanism.tradeoff, draw)
+
+
+def stability_histogram() -> Experiment:
+    """A value of one record alone becomes a common one: what is seen of the first speaks for the first data set."""
+    mechanism = StabilityHistogram(noise_multiplier=1.0, delta=0.01, adjacency="replace-one")
+    counts = {False: {"common": 20, "lone": 1}, True: {"common": 21}}
+
+    def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
+        seen = [mechanism.release(counts[neighbour], source) for _ in range(runs)]
+        return np.array([one.get("common", 0.0) - 1e3 * ("lone" in one) for one in seen])
+
+    return Experiment("stability histogram", mechanism.tradeoff, draw)
 
 
 def tested(test: DistanceTest) -> Experiment:

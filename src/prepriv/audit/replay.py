@@ -21,13 +21,16 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import SMALLEST_GAUSSIAN_SCALE, NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
 from prepriv.mechanisms.session import Session, candidate, coarsen
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
 
 D = TypeVar("D")
 Output = NDArray[np.float64]
+Answer = Output | bool | int | dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,8 @@ class Call:
     declared: all it was told besides the private number: name, shape, sensitivity, noise, grid. exact: the
     private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps). ends: for
     scores of candidates, the number of candidates up to the end of each group of equal score: then the bound is
-    on how far apart the movements of two candidates' scores are.
+    on how far apart the movements of two candidates' scores are. keys: for counts of values that nobody declared, the
+    values, which differ between neighbours.
     """
 
     name: str
@@ -45,15 +49,18 @@ class Call:
     exact: NDArray[np.int64]
     sensitivity: int
     ends: NDArray[np.int64] | None = None
+    keys: tuple[str, ...] | None = None
 
     def moved_squared(self, other: Call) -> int:
         """The square of how far the private number of another run is from this one's, exact."""
+        if self.keys is not None and other.keys is not None:
+            one, two = (dict(zip(c.keys or (), c.exact.tolist())) for c in (self, other))
+            return sum((one.get(key, 0) - two.get(key, 0)) ** 2 for key in {**one, **two})
         if self.ends is None or other.ends is None:
             return moved_squared(self.exact, other.exact)
         # Scores are compared wherever a group of either run ends: candidates are public, groups are not.
         last = np.union1d(self.ends, other.ends) - 1
-        one, two = self._scores(last[last >= 0]), other._scores(last[last >= 0])
-        moves = [a - b for a, b in zip(one, two)]
+        moves = [a - b for a, b in zip(self._scores(last[last >= 0]), other._scores(last[last >= 0]))]
         return (max(moves) - min(moves)) ** 2 if moves else 0
 
     def _scores(self, candidates: NDArray[np.int64]) -> list[int]:
@@ -69,10 +76,10 @@ class Recorder(Session):
 
     private = False
 
-    def __init__(self, frozen: Sequence[Output | bool | int] | None = None, *, seed: int = 0) -> None:
+    def __init__(self, frozen: Sequence[Answer] | None = None, *, seed: int = 0) -> None:
         super().__init__()
         self.calls: list[Call] = []
-        self.outputs: list[Output | bool | int] = []
+        self.outputs: list[Answer] = []
         self._frozen = frozen
         self._seed, self._stream = seed, NoiseSource.for_tests(seed)
 
@@ -138,7 +145,19 @@ class Recorder(Session):
         self.outputs.append(frozen)
         return frozen
 
-    def _next(self) -> Output | bool | int | None:
+    def _common(
+        self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
+    ) -> dict[str, float]:
+        keys = tuple(sorted(counts))
+        exact = np.array([counts[key] for key in keys], dtype=np.int64) << COUNT_BITS
+        declared = (mechanism.noise_multiplier, mechanism.delta, mechanism.threshold, mechanism.adjacency)
+        self.calls.append(Call(name, declared, exact, mechanism.sensitivity, keys=keys))
+        frozen = self._next()
+        answer = frozen if isinstance(frozen, dict) else mechanism.release(counts, self._stream)
+        self.outputs.append(answer)
+        return dict(answer)
+
+    def _next(self) -> Answer | None:
         at = len(self.outputs)
         return self._frozen[at] if self._frozen is not None and at < len(self._frozen) else None
 
@@ -258,7 +277,7 @@ def _moves(
         reach[a.name] = max(share, reach.get(a.name, 0.0))
         if square > (factor * a.sensitivity) ** 2:
             found.append(f"call {k} ({a.name}): it moved {share:.6g} times as far as declared")
-        if a.ends is not None:
+        if a.ends is not None or a.keys is not None:
             continue
         rough, grown, shift = coarsen(a.exact, a.sensitivity)
         other = coarsen(b.exact, a.sensitivity)[0]

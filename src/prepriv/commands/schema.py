@@ -8,11 +8,16 @@ from typing import Annotated
 
 import typer
 
-from prepriv.commands.common import writable_file, write_text
-from prepriv.commands.exits import Stop
+from prepriv._text import shown
+from prepriv.commands.common import private_data_open, writable_file, write_text
+from prepriv.commands.exits import AFTER_TOUCH, Stop
+from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
+from prepriv.description.price import pay
+from prepriv.domain import check_adjacency
+from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.declared_file import BadSchema
 from prepriv.pipeline.draft import WARNING, draft
-from prepriv.tables.readers import BadData, read_table
+from prepriv.tables.readers import BadData, column_names, read_table
 
 app = typer.Typer(help="The declared schema.", no_args_is_help=True)
 
@@ -27,15 +32,43 @@ def schema_init(
     data: Annotated[Path, typer.Argument(help="A table to draft from.")],
     label: Annotated[str | None, typer.Option(help="The label column (default: the last).")] = None,
     out: Annotated[Path | None, typer.Option(help="Write here instead of stdout.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Draft in private: kinds, bounds, categories and classes by noisy counts."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="With --epsilon: well below 1 / rows.")] = 1e-6,
+    rows: Annotated[int | None, typer.Option(help="With --epsilon: declared number of records.")] = None,
+    adjacency: Annotated[
+        str, typer.Option(help="With --epsilon: replace-one or add-or-remove-one.")
+    ] = "replace-one",
+    ledger: Annotated[
+        Path | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
+    ] = None,
 ) -> None:
-    """Draft a schema from a table. Bounds read off private data leak: edit every one, then run `prepriv validate`.
+    """Draft a schema from a table.
 
-    A file that exists is not overwritten.
+    With --epsilon in private: what it says was paid for, and it can be used as it is; the names in the header line are
+    taken as public. Without, it reads bounds and categories off the data, which leaks: edit every one, then run
+    `prepriv validate`. A file that exists is not overwritten.
     """
     if out is not None and os.path.lexists(out):
         raise Stop(f"{out} exists and is not overwritten: choose another --out, or remove it")
     if out is not None:
         writable_file(out)
+    if epsilon is not None:
+        if rows is None:
+            raise Stop("--rows: the number of records must be declared for a private draft")
+        names = column_names(data)
+        try:
+            plan = plan_draft(
+                names, label=label, n=rows, epsilon=epsilon, delta=delta, adjacency=check_adjacency(adjacency)
+            )
+        except BadSchema as error:
+            raise BadSchema(f"{data}: {error}") from None
+        _write_private(_drafted(data, plan, ledger), out)
+        return
+    if ledger is not None or rows is not None:
+        raise Stop("--ledger and --rows are for a private draft: give --epsilon, too")
     table = read_table(data)
     if table.num_rows == 0:
         raise BadData(f"{data} has no rows")
@@ -51,3 +84,30 @@ def schema_init(
     typer.echo(f"WARNING: {WARNING}", err=True)
     for note in drafted.notes:
         typer.echo(f"LOOK AT {note}", err=True)
+
+
+def _drafted(data: Path, plan: DraftPlan, ledger: Path | None) -> PrivateDraft:
+    """The private draft of a file: charged before a record is read."""
+    payer, receipt = pay(plan.look, None, ledger)
+    try:
+        with private_data_open():
+            return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)
+    except BadData as error:
+        if receipt is None:
+            raise
+        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+
+
+def _write_private(drafted: PrivateDraft, out: Path | None) -> None:
+    if out is None:
+        typer.echo(drafted.text(), nl=False)
+    else:
+        write_text(out, drafted.text())
+        typer.echo(f"wrote {out}")
+    look = drafted.plan.look
+    spent = up(look.guarantee.epsilon(look.delta))
+    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}"]
+    said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
+    said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
+    for line in said:
+        typer.echo(shown(line), err=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.domain import Adjacency
+from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.session import Session
-
-COUNT_BITS = 16  # a count is 2^16 grid steps, so that noise below one record is still drawn exactly
-_SENSITIVITY = {"add-or-remove-one": 1 << COUNT_BITS, "replace-one": math.isqrt(2 << (2 * COUNT_BITS)) + 1}
 
 
 def private_histogram(
@@ -34,7 +30,7 @@ def private_histogram(
     """
     integer("bins", bins)
     integer("n", n)
-    sensitivity = _SENSITIVITY[check_adjacency(adjacency)]
+    sensitivity = count_sensitivity(adjacency)
     flat = np.asarray(indices)
     if flat.ndim != 1 or not np.issubdtype(flat.dtype, np.integer):
         raise ValueError(f"indices must be integers of shape (n,); got {flat.dtype}, {flat.ndim} dimensions")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer, number
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import Session
 
 SCORE_RANGE = 2  # one record moves a count by one, hence each score by at most one, up or down
 _MOST_POINTS = 2**52
@@ -84,19 +85,51 @@ def private_quantile(
     >>> 45 <= median <= 55
     True
     """
-    integer("above", above, at_least=0)
     if mechanism.score_range < SCORE_RANGE:
         raise ValueError(
             f"mechanism: its score_range must be at least {SCORE_RANGE}; got {mechanism.score_range}"
         )
+    starts, lengths, scores = _scored(values, above, grid)
+    segment, offset = mechanism.choose(scores, source, counts=lengths)
+    return grid[int(starts[segment]) + offset]
+
+
+@dataclass(frozen=True)
+class QuantileRelease:
+    """`private_quantile` through a session, at the price of a Gaussian release of noise multiplier 1 / mu."""
+
+    mu: float
+    grid: Grid
+
+    @property
+    def mechanism(self) -> ExponentialMechanism:
+        """The exponential mechanism that is mu-GDP."""
+        return ExponentialMechanism.of_gdp(self.mu, SCORE_RANGE)
+
+    def ranks(self, beta: float) -> float:
+        """How many records the rank is off, at most, but for a chance of beta: docs/proofs/quantile.md."""
+        return 2 / self.mechanism.epsilon * math.log(self.grid.points / beta)
+
+    def release(self, values: NDArray[np.floating], *, name: str, above: int, session: Session) -> float:
+        """A grid point, as in `private_quantile`."""
+        starts, lengths, scores = _scored(values, above, self.grid)
+        at = session.choose(name, self.mechanism, scores, counts=lengths)
+        ends = np.cumsum(lengths)
+        segment = int(np.searchsorted(ends, at, side="right"))
+        return self.grid[int(starts[segment]) + at - int(ends[segment] - lengths[segment])]
+
+
+def _scored(
+    values: NDArray[np.floating], above: int, grid: Grid
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of grid points of equal score: starts, lengths and the scores."""
+    integer("above", above, at_least=0)
     flat = np.asarray(values, dtype=np.float64)
     if flat.ndim != 1:
         raise ValueError(f"values must have shape (n,); got {flat.ndim} dimensions")
     starts, lengths, here, next_ = _segments(np.sort(grid.index(flat)), int(grid.points))
     wanted = min(int(above), 2**53)
-    scores = -np.maximum(0, np.maximum(next_ - wanted, wanted - here))
-    segment, offset = mechanism.choose(scores, source, counts=lengths)
-    return grid[int(starts[segment]) + offset]
+    return starts, lengths, -np.maximum(0, np.maximum(next_ - wanted, wanted - here))
 
 
 def rank_above(q: float, n: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,13 +19,15 @@ from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
 
 RELEASE_BITS = 20  # the integer sensitivity a release is coarsened to: the noise is then drawn fast
 
 
 @dataclass(frozen=True)
 class Release:
-    """One call of a mechanism: what was asked, in grid steps. Holds nothing that depends on a record."""
+    """One call of a mechanism: what was asked, in grid steps. Holds nothing that depends on a record: 0 coordinates
+    where their number does."""
 
     name: str
     sensitivity: int
@@ -110,6 +113,11 @@ class Session(abc.ABC):
         self.releases.append(Release(name, mechanism.score_range, 1 / mechanism.mu, 1))
         return self._choose(name, mechanism, scores, copies)
 
+    def common(self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]) -> dict[str, float]:
+        """The values whose noisy count passes the mechanism's threshold, with that count, in the order of the names."""
+        self.releases.append(Release(name, mechanism.sensitivity, mechanism.noise_multiplier, 0))
+        return self._common(name, mechanism, counts)
+
     def batch_source(self) -> NoiseSource:
         """Where random batches are drawn from: as unpredictable as the noise. An audit freezes it."""
         return NoiseSource()
@@ -137,6 +145,11 @@ class Session(abc.ABC):
         copies: NDArray[np.int64],
     ) -> int:
         raise TypeError(f"{type(self).__name__} answers no exponential mechanism")
+
+    def _common(
+        self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
+    ) -> dict[str, float]:
+        raise TypeError(f"{type(self).__name__} answers no stability histogram")
 
 
 def candidate(choice: tuple[int, int], copies: NDArray[np.int64]) -> int:
@@ -177,6 +190,11 @@ class NoisySession(Session):
     ) -> int:
         return candidate(mechanism.choose(scores, self._source, counts=copies), copies)
 
+    def _common(
+        self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
+    ) -> dict[str, float]:
+        return mechanism.release(counts, self._source)
+
 
 class SpentError(RuntimeError):
     """More was asked of a mechanism than its share of the budget pays for. Names the step only."""
@@ -185,20 +203,23 @@ class SpentError(RuntimeError):
 class Metered(Session):
     """A session that pays for so much and no more: each release is counted before anything is drawn.
 
-    mu_squared: what the releases may add up to; a release of noise multiplier z costs 1 / z^2.
+    mu_squared: what the releases may add up to; a release of noise multiplier z costs 1 / z^2. delta: the same, of
+    releases that have one.
     """
 
-    def __init__(self, session: Session, name: str, mu_squared: float) -> None:
+    def __init__(self, session: Session, name: str, mu_squared: float, delta: float = 0.0) -> None:
         super().__init__()
         self._session, self._name = session, name
         self._left = Fraction(mu_squared) * (1 + Fraction(1, 10**9))
+        self._delta_left = Fraction(delta) * (1 + Fraction(1, 10**9))
         self.private = session.private
         self.releases = session.releases
 
-    def _spend(self, mu_squared: Fraction) -> None:
-        if mu_squared > self._left:
+    def _spend(self, mu_squared: Fraction, delta: Fraction = Fraction(0)) -> None:
+        if mu_squared > self._left or delta > self._delta_left:
             raise SpentError(f"{self._name} asked for more releases than its share of the budget pays for")
         self._left -= mu_squared
+        self._delta_left -= delta
 
     def noisy_sum(
         self,
@@ -233,6 +254,10 @@ class Metered(Session):
     ) -> int:
         self._spend(Fraction(mechanism.mu) ** 2)
         return self._session.choose(name, mechanism, scores, counts=counts)
+
+    def common(self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]) -> dict[str, float]:
+        self._spend(1 / Fraction(mechanism.noise_multiplier) ** 2, Fraction(mechanism.delta))
+        return self._session.common(name, mechanism, counts)
 
     def batch_source(self) -> NoiseSource:
         return self._session.batch_source()

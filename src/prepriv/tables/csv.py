@@ -50,14 +50,29 @@ def read(opened: Callable[[], IO[bytes]], delimiter: str) -> pa.Table:
         return _read(opened, delimiter, record.args[0])
 
 
+def header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
+    """The names in the header line, as `read` has them. No record is parsed."""
+    with opened() as file:
+        try:
+            return _names(_blocks(file, delimiter.encode("ascii"), sys.maxsize), delimiter)
+        except _NeverClosed as record:
+            at = record.args[0]
+    with opened() as file:
+        return _names(_blocks(file, delimiter.encode("ascii"), at), delimiter)
+
+
+def _names(blocks: Iterator[bytes], delimiter: str) -> list[str]:
+    first, _ = _first(next(blocks), delimiter.encode("ascii"))
+    if first in ([], [b""]):
+        raise ValueError("no header line")
+    return [name.decode("utf-8", "replace") for name in first]
+
+
 def _read(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> pa.Table:
     comma = delimiter.encode("ascii")
     with opened() as file:
         blocks = _blocks(file, comma, lines_from)
-        header, _ = _first(next(blocks), comma)
-        if header in ([], [b""]):
-            raise ValueError("no header line")
-        names = [name.decode("utf-8", "replace") for name in header]
+        names = _names(blocks, delimiter)
         tables: list[pa.Table] = []
         pending: list[bytes] = []
         size = 0

@@ -5,11 +5,12 @@ No message holds a value of a record.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ONE_COLUMN = (
     "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
@@ -27,17 +28,35 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     CSV cells are kept as bytes: one odd record cannot change how a column, or another record, is read
     (csv.py). Raises BadData.
     """
-    import pyarrow as pa  # as heavy as the rest together, and a matrix needs none of it
-    import pyarrow.parquet
+    import pyarrow.parquet as parquet  # as heavy as the rest together, and a matrix needs none of it
 
     path = Path(path)
     suffixes = check_table_file(path)
-    try:
+    with _readable(path, suffixes):
         if ".parquet" in suffixes:
-            names = pa.parquet.read_schema(path).names
-            _check_columns(columns, names, path)
-            return pa.parquet.read_table(path, columns=list(columns) if columns else None)
+            _check_columns(columns, parquet.read_schema(path).names, path)
+            return parquet.read_table(path, columns=list(columns) if columns else None)
         return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The names of the columns of a table: its header line, and no record. Raises BadData."""
+    import pyarrow.parquet as parquet
+
+    path = Path(path)
+    suffixes = check_table_file(path)
+    with _readable(path, suffixes):
+        if ".parquet" in suffixes:
+            return list(parquet.read_schema(path).names)
+        return _csv(path, lambda opened: _csv_header(opened, "\t" if ".tsv" in suffixes else ","))
+
+
+@contextlib.contextmanager
+def _readable(path: Path, suffixes: Sequence[str]) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
     except PermissionError:
         raise BadData(f"{path} cannot be read: permission denied") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error):
@@ -59,18 +78,29 @@ def no_file(path: Path) -> str:
     return f"{path} is a folder, not a file" if path.is_dir() else f"no such file: {path}"
 
 
-def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
-    from prepriv.tables.csv import read as read_csv  # brings pyarrow
+def _csv_header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
+    from prepriv.tables.csv import header  # brings pyarrow
 
+    return header(opened, delimiter)
+
+
+def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
+    """What `read` makes of a CSV file. Raises BadData for one that is no text."""
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         content = file.read(2**16)
     if content.startswith(_UTF16) or b"\0" in _header_line(content):
         raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
-        table = read_csv(lambda: opener(path, "rb"), delimiter)
+        return read(lambda: opener(path, "rb"))
     except ValueError:
         raise BadData(f"{path} is empty or has no header line") from None
+
+
+def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+    from prepriv.tables.csv import read as read_csv  # brings pyarrow
+
+    table = _csv(path, lambda opened: read_csv(opened, delimiter))
     _check_columns(columns, table.column_names, path, text=True)
     return table.select(list(columns)) if columns else table
 

@@ -1,0 +1,321 @@
+"""A schema that nobody declared, drafted in private: kinds, bounds, categories and classes by noisy counts.
+
+Two rounds a column. First one histogram over the fixed grid of `magnitudes`: it tells numbers from texts and gives a
+coarse range. Then, for numbers, private quantiles inside that range, rounded outward to two digits; for texts, and for
+the label, a stability histogram. Whatever was not seen is left out. Proof: docs/proofs/stability_histogram.md.
+
+The names of the columns, in the header line, and their number are taken as public.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from prepriv._arguments import LARGEST, LEAST
+from prepriv._text import shown
+from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
+from prepriv.description.price import Look, Part, pay, price
+from prepriv.domain import MISSING, OTHER, Adjacency, Categorical, Column, Domain, Numeric, check_adjacency
+from prepriv.guarantees.printed import exact, up
+from prepriv.mechanisms.histogram import private_histogram
+from prepriv.mechanisms.quantile import Grid, QuantileRelease
+from prepriv.mechanisms.session import Session
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
+from prepriv.pipeline.declared_file import BadSchema
+from prepriv.tables.cell import text
+from prepriv.tables.column import Cells, cells, numbers_of
+from prepriv.tables.encode import MISSING_TEXT
+from prepriv.tables.readers import ONE_COLUMN, BadData
+
+FIRST_ROUND = 0.35  # of what a column gets
+SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
+MOST_NAMES = 100  # in a list of categories, or of classes
+LONGEST_NAME = 100  # characters of a category; a longer one is "other"
+POINTS = 257  # of the grid on which a bound is chosen
+BEYOND = 3  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
+
+
+@dataclass(frozen=True)
+class DraftPlan:
+    """What a private draft will release, priced: `look`; and of which columns."""
+
+    columns: tuple[str, ...]
+    label: str
+    look: Look
+
+    @property
+    def _seen(self) -> float:
+        """How many deviations of noise a count of the first round needs."""
+        return float(-ndtri(SEEN / (BINS * max(len(self.columns), 1))))
+
+
+@dataclass(frozen=True)
+class PrivateDraft:
+    """What a private draft released. columns, classes: as declared from noisy counts; left_out: names of columns in
+    which nothing was common enough; plan: what it cost."""
+
+    plan: DraftPlan
+    columns: dict[str, Column]
+    classes: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def problem(self) -> str:
+        """Why no domain can be made of it, or nothing. It tells of what was released alone."""
+        if len(self.classes) < 2:
+            return "fewer than two classes of the label were common enough to be seen"
+        if not self.columns:
+            return "nothing in any column was common enough to be seen"
+        try:
+            self._domain()
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def _domain(self) -> Domain:
+        look = self.plan.look
+        return Domain(self.columns, self.classes, look.n, look.adjacency, self.plan.label)
+
+    def domain(self) -> Domain:
+        """The domain; ValueError where too little was seen. What was paid stays paid."""
+        if self.problem:
+            raise ValueError(
+                f"{self.problem} at this budget: draft with a larger epsilon, or declare it by hand"
+            )
+        return self._domain()
+
+    def text(self) -> str:
+        """The schema file: a draft to be completed by hand where too little was seen."""
+        look = self.plan.look
+        head = [
+            f"Drafted in private with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
+            f"{look.adjacency}, n = {look.n}.",
+            "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
+            *(f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out),
+        ]
+        body: dict[str, Any] = {}
+        if self.problem:
+            head.append(f"TO BE COMPLETED: {self.problem}")
+            body["draft"] = True
+        body |= {
+            "label": {"name": self.plan.label, "classes": list(self.classes)},
+            "adjacency": look.adjacency,
+            "rows": look.n,
+            "columns": {name: _declared(column) for name, column in self.columns.items()},
+        }
+        lines = "".join(f"# {shown(line)}\n" for line in head)
+        return lines + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _declared(column: Column) -> dict[str, Any]:
+    if isinstance(column, Categorical):
+        return {"type": "categorical", "categories": list(column.categories)}
+    missing = {"missing": "impute"} if column.missing == "impute" else {}
+    return {"type": "numeric", "low": column.low, "high": column.high} | missing
+
+
+def plan_draft(
+    names: Sequence[str],
+    *,
+    label: str | None,
+    n: int,
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency = "replace-one",
+) -> DraftPlan:
+    """Price a draft of a table with these columns; `label` is the last where None. No row is read.
+
+    Raises BadSchema for fewer than two columns, two of one name, or no such label; ValueError for the budget.
+    """
+    if len(set(names)) < len(names):
+        raise BadSchema(
+            "two columns of the table have the same name (or its header line is missing): rename one"
+        )
+    if len(names) < 2:
+        raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
+    label = names[-1] if label is None else label
+    if label not in names:
+        raise BadSchema(f"the table has no column {label!r} to use as label")
+    columns = tuple(name for name in names if name != label)
+    weights: dict[str, float] = {}
+    for i in range(len(columns)):
+        weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
+    weights["label"] = 1.0
+    lone = [name for name in weights if not name.startswith("first")]
+    look = price(
+        "schema draft",
+        weights,
+        n=n,
+        adjacency=adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        lone=lone,
+        declared=[list(columns), label],
+    )
+    return DraftPlan(columns, label, look)
+
+
+def draft_in_private(
+    plan: DraftPlan,
+    table: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
+) -> PrivateDraft:
+    """Carry out the plan on a pandas, polars or Arrow table: charged, and counted by the odometer, before a cell is read.
+
+    Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows.
+    """
+    frame = _fitting(plan, table)
+    payer, _ = pay(plan.look, session, ledger)
+    return release_draft(plan, frame, payer)
+
+
+def draft_domain(
+    table: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int | None,
+    label: str | None,
+    adjacency: Adjacency,
+    ledger: str | os.PathLike[str] | None,
+) -> Domain:
+    """`Domain.draft`."""
+    frame = frame_of(table)
+    if n is None and check_adjacency(adjacency) != "replace-one":
+        raise ValueError("n must be declared under add-or-remove-one: the true count is private")
+    plan = plan_draft(
+        frame.columns,
+        label=label,
+        n=len(frame) if n is None else n,
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+    )
+    return draft_in_private(plan, frame, ledger=ledger).domain()
+
+
+def frame_of(table: Any) -> Any:
+    """A table of any library as narwhals has it; BadData for what is none."""
+    try:
+        return nw.from_native(table, eager_only=True)
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
+        raise BadData(
+            "expected a pandas, polars or Arrow table whose columns have distinct names; "
+            f"got {type(table).__name__}"
+        ) from None
+
+
+def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft:
+    """The same, paid for already."""
+    look, frame = plan.look, _fitting(plan, table)
+    columns: dict[str, Column] = {}
+    for i, name in enumerate(plan.columns):
+        column = _column(plan, i, cells(frame[name]), session)
+        if column is not None:
+            columns[name] = column
+    left_out = tuple(name for name in plan.columns if name not in columns)
+    classes = _names(look, look["label"], cells(frame[plan.label]), session)
+    return PrivateDraft(plan, columns, classes, left_out)
+
+
+def _fitting(plan: DraftPlan, table: Any) -> Any:
+    """The table, if its columns and (where it is public) its number of rows are the plan's. No cell is read."""
+    look, frame = plan.look, frame_of(table)
+    if not {*plan.columns, plan.label} <= set(frame.columns):
+        raise BadData("the plan is for other columns than the table has")
+    if look.adjacency == "replace-one" and len(frame) != look.n:
+        raise BadData(f"the plan is for {look.n} records, which is not what the table has")
+    return frame
+
+
+def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column | None:
+    look = plan.look
+    first, second = look[f"first {i}"], look[f"second {i}"]
+    noisy = private_histogram(
+        bins_of(column),
+        name=f"kinds of column {i}",
+        bins=BINS,
+        n=look.n,
+        adjacency=look.adjacency,
+        noise_multiplier=_multiplier(first),
+        session=session,
+    )
+    # From here on the first round is public: what follows is chosen by it alone.
+    deviation = _multiplier(first) * (math.sqrt(2) if look.adjacency == "replace-one" else 1)
+    used = np.flatnonzero(noisy[:TEXT] > plan._seen * deviation)
+    if not len(used) or noisy[used].sum() < noisy[TEXT]:
+        names = _names(look, second, column, session)
+        return Categorical(names) if names else None
+    coarse = ends(int(used[0]))[0], ends(int(used[-1]))[1]
+    values = numbers_of(*column)
+    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)
+    impute = noisy[GAP] + max(noisy[TEXT], 0.0) > 3 * deviation
+    return Numeric(low, high, "impute" if impute else "midpoint")
+
+
+def _multiplier(part: Part) -> float:
+    """The noise multiplier of a Gaussian release that is part.mu-GDP, rounded up."""
+    return 1 / part.mu * (1 + 1e-12)
+
+
+def _bounds(
+    part: Part, coarse: tuple[float, float], values: NDArray[np.float64], i: int, session: Session
+) -> tuple[float, float]:
+    """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing."""
+    open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
+    found = dict(zip((-1, 1), coarse))
+    for sign in open_ends if coarse[1] > coarse[0] else ():
+        near, far = sorted(sign * end for end in coarse)
+        release = QuantileRelease(part.mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid(near, far, POINTS))
+        above = round(BEYOND * 2 / release.mechanism.epsilon)
+        chosen = release.release(sign * values, name=f"bound of column {i}", above=above, session=session)
+        found[sign] = sign * min(chosen + release.grid.step, far)
+    return rounded_outward(found[-1], found[1])
+
+
+def rounded_outward(low: float, high: float) -> tuple[float, float]:
+    """Bounds as a person would write them: two digits of the distance between them, rounded away from it.
+
+    >>> rounded_outward(17.2, 88.9), rounded_outward(0.0, 9381.0), rounded_outward(0.41, 0.41)
+    ((17.0, 89.0), (0.0, 9400.0), (0.4, 0.42))
+    """
+    width = high - low if high > low else max(abs(high), 1.0) / 10
+    digits = 1 - math.floor(math.log10(max(width, LEAST)))
+    step = 10.0**-digits
+    down, above = math.floor(low / step), math.ceil(high / step)
+    above = max(above, down + 1)
+    bounds = [float(f"{k}e{-digits}") for k in (down, above)]
+    return max(bounds[0], -LARGEST), min(bounds[1], LARGEST)
+
+
+def _names(look: Look, part: Part, column: Cells, session: Session) -> tuple[str, ...]:
+    """The values common enough to be seen, the most frequent ones where they are many, in the order of the names."""
+    codes, distinct = column
+    names = [text(cell) for cell in distinct]
+    times = np.bincount(codes[codes >= 0], minlength=len(distinct)).tolist()
+    mechanism = StabilityHistogram(
+        noise_multiplier=_multiplier(part), delta=part.delta, adjacency=look.adjacency
+    )
+    counts = {name: count for name, count in zip(names, times) if _is_name(name)}
+    seen = session.common(f"values of {part.name}", mechanism, counts)
+    most = sorted(seen, key=lambda name: (-seen[name], name))[:MOST_NAMES]
+    return tuple(sorted(most))
+
+
+def _is_name(name: str) -> bool:
+    """Whether a cell can be a category at all: a rule for each cell by itself."""
+    if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in MISSING_TEXT:
+        return False
+    return name.isprintable() and shown(name) == name

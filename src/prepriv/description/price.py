@@ -1,0 +1,130 @@
+"""What a look at the data costs: its releases, priced and frozen before a row is read.
+
+Each release draws its noise from the same `Part` that the guarantee is composed of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from prepriv._arguments import integer
+from prepriv.domain import Adjacency, check_adjacency
+from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import notes_on
+from prepriv.mechanisms.session import Metered, NoisySession, Session
+from prepriv.pipeline import odometer
+from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.pipeline.checks import check_budget
+
+LEAK = 0.25  # of delta, where values that nobody declared are released
+
+
+@dataclass(frozen=True)
+class Part:
+    """One release, or one after another: mu-GDP together. delta: the chance that a lone value is seen."""
+
+    name: str
+    mu: float
+    delta: float = 0.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """The frozen plan of some releases on one table.
+
+    what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data.
+    """
+
+    what: str
+    n: int
+    adjacency: Adjacency
+    epsilon: float
+    delta: float
+    parts: tuple[Part, ...]
+    declared: str = ""
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Gaussian curves composed exactly; in front of them the chance that a lone value is seen."""
+        square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
+        leak = math.fsum(part.delta for part in self.parts) * (1 + 1e-13)
+        curve = gaussian(math.sqrt(square) * (1 + 1e-13))
+        mu = None if leak else curve.mu
+        shares = tuple((part.name, part.mu**2 / square if mu else math.nan) for part in self.parts)
+        tradeoff = curve.compose(approximate_dp(0.0, leak)) if leak else curve
+        notes = [note for note in notes_on(self.epsilon, self.delta, self.n, curve.mu) if "model" not in note]
+        return Guarantee(tradeoff, self.adjacency, (), shares, mu, tuple(notes))
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of all that was decided."""
+        parts = [[part.name, part.mu, part.delta] for part in self.parts]
+        said = [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    def __getitem__(self, name: str) -> Part:
+        return next(part for part in self.parts if part.name == name)
+
+    def session(self, session: Session) -> Session:
+        """What pays for these parts and for no more."""
+        square, leak = (math.fsum(v) for v in zip(*((p.mu**2, p.delta) for p in self.parts)))
+        return Metered(session, self.what, square, leak)
+
+
+def price(
+    what: str,
+    weights: Mapping[str, float],
+    *,
+    n: int,
+    adjacency: Adjacency,
+    epsilon: float,
+    delta: float,
+    lone: Iterable[str] = (),
+    declared: Any = None,
+) -> Look:
+    """Share (epsilon, delta) among releases: each gets mu^2 in proportion to its weight.
+
+    lone: the releases that can show a value of one record alone; a quarter of delta is shared equally among them.
+    ValueError for a budget that is no finite number.
+    """
+    epsilon, delta = check_budget(epsilon, delta)
+    if math.isinf(epsilon):
+        raise ValueError("epsilon must be finite: a look at private data without noise protects nobody")
+    n, adjacency = integer("n", n, at_most=2**40), check_adjacency(adjacency)
+    lone = tuple(lone)
+    leak = LEAK * delta / len(lone) if lone else 0.0
+    whole = LEAK * delta if lone else 0.0
+    mu, total = gdp_mu(epsilon, (delta - whole) / (1 - whole)), math.fsum(weights.values())
+    if not mu > 0:
+        raise ValueError("epsilon or delta is too small for any release")
+    said = json.dumps(declared, sort_keys=True, default=str)
+    shrink = 1e-9
+    while True:
+        parts = tuple(
+            Part(name, mu * (1 - shrink) * math.sqrt(weight / total), leak if name in lone else 0.0)
+            for name, weight in weights.items()
+        )
+        look = Look(what, n, adjacency, epsilon, delta, parts, said)
+        if look.guarantee.epsilon(delta) <= epsilon:
+            return look
+        shrink *= 10
+
+
+def pay(
+    look: Any, session: Session | None, ledger: str | os.PathLike[str] | None
+) -> tuple[Session, Mapping[str, Any] | None]:
+    """Charge a look and count it, before a row is read: (where its noise comes from, the receipt)."""
+    check_ledger(ledger)
+    source = NoisySession() if session is None else session
+    receipt = charge(ledger, look) if ledger is not None else None
+    odometer.record(look, source.private, receipt)
+    return look.session(source), receipt

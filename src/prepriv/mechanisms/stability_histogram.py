@@ -1,0 +1,87 @@
+"""Counts of values that nobody declared: only those whose noisy count passes a threshold leave.
+
+Stability histogram (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan 2017, Theorem 3.5), with Gaussian noise.
+Proof under both adjacencies: docs/proofs/stability_histogram.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from prepriv._arguments import length, number
+from prepriv.domain import Adjacency, check_adjacency
+from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.lattice import noise_scale
+from prepriv.mechanisms.noise import NoiseSource
+
+_UP = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class StabilityHistogram:
+    """Noisy counts of the values that occur, those below a threshold left out.
+
+    noise_multiplier: noise over the L2 sensitivity of the counts. delta: in (0, 0.25], the chance that a value of one
+    record alone is seen. What leaves is the names that pass, and their noisy counts; values that do not occur
+    cannot pass, so they need no noise.
+
+    >>> mechanism = StabilityHistogram(noise_multiplier=1.0, delta=1e-6, adjacency="add-or-remove-one")
+    >>> round(mechanism.least, 2)
+    5.75
+    >>> list(mechanism.release({"rare": 1, "common": 1000}, NoiseSource.for_tests(0)))
+    ['common']
+    """
+
+    noise_multiplier: float
+    delta: float
+    adjacency: Adjacency
+
+    def __post_init__(self) -> None:
+        length("noise_multiplier", self.noise_multiplier)
+        number("delta", self.delta, above=0.0, at_most=0.25)
+        check_adjacency(self.adjacency)
+
+    @property
+    def sensitivity(self) -> int:
+        """L2 sensitivity of the counts in grid steps."""
+        return count_sensitivity(self.adjacency)
+
+    @property
+    def threshold(self) -> int:
+        """Grid steps needed: what one record has, and what noise adds with chance at most delta."""
+        # P(round(N) >= q) <= P(N >= q - 1)
+        scale = noise_scale(self.sensitivity, self.noise_multiplier)
+        return (1 << COUNT_BITS) + math.ceil(-float(ndtri(self.delta)) * scale * _UP) + 1
+
+    @property
+    def least(self) -> float:
+        """The threshold in records."""
+        return math.ldexp(float(self.threshold), -COUNT_BITS)
+
+    @property
+    def tradeoff(self) -> TradeoffFunction:
+        """What all that leaves satisfies: the Gaussian curve of the common values, and delta once."""
+        mu = 1 / self.noise_multiplier * (1 + 1e-13)
+        return gaussian(mu).compose(approximate_dp(0.0, self.delta))
+
+    def release(self, counts: Mapping[str, int], source: NoiseSource) -> dict[str, float]:
+        """Names that pass and their noisy counts, in the order of the names, never in that of appearance.
+
+        counts: of the values that occur; a record is in at most one of them.
+        """
+        names = sorted(name for name, count in counts.items() if count > 0)
+        exact = np.array([counts[name] for name in names], dtype=np.int64) << COUNT_BITS
+        noise = source.rounded_gaussian(noise_scale(self.sensitivity, self.noise_multiplier), len(names))
+        noisy = exact + noise
+        return {
+            name: math.ldexp(float(steps), -COUNT_BITS)
+            for name, steps in zip(names, noisy.tolist())
+            if steps >= self.threshold
+        }

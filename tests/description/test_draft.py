@@ -1,0 +1,307 @@
+"""The private draft: what it finds, what it pays, and that nothing else leaves (replay with hostile cells)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from prepriv import Domain
+from prepriv.audit.replay import Neighbour, Recorder, replay
+from prepriv.cli import run
+from prepriv.description.draft import (
+    draft_in_private,
+    frame_of,
+    plan_draft,
+    release_draft,
+    rounded_outward,
+)
+from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bin_of, ends
+from prepriv.domain import Categorical, Numeric
+from prepriv.guarantees import approximate_dp, gaussian
+from prepriv.ledger import BudgetExceeded, Ledger
+from prepriv.mechanisms.session import SpentError
+from prepriv.pipeline.schema import load_schema
+from prepriv.tables.readers import BadData
+
+N = 4000
+
+
+def table(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(17, 91, n)
+    return pd.DataFrame(
+        {
+            "id": [f"p{i:06d}" for i in range(n)],
+            "age": age.astype(str),
+            "gain": np.where(rng.random(n) < 0.3, rng.lognormal(8, 1, n).round(2), 0).astype(str),
+            "loss": (-rng.exponential(3.0, n)).round(3).astype(str),
+            "job": rng.choice(["clerk", "smith", "émigré 🙂", "rare"], n, p=[0.5, 0.3, 0.195, 0.005]),
+            "gaps": np.where(rng.random(n) < 0.4, "", rng.integers(0, 2, n).astype(str)),
+            "income": np.where(age > 40, "high", "low"),
+        }
+    )
+
+
+def plan(names, **settings):
+    given = {"label": None, "n": N, "epsilon": 3.0, "delta": 1e-6} | settings
+    return plan_draft(names, **given)
+
+
+# ------------------------------------------------------------------------------------------------- the grid
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 0.75, 2.0**-60, 1e29, -3.7e-5, 2.0**99, 1023.9999])
+def test_a_number_lies_between_the_ends_of_its_bin(value):
+    low, high = ends(bin_of(value))
+    assert low <= value <= high and (low < value or low == value)
+
+
+def test_every_cell_has_one_bin():
+    assert [bin_of(v) for v in (0.0, 1e-30, -1e-30)] == [ZERO] * 3
+    assert bin_of(math.inf) == bin_of(1e30) == TEXT - 1 and bin_of(-math.inf) == 0
+    assert bin_of("x") == TEXT and bin_of(None) == bin_of("?") == GAP
+    assert [ends(i)[0] for i in range(TEXT)] == sorted(ends(i)[0] for i in range(TEXT)) and BINS == TEXT + 2
+
+
+@pytest.mark.parametrize(
+    "low, high", [(17.2, 88.9), (0.0, 9381.0), (-3.3e-7, 2e-9), (41.0, 41.0), (-1e30, 1e30)]
+)
+def test_rounding_goes_outward_and_makes_bounds(low, high):
+    down, above = rounded_outward(low, high)
+    assert down <= low and above >= high and Numeric(down, above)
+    assert above - down <= 1.25 * max(high - low, max(abs(high), 1.0) / 10)
+
+
+# ------------------------------------------------------------------------------------------------ what it finds
+
+
+def test_a_table_that_nobody_knows():
+    people = table()
+    domain = Domain.draft(people, epsilon=3.0)
+    assert domain.classes == ("high", "low") and domain.label == "income" and domain.n == N
+    assert "id" not in domain.columns
+    kinds = {name: type(column) for name, column in domain.columns.items()}
+    assert kinds["job"] is Categorical and all(kinds[c] is Numeric for c in ("age", "gain", "loss", "gaps"))
+    assert set(domain.columns["job"].categories) == {"clerk", "smith", "émigré 🙂"}
+    age, loss = domain.columns["age"], domain.columns["loss"]
+    assert 8 <= age.low <= 25 and 80 <= age.high <= 128 and age.missing == "midpoint"
+    assert domain.columns["gain"].low == 0 and loss.high <= 1.0 and loss.low < -8
+    assert domain.columns["gaps"].missing == "impute"
+
+
+def test_a_text_in_a_column_of_numbers_is_a_gap():
+    people = table().assign(age=lambda t: np.where(np.arange(len(t)) % 10 == 0, "unknown age", t.age))
+    column = Domain.draft(people, epsilon=3.0).columns["age"]
+    assert isinstance(column, Numeric) and column.missing == "impute"
+
+
+def test_what_is_too_rare_is_left_out_and_said(tmp_path):
+    people = pd.DataFrame({"id": [f"p{i}" for i in range(N)], "y": np.arange(N).astype(str)})
+    drafted = draft_in_private(plan(list(people)), people)
+    assert drafted.left_out == ("id",) and drafted.problem
+    with pytest.raises(ValueError, match="draft with a larger epsilon"):
+        drafted.domain()
+    (tmp_path / "S.yaml").write_text(drafted.text(), encoding="utf-8")
+    with pytest.raises(ValueError):
+        load_schema(tmp_path / "S.yaml")
+
+
+def test_a_constant_a_gap_and_a_hundred_thousand_names():
+    n = 100_000
+    many = pd.DataFrame(
+        {
+            "constant": ["39"] * n,
+            "nothing": [""] * n,
+            "names": [f"name {i}" for i in range(n)],
+            "y": ["a", "b"] * (n // 2),
+        }
+    )
+    domain = Domain.draft(many, epsilon=1.0)
+    assert list(domain.columns) == ["constant"]
+    assert domain.columns["constant"].low <= 39 <= domain.columns["constant"].high
+
+
+def test_more_names_than_a_list_may_hold():
+    names = [f"n{i:03d}" for i in range(150)]
+    people = pd.DataFrame({"c": names * 1000, "y": ["a", "b"] * 75_000})
+    assert len(Domain.draft(people, epsilon=5.0).columns["c"].categories) == 100
+
+
+# ------------------------------------------------------------------------------------------------- what it costs
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_the_claim_is_the_composition_of_its_parts(adjacency):
+    look = plan(list(table(10)), adjacency=adjacency, epsilon=0.7).look
+    mu = math.sqrt(sum(part.mu**2 for part in look.parts))
+    leak = sum(part.delta for part in look.parts)
+    exact = leak + (1 - leak) * gaussian(mu).delta(0.7)
+    assert 0.999 * look.delta <= exact <= look.delta
+    assert look.guarantee.epsilon(look.delta) <= 0.7 and look.guarantee.mu is None
+    assert leak == pytest.approx(look.delta / 4) and look.guarantee.tradeoff.delta(0.7) <= look.delta
+    assert approximate_dp(0.0, leak).delta(50.0) == pytest.approx(leak)
+
+
+def test_a_draft_pays_for_both_ends_of_a_range():
+    """A plan that promises less than its releases spend is refused by what pays for them."""
+    made, session = plan(list(table(10))), Recorder()
+    draft_in_private(made, table(), session=session)
+    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    paid = sum(part.mu**2 for part in made.look.parts)
+    assert 0.9 * paid < spent <= paid * (1 + 1e-9)
+    half = replace(made.look, parts=tuple(replace(p, mu=p.mu / 2) for p in made.look.parts))
+    with pytest.raises(SpentError):
+        release_draft(made, table(), half.session(Recorder()))
+
+
+def test_charged_before_a_cell_is_read(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=1, delta=1e-5)
+    with pytest.raises(BudgetExceeded):
+        Domain.draft(table(), epsilon=2.0, ledger=tmp_path / "L.db")
+    Domain.draft(table(), epsilon=0.9, ledger=tmp_path / "L.db")
+    assert Ledger.open(tmp_path / "L.db").remaining().epsilon == pytest.approx(0.1, abs=1e-4)
+    with pytest.raises(BadData, match="which is not what the table has"):
+        Domain.draft(table(), n=N - 1, epsilon=0.05, ledger=tmp_path / "L.db")
+    assert len(Ledger.open(tmp_path / "L.db").entries()) == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"epsilon": math.inf}, {"epsilon": -1}, {"delta": 0}, {"n": 0}, {"label": "no"}, {"adjacency": "x"}],
+)
+def test_mistakes_are_sentences_and_cost_nothing(settings):
+    with pytest.raises(ValueError):
+        plan(list(table(10)), **settings)
+
+
+def test_under_add_or_remove_one_rows_are_declared():
+    with pytest.raises(ValueError, match="n must be declared"):
+        Domain.draft(table(), epsilon=1.0, adjacency="add-or-remove-one")
+    assert Domain.draft(table(), epsilon=3.0, n=5000, adjacency="add-or-remove-one").n == 5000
+
+
+# ---------------------------------------------------------------------------------------------- nothing else leaves
+
+HOSTILE = [
+    "1e400",
+    "-1e-320",
+    "\x1b[31mred",
+    "x" * 200,
+    "y" * 10**7,
+    "🙂",
+    "clerk ",
+    "CLERK",
+    "other",
+    "nan",
+    "\u202eevil",
+    "low",
+    "001",
+]
+
+
+def drafted(data, session):
+    made = plan(list(data.columns), n=len(data), epsilon=9.0)
+    return {"schema": draft_in_private(made, data, session=session).text()}
+
+
+def test_replay_of_hostile_records():
+    people = table(1000)
+    cells = [Neighbour(f"cells {c[:9]!a}", people.copy()) for c in HOSTILE]
+    for neighbour, cell in zip(cells, HOSTILE):
+        neighbour.data.iloc[7, slice(3, 4) if len(cell) > 10**5 else slice(None)] = cell
+    first = Neighbour("a record at the front", pd.concat([people.iloc[-1:], people.iloc[:-1]]))
+    result = replay(drafted, people, [*cells, first])
+    assert result.findings == [] and result.pairs == len(HOSTILE) + 1
+    assert max(result.reach.values()) > 0.99
+
+
+def test_replay_of_a_record_added_and_removed():
+    people = table(N + 1)
+
+    def run_(data, session):
+        made = plan(list(data.columns), adjacency="add-or-remove-one")
+        return {"schema": draft_in_private(made, data, session=session).text()}
+
+    odd = people.iloc[[0]].assign(job="unheard of", age="-7e99", income="third")
+    neighbours = [Neighbour("removed", people.iloc[1:]), Neighbour("added", pd.concat([odd, people]))]
+    assert replay(run_, people, neighbours).findings == []
+
+
+def test_order_of_rows_shows_nowhere():
+    people = table(1000)
+    result = replay(drafted, people, [Neighbour("reversed", people.iloc[::-1])])
+    assert result.findings == [] and max(result.reach.values()) == 0
+
+
+# ----------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def file(tmp_path):
+    table().to_csv(tmp_path / "d.csv", index=False)
+    return tmp_path / "d.csv"
+
+
+def test_a_private_draft_needs_no_editing(file, tmp_path, capsys):
+    out, ledger = tmp_path / "S.yaml", tmp_path / "L.db"
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-5)
+    options = [
+        "--epsilon",
+        "3",
+        "--delta",
+        "1e-6",
+        "--rows",
+        str(N),
+        "--ledger",
+        str(ledger),
+        "--out",
+        str(out),
+    ]
+    assert run(["schema", "init", str(file), *options]) == 0
+    said = capsys.readouterr()
+    assert "private: ε = " in said.err and "LEFT OUT 'id'" in said.err and "WARNING" not in said.err
+    assert load_schema(out).domain().n == N
+    assert run(["plan", str(out)]) == 0
+
+
+@pytest.mark.parametrize(
+    "options, sentence, code",
+    [
+        (["--epsilon", "1"], "--rows", 2),
+        (["--rows", "4000"], "give --epsilon", 2),
+        (["--epsilon", "1", "--rows", "4000", "--label", "no"], "no column 'no'", 2),
+        (["--epsilon", "1", "--rows", "3999"], "which is not what the table has", 2),
+        (["--epsilon", "1", "--rows", "4000", "--adjacency", "x"], "adjacency", 2),
+    ],
+)
+def test_bad_input_is_one_line(file, capsys, options, sentence, code):
+    assert run(["schema", "init", str(file), *options]) == code
+    said = capsys.readouterr()
+    assert sentence in said.err and len(said.err.splitlines()) == 1 and not said.out
+
+
+def test_rows_that_differ_are_told_after_the_charge(file, tmp_path, capsys):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=4, delta=1e-5)
+    options = ["--epsilon", "1", "--rows", "3999", "--ledger", str(tmp_path / "L.db")]
+    assert run(["schema", "init", str(file), *options]) == 70
+    assert "the charge, which stays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "a\n1\n", "a,a,y\n1,2,3\n", "a;b\n1;2\n"])
+def test_a_file_that_is_no_table_is_one_line(tmp_path, capsys, content):
+    (tmp_path / "d.csv").write_text(content, encoding="utf-8")
+    assert run(["schema", "init", str(tmp_path / "d.csv"), "--epsilon", "1", "--rows", "1"]) == 2
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 1 and not said.out
+
+
+def test_any_library_has_the_same_header():
+    people = table(50)
+    assert frame_of(pa.Table.from_pandas(people, preserve_index=False)).columns == list(people.columns)
+    with pytest.raises(BadData, match="expected a pandas"):
+        Domain.draft([[1, 2]], epsilon=1.0)
