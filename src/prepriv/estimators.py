@@ -50,8 +50,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None
         Threads of the gradient sum; the result does not depend on it. None: one a core.
-    ledger : path or None
-        A ledger file (`prepriv.ledger`): each `fit` is charged to it before a cell is read, and refused with its
+    ledger : path, URL or None
+        A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and refused with its
         BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
 
     Attributes

@@ -286,7 +286,9 @@ def test_bad_input_is_a_sentence_and_charges_nothing(data, ledger, wrong):
 
 @pytest.mark.parametrize("path", [7, "", b"l.db", True, [], Ledger])
 def test_a_ledger_is_a_path(data, path):
-    with pytest.raises(ValueError, match="ledger must be None or the path of a ledger file; got"):
+    with pytest.raises(
+        ValueError, match="ledger must be None or the path of a ledger file, or a postgresql:// URL; got"
+    ):
         classifier(ledger=path).fit(*data)
 
 

@@ -217,6 +217,12 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def test_the_tables_of_format_1_never_change():
+    """A file whose tables differ by one character from these is refused as tampered with."""
+    tables = "\n".join(f"{name}\n{sql}" for name, sql in schema.STATEMENTS.items())
+    assert _sha256(tables) == "7943d63aa30a6e2ec8bc7ec3a0e5f692e2759964f7d2b18c16f530a336401658"
+
+
 def test_a_release_carries_no_time_of_its_own(ledger, monkeypatch):
     """The day of a charge is known before the data is opened; the run time is not."""
     monkeypatch.setattr(book, "utc_date", lambda: "2999-01-01")

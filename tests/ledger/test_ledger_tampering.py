@@ -5,11 +5,10 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
+from tampering_cases import EDITS, HASH, REFUSED, ROW
 
-from prepriv.ledger import Charge, Ledger, LedgerCorrupt, chain, schema, store, verify_file
+from prepriv.ledger import Charge, Ledger, LedgerCorrupt, chain, rows, schema, store, verify_file
 from prepriv.ledger.units import Quanta
-
-HASH = "5e" * 32
 
 
 def edit(path, *statements: str) -> None:
@@ -27,32 +26,7 @@ def without_triggers(*statements: str) -> list[str]:
     return [*(f"DROP TRIGGER {name}" for name in triggers), *statements, *triggers.values()]
 
 
-ROW = f"'charged', 'new', '{HASH}', 1, 0, 300000001, 300000000000, '', '', 'HEAD', '{HASH}', '2999-01-01'"
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE header SET cap = 4000000000",
-        "DELETE FROM header",
-        "INSERT INTO header SELECT 2, dataset_id, adjacency, unit, 9, 9, genesis FROM header",
-        "INSERT OR REPLACE INTO header SELECT 1, dataset_id, adjacency, unit, 9, 9, genesis FROM header",
-        "UPDATE entries SET amount = 1 WHERE sequence = 1",
-        "DELETE FROM entries WHERE sequence = 4",
-        "DELETE FROM entries",
-        "UPDATE OR REPLACE entries SET sequence = 1 WHERE sequence = 2",
-        f"INSERT OR REPLACE INTO entries VALUES (1, {ROW})",
-        f"INSERT INTO entries VALUES (6, {ROW})",  # a gap
-        f"INSERT INTO entries VALUES (5, {ROW.replace('HEAD', HASH)})",  # a broken chain
-        f"INSERT OR REPLACE INTO entries VALUES (5, {ROW.replace('new', 'a')})",  # would delete row 1
-        f"INSERT INTO entries VALUES (5, {ROW.replace('300000001', '300000000')})",  # a wrong total
-        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 800000000, 0, 1100000000')})",
-        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 0, 0, 300000000')})",  # free
-        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' -1, 0, 299999999')})",  # a refund
-        f"INSERT INTO entries VALUES (5, {ROW.replace(' 1, 0, 300000001', ' 0.5, 0, 300000000.5')})",
-        f"INSERT INTO entries VALUES (5, {ROW.replace('charged', 'refunded')})",
-    ],
-)
+@pytest.mark.parametrize("statement", REFUSED)
 def test_sqlite_itself_refuses_all_but_appending(ledger, statement):
     """For any program that opens the file; the chain's head is filled in, so only the named fault remains."""
     before = ledger.entries()
@@ -72,7 +46,7 @@ def test_a_release_for_another_plan_hash_is_refused_by_sqlite(ledger):
     )
     opened = store.transaction(ledger.path, timeout=1.0, write=True)
     with pytest.raises(LedgerCorrupt, match="without a charge"), opened as db:
-        store.append(db, entry)
+        rows.append(db, entry)
     assert len(ledger.entries()) == 4
 
 
@@ -99,39 +73,7 @@ def test_a_changed_format_is_found(ledger, pay, statements):
         Ledger.open(ledger.path)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE header SET cap = 4000000000",
-        "UPDATE header SET cap_delta = 1",
-        "UPDATE header SET unit = 'zcdp', cap_delta = 0",
-        "UPDATE header SET adjacency = 'add-or-remove-one'",
-        "UPDATE header SET dataset_id = 'census-2030'",
-        "UPDATE header SET genesis = '" + HASH + "'",
-        "DELETE FROM header",
-        *(
-            f"UPDATE entries SET {change} WHERE sequence = 2"
-            for change in (
-                "plan_uid = 'z'",
-                f"plan_hash = '{'0f' * 32}'",
-                "amount = 1",
-                "delta = 1",
-                "spent = 1",
-                "spent_delta = 1",
-                "note = 'free'",
-                f"previous = '{HASH}'",
-                f"head = '{HASH}'",
-                "day = '2001-01-01'",
-                "day = '2999-01-01'",
-                "sequence = 9",
-            )
-        ),
-        "UPDATE entries SET kind = 'released', amount = 0, delta = 0, artifact = head WHERE sequence = 2",
-        "UPDATE entries SET artifact = plan_hash WHERE sequence = 4",
-        "DELETE FROM entries WHERE sequence = 1",
-        "DELETE FROM entries WHERE sequence = 2",
-    ],
-)
+@pytest.mark.parametrize("statement", EDITS)
 def test_every_edit_behind_the_triggers_is_found(ledger, pay, statement):
     edit(ledger.path, *without_triggers(statement))
     assert verify_file(ledger.path) != []
@@ -228,7 +170,7 @@ def test_a_release_of_an_uncharged_plan_is_found_even_in_a_perfect_chain(ledger)
     forged = chain.extend(tail, "released", "never-charged", HASH, day=tail.day, artifact=HASH)
     edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("DROP")))
     with store.transaction(ledger.path, timeout=1.0, write=True) as db:
-        store.append(db, forged)
+        rows.append(db, forged)
     edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("CREATE")))
     assert verify_file(ledger.path) == ["row 5: its plan was never charged"]
 

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
+from prepriv.ledger.places import shown
 from prepriv.ledger.units import UNITS, Quanta, decimals, describe
 
 app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
@@ -37,12 +37,14 @@ def _receipt(text: str) -> Charge:
 
 
 _Amount = Annotated[Decimal | None, typer.Option(parser=_number, metavar="NUMBER")]
-_Path = Annotated[Path, typer.Argument(help="The ledger file.")]
+_Place = Annotated[
+    str, typer.Argument(help="The ledger: a file, or postgresql://user@host/database?ledger=NAME.")
+]
 
 
 @app.command()
 def create(
-    path: _Path,
+    path: _Place,
     dataset: Annotated[str, typer.Option(help="Declared name of the data set; never a hash of it.")],
     epsilon: _Amount = None,
     delta: _Amount = None,
@@ -56,7 +58,7 @@ def create(
         ledger = Ledger.create(
             path, dataset, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=unit, adjacency=adjacency
         )
-        typer.echo(f"created {path.name}")
+        typer.echo(f"created {ledger.name}")
         typer.echo(_claim(ledger.header))
         if ledger.header.unit == "basic" and ledger.header.cap.delta == 0:
             typer.echo(
@@ -67,7 +69,7 @@ def create(
 
 @app.command()
 def show(
-    path: _Path,
+    path: _Place,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """Show the cap, what is left, and every charge (after verifying all of it)."""
@@ -94,7 +96,7 @@ def show(
 
 @app.command()
 def verify(
-    paths: Annotated[list[Path], typer.Argument(help="One ledger file, or several.")],
+    paths: Annotated[list[str], typer.Argument(help="One ledger, or several.")],
     receipt: Annotated[
         list[Charge] | None,
         typer.Option(parser=_receipt, metavar="SEQUENCE:HEAD", help="From an artifact; may be repeated."),
@@ -107,8 +109,8 @@ def verify(
     with _exit_codes():
         if receipt and len(paths) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
-        found: dict[str, list[str]] = {str(path): verify_file(path, receipt or ()) for path in paths}
-        sound = {name: Ledger.open(name) for name, problems in found.items() if not problems}
+        found: dict[str, list[str]] = {shown(path): verify_file(path, receipt or ()) for path in paths}
+        sound = {shown(path): Ledger.open(path) for path in paths if not found[shown(path)]}
         datasets = Counter(ledger.header.dataset_id for ledger in sound.values())
         for name, ledger in sound.items():
             if datasets[ledger.header.dataset_id] > 1:

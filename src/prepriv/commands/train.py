@@ -171,7 +171,10 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
     rows: Rows = None,
     adjacency: AdjacencyOption = None,
-    ledger: Annotated[Path | None, typer.Option(help="Charge this ledger before the data is opened.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+    ] = None,
     public_test: Annotated[
         Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
     ] = None,
@@ -225,7 +228,7 @@ def _train(
     out: Path,
     rows: int | None,
     adjacency: str | None,
-    ledger: Path | None,
+    ledger: str | None,
     public_test: Path | None,
     overwrite: bool,
     came: Progress,
@@ -281,7 +284,7 @@ def _train(
 
 
 def _declared_rows(
-    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: Path | None
+    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: str | None
 ) -> int:
     """The declared number of records; under replace-one, where it is public, counted if not declared."""
     n = rows if rows is not None else schema.rows

@@ -1,6 +1,6 @@
 """A durable privacy budget for one data set: charged before the data is opened, never refunded.
 
-`Ledger` is an append-only SQLite file with a cap fixed at creation. A plan charges its whole cost,
+`Ledger` is an append-only SQLite file, or tables on a PostgreSQL server, with a cap fixed at creation. A plan charges its whole cost,
 computed from its frozen configuration, and only a charge that is on disk lets it open the data. Whatever
 goes wrong with the file (missing, full, locked, damaged, rolled back) is an error and no charge.
 Guide: docs/ledger.md. Why the sums are valid when plans are chosen adaptively: docs/proofs/ledger.md.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from prepriv.ledger import chain, schema, store, units
+from prepriv.ledger import chain, rows, schema, units
 from prepriv.ledger.chain import Entry, Header, Tail
 from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailable, PlanRefused
+from prepriv.ledger.places import locate
+from prepriv.ledger.rows import Connection, Store
 from prepriv.ledger.units import Budget, Number
-from prepriv.ledger.verification import Charge, header_problems, inspect, utc_date, verify_file
+from prepriv.ledger.verification import Charge, header_problems, inspect, utc_date, verify
 
 _UID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -20,7 +21,7 @@ _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
 
 
 class Ledger:
-    """The privacy budget of one declared data set, kept in one file that only grows.
+    """The privacy budget of one declared data set, kept in one file, or on one server, that only grows.
 
     Whatever is released under charges of this ledger satisfies the cap, even when each plan is chosen after
     seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and no
@@ -37,11 +38,10 @@ class Ledger:
     0.7
     """
 
-    def __init__(self, path: Path, header: Header, tail: Tail, timeout: float) -> None:
+    def __init__(self, store: Store, header: Header, tail: Tail) -> None:
         """Not for direct use: `create` makes a ledger, `open` opens one."""
-        self.path = path
         self.header = header
-        self._timeout = timeout
+        self._store = store
         # The verified past. Assigned whole, so threads may race for it: each value is a true prefix.
         self._tail = tail
 
@@ -61,7 +61,7 @@ class Ledger:
     ) -> Ledger:
         """Create the ledger of a data set; cap, unit and adjacency can never be changed.
 
-        path: a file that does not exist, on a local disk.
+        path: a file that does not exist, on a local disk; or a place on a server, as in `open`.
         dataset_id: a declared name, 1 to 200 printable characters. Never a hash of the data: that would
             tell anyone who holds a candidate data set whether it is this one.
         unit: "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is
@@ -80,23 +80,38 @@ class Ledger:
             known_unit,
             units.cap(known_unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho),
         )
-        resolved = Path(os.path.realpath(path))
-        store.create(resolved, header, timeout=timeout)
-        return cls(resolved, header, Tail.start(header), timeout)
+        store = locate(path, timeout)
+        store.create(header)
+        return cls(store, header, Tail.start(header))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, timeout: float = 10.0) -> Ledger:
         """Open a ledger after checking all of it (`verify_file`).
 
+        path: of a file, or "postgresql://user@host/database?ledger=NAME" (needs `prepriv[postgres]`): one database
+            can hold many ledgers; NAME, of a-z 0-9 _, is "ledger" if it is not given.
+
         Raises:
-            LedgerUnavailable: missing, locked for longer than `timeout` seconds, a newer format.
+            LedgerUnavailable: missing, out of reach, locked for longer than `timeout` seconds, a newer format.
             LedgerCorrupt: anything in it is wrong.
         """
-        resolved = Path(os.path.realpath(path))
-        inspection = inspect(resolved, timeout=timeout)
+        store = locate(path, timeout)
+        inspection = inspect(store)
         if inspection.problems or inspection.header is None:
-            raise LedgerCorrupt(f"{resolved.name}: {'; '.join(inspection.problems[:3])}")
-        return cls(resolved, inspection.header, inspection.tail, timeout)
+            raise LedgerCorrupt(f"{store.name}: {'; '.join(inspection.problems[:3])}")
+        return cls(store, inspection.header, inspection.tail)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self._store.name
+
+    @property
+    def path(self) -> Path:
+        """The file. AttributeError for a ledger on a server."""
+        if isinstance(path := getattr(self._store, "path", None), Path):
+            return path
+        raise AttributeError(f"{self.name} has no path: it is no file")
 
     @property
     def cap(self) -> Budget:
@@ -105,7 +120,7 @@ class Ledger:
 
     def remaining(self) -> Budget:
         """What can still be charged. Raises as `charge` does."""
-        with store.transaction(self.path, timeout=self._timeout, write=False) as db:
+        with self._store.transaction(write=False) as db:
             spent = self._catch_up(db).spent
         cap = self.header.cap
         return units.budget(self.header.unit, units.Quanta(cap.main - spent.main, cap.delta - spent.delta))
@@ -143,10 +158,10 @@ class Ledger:
             raise ValueError(f"adjacency must be the ledger's, {self.header.adjacency!r}; got {adjacency!r}")
         unit, cap = self.header.unit, self.header.cap
         cost = units.cost(unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
-        with store.transaction(self.path, timeout=self._timeout, write=True) as db:
+        with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             day = _today(tail)
-            if _find(db, "charged", plan_uid):
+            if rows.find(db, "charged", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was charged before; a retry is a new uid and a new charge"
                 )
@@ -156,7 +171,7 @@ class Ledger:
                     f"the plan costs {units.describe(unit, cost)}, and {units.describe(unit, left)} is left"
                 )
             entry = chain.extend(tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note)
-            store.append(db, entry)
+            rows.append(db, entry)
         self._tail = Tail.after(entry)
         return Charge(entry.sequence, entry.head)
 
@@ -170,10 +185,10 @@ class Ledger:
             LedgerUnavailable, LedgerCorrupt: as in `charge`.
         """
         _check_plan(plan_uid, plan_hash)
-        with store.transaction(self.path, timeout=self._timeout, write=False) as db:
+        with self._store.transaction(write=False) as db:
             self._catch_up(db)
             charged = _charged(db, plan_uid, plan_hash)
-            if _find(db, "released", plan_uid):
+            if rows.find(db, "released", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was released before; a new run is a new uid and a new charge"
                 )
@@ -190,55 +205,48 @@ class Ledger:
             LedgerUnavailable, LedgerCorrupt: as in `charge`.
         """
         _check_plan(plan_uid, artifact_sha256, name="artifact_sha256")
-        with store.transaction(self.path, timeout=self._timeout, write=True) as db:
+        with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             charged = _charged(db, plan_uid)
-            if _find(db, "released", plan_uid):
+            if rows.find(db, "released", plan_uid):
                 raise PlanRefused(f"plan {plan_uid} was released before")
             entry = chain.extend(
                 tail, "released", plan_uid, charged.plan_hash, day=tail.day, artifact=artifact_sha256
             )
-            store.append(db, entry)
+            rows.append(db, entry)
         self._tail = Tail.after(entry)
 
     def entries(self) -> tuple[Entry, ...]:
         """All rows, verified, oldest first. Raises LedgerUnavailable or LedgerCorrupt."""
-        inspection = inspect(self.path, timeout=self._timeout)
+        inspection = inspect(self._store)
         if inspection.problems:
-            raise LedgerCorrupt(f"{self.path.name}: {'; '.join(inspection.problems[:3])}")
+            raise LedgerCorrupt(f"{self.name}: {'; '.join(inspection.problems[:3])}")
         return inspection.entries
 
     def verify(self, receipts: Iterable[Charge] = ()) -> list[str]:
         """`verify_file` on this ledger, from whose past what this object has seen must not be missing."""
         seen = self._tail
-        return verify_file(self.path, (*receipts, Charge(seen.sequence, seen.head)), timeout=self._timeout)
+        return verify(self._store, (*receipts, Charge(seen.sequence, seen.head)))
 
-    def _catch_up(self, db: sqlite3.Connection) -> Tail:
+    def _catch_up(self, db: Connection) -> Tail:
         """Check what was added since the verified tail, and that the tail itself is still there."""
-        problems = schema.problems(db) or header_problems(db, self.header)
+        problems = self._store.problems(db) or header_problems(db, self.header)
         tail = self._tail
         if not problems and tail.sequence:
-            row = next(store.read_entries(db, tail.sequence - 1), None)
+            row = next(rows.read_entries(db, tail.sequence - 1), None)
             if row is None or row.head != tail.head or row.digest() != tail.head:
-                problems = ["rows that were there are gone or changed: the file was rolled back or edited"]
-        for entry in store.read_entries(db, tail.sequence) if not problems else ():
+                problems = ["rows that were there are gone or changed: the ledger was rolled back or edited"]
+        for entry in rows.read_entries(db, tail.sequence) if not problems else ():
             problems = problems or chain.check(self.header, tail, entry)
             tail = Tail.after(entry)
         if problems:
-            raise LedgerCorrupt(f"{self.path.name}: {problems[0]}; nothing was granted")
+            raise LedgerCorrupt(f"{self.name}: {problems[0]}; nothing was granted")
         self._tail = tail
         return tail
 
 
-def _find(db: sqlite3.Connection, kind: str, plan_uid: str) -> Entry | None:
-    found = db.execute(
-        "SELECT sequence FROM entries WHERE kind = ? AND plan_uid = ?", (kind, plan_uid)
-    ).fetchone()
-    return next(store.read_entries(db, found[0] - 1)) if found else None
-
-
-def _charged(db: sqlite3.Connection, plan_uid: str, plan_hash: str | None = None) -> Entry:
-    entry = _find(db, "charged", plan_uid)
+def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> Entry:
+    entry = rows.find(db, "charged", plan_uid)
     if entry is None:
         raise PlanRefused(f"plan {plan_uid} was never charged; charge it before the data is opened")
     if plan_hash is not None and entry.plan_hash != plan_hash:

@@ -18,20 +18,63 @@ ADJACENCIES = ("replace-one", "add-or-remove-one")
 KINDS = ("charged", "released")
 
 
-def _among(column: str, values: tuple[str, ...]) -> str:
-    return f"CHECK ({column} IN ({', '.join(map(repr, values))}))"
+_BELOW_ONE = 10**DELTA_DIGITS - 1
+
+# What a column may hold: one of these, a number or a length in these bounds.
+CHOICES = {"adjacency": ADJACENCIES, "unit": UNITS, "kind": KINDS}
+RANGES = {
+    "cap": (0, MAX_QUANTA),
+    "cap_delta": (0, _BELOW_ONE),
+    "amount": (0, MAX_QUANTA),
+    "delta": (0, _BELOW_ONE),
+    "spent": (0, MAX_QUANTA),
+    "spent_delta": (0, _BELOW_ONE),
+}
+LENGTHS = {
+    "dataset_id": (1, 200),
+    "genesis": (64, 64),
+    "plan_uid": (1, 128),
+    "plan_hash": (64, 64),
+    "note": (0, 200),
+    "previous": (64, 64),
+    "head": (64, 64),
+    "day": (10, 10),
+}
 
 
-def _integer(column: str, low: int, high: int) -> str:
+def among(column: str) -> str:
+    """The choices of a column, as SQL lists them."""
+    return f"({', '.join(map(repr, CHOICES[column]))})"
+
+
+def _among(column: str) -> str:
+    return f"CHECK ({column} IN {among(column)})"
+
+
+def _integer(column: str) -> str:
+    low, high = RANGES[column]
     return f"CHECK (typeof({column}) = 'integer' AND {column} BETWEEN {low} AND {high})"
 
 
-def _text(column: str, low: int, high: int) -> str:
+def _text(column: str) -> str:
+    low, high = LENGTHS[column]
     return f"CHECK (typeof({column}) = 'text' AND length({column}) BETWEEN {low} AND {high})"
 
 
-_BELOW_ONE = 10**DELTA_DIGITS - 1
 _LAST = "FROM entries ORDER BY sequence DESC LIMIT 1"
+
+
+# What is wrong with a new row of entries, and when.
+APPEND_RULES = {
+    "the sequence has a gap": f"NEW.sequence IS NOT COALESCE((SELECT sequence {_LAST}), 0) + 1",
+    "the row does not continue the chain": f"NEW.previous IS NOT COALESCE((SELECT head {_LAST}), (SELECT genesis FROM header))",
+    "the plan was charged or released before": "EXISTS (SELECT 1 FROM entries WHERE kind = NEW.kind AND plan_uid = NEW.plan_uid)",
+    "the totals do not add up": f"""NEW.spent IS NOT COALESCE((SELECT spent {_LAST}), 0) + NEW.amount
+       OR NEW.spent_delta IS NOT COALESCE((SELECT spent_delta {_LAST}), 0) + NEW.delta""",
+    "the cap is exceeded": "NOT EXISTS (SELECT 1 FROM header WHERE NEW.spent <= cap AND NEW.spent_delta <= cap_delta)",
+    "released without a charge": """NEW.kind = 'released' AND NOT EXISTS (SELECT 1 FROM entries
+        WHERE kind = 'charged' AND plan_uid = NEW.plan_uid AND plan_hash = NEW.plan_hash)""",
+}
 
 
 def _never(table: str, action: str) -> str:
@@ -42,28 +85,28 @@ BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"""
 STATEMENTS: dict[str, str] = {
     "header": f"""CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    dataset_id TEXT NOT NULL {_text("dataset_id", 1, 200)},
-    adjacency TEXT NOT NULL {_among("adjacency", ADJACENCIES)},
-    unit TEXT NOT NULL {_among("unit", UNITS)},
-    cap INTEGER NOT NULL {_integer("cap", 0, MAX_QUANTA)},
-    cap_delta INTEGER NOT NULL {_integer("cap_delta", 0, _BELOW_ONE)},
-    genesis TEXT NOT NULL {_text("genesis", 64, 64)},
+    dataset_id TEXT NOT NULL {_text("dataset_id")},
+    adjacency TEXT NOT NULL {_among("adjacency")},
+    unit TEXT NOT NULL {_among("unit")},
+    cap INTEGER NOT NULL {_integer("cap")},
+    cap_delta INTEGER NOT NULL {_integer("cap_delta")},
+    genesis TEXT NOT NULL {_text("genesis")},
     CHECK (cap + cap_delta > 0 AND (unit = 'basic' OR cap_delta = 0))
 )""",
     "entries": f"""CREATE TABLE entries (
     sequence INTEGER PRIMARY KEY CHECK (sequence > 0),
-    kind TEXT NOT NULL {_among("kind", KINDS)},
-    plan_uid TEXT NOT NULL {_text("plan_uid", 1, 128)},
-    plan_hash TEXT NOT NULL {_text("plan_hash", 64, 64)},
-    amount INTEGER NOT NULL {_integer("amount", 0, MAX_QUANTA)},
-    delta INTEGER NOT NULL {_integer("delta", 0, _BELOW_ONE)},
-    spent INTEGER NOT NULL {_integer("spent", 0, MAX_QUANTA)},
-    spent_delta INTEGER NOT NULL {_integer("spent_delta", 0, _BELOW_ONE)},
+    kind TEXT NOT NULL {_among("kind")},
+    plan_uid TEXT NOT NULL {_text("plan_uid")},
+    plan_hash TEXT NOT NULL {_text("plan_hash")},
+    amount INTEGER NOT NULL {_integer("amount")},
+    delta INTEGER NOT NULL {_integer("delta")},
+    spent INTEGER NOT NULL {_integer("spent")},
+    spent_delta INTEGER NOT NULL {_integer("spent_delta")},
     artifact TEXT NOT NULL CHECK (typeof(artifact) = 'text'),
-    note TEXT NOT NULL {_text("note", 0, 200)},
-    previous TEXT NOT NULL {_text("previous", 64, 64)},
-    head TEXT NOT NULL {_text("head", 64, 64)},
-    day TEXT NOT NULL {_text("day", 10, 10)},
+    note TEXT NOT NULL {_text("note")},
+    previous TEXT NOT NULL {_text("previous")},
+    head TEXT NOT NULL {_text("head")},
+    day TEXT NOT NULL {_text("day")},
     CHECK (CASE kind WHEN 'charged' THEN amount + delta > 0 AND length(artifact) = 0
                      ELSE amount + delta = 0 AND length(artifact) = 64 END),
     UNIQUE (kind, plan_uid)
@@ -76,23 +119,11 @@ STATEMENTS: dict[str, str] = {
     "header_once": """CREATE TRIGGER header_once BEFORE INSERT ON header
 WHEN EXISTS (SELECT 1 FROM header)
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    "entries_append": f"""CREATE TRIGGER entries_append BEFORE INSERT ON entries
-BEGIN
-    SELECT RAISE(ABORT, 'the sequence has a gap')
-    WHERE NEW.sequence IS NOT COALESCE((SELECT sequence {_LAST}), 0) + 1;
-    SELECT RAISE(ABORT, 'the row does not continue the chain')
-    WHERE NEW.previous IS NOT COALESCE((SELECT head {_LAST}), (SELECT genesis FROM header));
-    SELECT RAISE(ABORT, 'the plan was charged or released before')
-    WHERE EXISTS (SELECT 1 FROM entries WHERE kind = NEW.kind AND plan_uid = NEW.plan_uid);
-    SELECT RAISE(ABORT, 'the totals do not add up')
-    WHERE NEW.spent IS NOT COALESCE((SELECT spent {_LAST}), 0) + NEW.amount
-       OR NEW.spent_delta IS NOT COALESCE((SELECT spent_delta {_LAST}), 0) + NEW.delta;
-    SELECT RAISE(ABORT, 'the cap is exceeded')
-    WHERE NOT EXISTS (SELECT 1 FROM header WHERE NEW.spent <= cap AND NEW.spent_delta <= cap_delta);
-    SELECT RAISE(ABORT, 'released without a charge')
-    WHERE NEW.kind = 'released' AND NOT EXISTS (SELECT 1 FROM entries
-        WHERE kind = 'charged' AND plan_uid = NEW.plan_uid AND plan_hash = NEW.plan_hash);
-END""",
+    "entries_append": "CREATE TRIGGER entries_append BEFORE INSERT ON entries\nBEGIN\n"
+    + "".join(
+        f"    SELECT RAISE(ABORT, '{what}')\n    WHERE {when};\n" for what, when in APPEND_RULES.items()
+    )
+    + "END",
 }
 
 
@@ -112,13 +143,17 @@ def problems(db: sqlite3.Connection) -> list[str]:
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         return ["the file is not a ledger"]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if wrong := version_problems(db.execute("PRAGMA user_version").fetchone()[0]):
+        return wrong
+    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"))
+    names = [name for name in (*STATEMENTS, *found) if found.get(name) != STATEMENTS.get(name)]
+    return [f"table or trigger {name!r} was changed, removed or added" for name in dict.fromkeys(names)]
+
+
+def version_problems(version: int) -> list[str]:
+    """Whether this version of the library knows the format. Raises LedgerUnavailable for a newer one."""
     if version > VERSION:
         raise LedgerUnavailable(
             f"the ledger has format {version}; this version knows up to {VERSION}: update it"
         )
-    if version != VERSION:
-        return [f"the ledger claims format {version}, which never existed"]
-    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"))
-    names = [name for name in (*STATEMENTS, *found) if found.get(name) != STATEMENTS.get(name)]
-    return [f"table or trigger {name!r} was changed, removed or added" for name in dict.fromkeys(names)]
+    return [] if version == VERSION else [f"the ledger claims format {version}, which never existed"]

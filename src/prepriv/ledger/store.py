@@ -1,4 +1,4 @@
-"""How a ledger file is opened: the SQLite settings that make a commit durable, and what counts as failure.
+"""A ledger in a file: the SQLite settings that make a commit durable, and what counts as failure.
 
 Every operation opens its own connection and closes it again. That costs under a millisecond, is safe under
 threads and fork, and leaves one self-contained file at rest, since closing the last connection folds the
@@ -12,13 +12,14 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from prepriv.ledger import schema
-from prepriv.ledger.chain import Entry, Header
+from prepriv.ledger import rows, schema
+from prepriv.ledger.chain import Header
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
-from prepriv.ledger.units import Quanta, check_unit
 
 # FULL: fsync at every commit (NORMAL would lose the last charges at a power cut); the other two: fsync that
 # reaches the platter on macOS.
@@ -30,12 +31,37 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 _NETWORK = re.compile(
     r"(fuse\.)?(nfs\d*|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|beegfs\w*|gpfs|sshfs|davfs2?|s3fs|gcsfuse|rclone)"
 )
-_HEADER = "SELECT dataset_id, adjacency, unit, cap, cap_delta, genesis FROM header"
-_COLUMNS = (
-    "sequence, kind, plan_uid, plan_hash, amount, delta, spent, spent_delta,"
-    " artifact, note, previous, head, day"
-)
-_ENTRY_TYPES = (int, str, str, str, int, int, int, int, str, str, str, str, str)
+
+
+@dataclass(frozen=True)
+class File:
+    """The store (`rows.Store`) of a ledger file; its methods are the functions below."""
+
+    path: Path
+    timeout: float
+
+    @property
+    def name(self) -> str:
+        """Its last part."""
+        return self.path.name
+
+    def create(self, header: Header) -> None:
+        """`create`."""
+        create(self.path, header, timeout=self.timeout)
+
+    def transaction(self, *, write: bool) -> AbstractContextManager[sqlite3.Connection]:
+        """`transaction`."""
+        return transaction(self.path, timeout=self.timeout, write=write)
+
+    def problems(self, db: Any) -> list[str]:
+        """`schema.problems`."""
+        return schema.problems(db)
+
+    def damage(self, db: Any) -> list[str]:
+        """What SQLite's own check of the file finds. Raises LedgerUnavailable for an unsafe place."""
+        refuse_unsafe_place(self.path)
+        found = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
+        return [f"SQLite: {line}" for line in found if line != "ok"]
 
 
 @contextmanager
@@ -82,47 +108,6 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
         raise
 
 
-def read_header(db: sqlite3.Connection) -> tuple[Header, str]:
-    """The header and its stored hash. Raises LedgerCorrupt unless there is exactly one, well formed."""
-    rows = db.execute(_HEADER).fetchall()
-    if len(rows) != 1 or tuple(map(type, rows[0])) != (str, str, str, int, int, str):
-        raise LedgerCorrupt("the header is missing or malformed")
-    dataset_id, adjacency, unit, cap, cap_delta, genesis = rows[0]
-    try:
-        return Header(dataset_id, adjacency, check_unit(unit), Quanta(cap, cap_delta)), genesis
-    except ValueError:
-        raise LedgerCorrupt("the header names a unit that does not exist") from None
-
-
-def read_entries(db: sqlite3.Connection, after: int) -> Iterator[Entry]:
-    """The rows with a sequence number above `after`, in order. Raises LedgerCorrupt for a malformed one."""
-    for row in db.execute(f"SELECT {_COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence", (after,)):
-        if tuple(map(type, row)) != _ENTRY_TYPES:
-            raise LedgerCorrupt("a row is malformed")
-        sequence, kind, uid, plan_hash, amount, delta, spent, spent_delta, *rest = row
-        yield Entry(sequence, kind, uid, plan_hash, Quanta(amount, delta), Quanta(spent, spent_delta), *rest)
-
-
-def append(db: sqlite3.Connection, entry: Entry) -> None:
-    """Insert one row; the triggers of schema.py check it again."""
-    values = (
-        entry.sequence,
-        entry.kind,
-        entry.plan_uid,
-        entry.plan_hash,
-        entry.cost.main,
-        entry.cost.delta,
-        entry.spent.main,
-        entry.spent.delta,
-        entry.artifact,
-        entry.note,
-        entry.previous,
-        entry.head,
-        entry.day,
-    )
-    db.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
-
-
 def side_files(path: Path) -> tuple[Path, ...]:
     """The files SQLite keeps beside an open ledger; none of them exists at rest."""
     return tuple(path.with_name(path.name + suffix) for suffix in SIDE_FILES)
@@ -132,7 +117,10 @@ def refuse_unsafe_place(path: Path) -> None:
     """Raise LedgerUnavailable where SQLite's locking cannot be trusted: network mounts, hard links."""
     kind = file_system(path)
     if _NETWORK.fullmatch(kind):
-        raise LedgerUnavailable(f"{path.name}: is on a network file system ({kind}); keep it on a local disk")
+        raise LedgerUnavailable(
+            f"{path.name}: is on a network file system ({kind}), where locks fail; "
+            "keep it on a local disk, or on a server (postgresql://...)"
+        )
     if path.stat().st_nlink > 1:
         # two names, two write-ahead logs: each would miss the other's charges
         raise LedgerUnavailable(f"{path.name}: has hard links, which break SQLite's locking; keep one name")
@@ -206,15 +194,13 @@ def _frozen(path: Path, write: bool) -> bool:
 
 
 def _create_tables(path: Path, header: Header, timeout: float) -> None:
-    cap, genesis = header.cap, header.genesis
     with ExitStack() as stack:
         db = _connect(stack, path, timeout, write=True)
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LedgerUnavailable(f"{path.name}: SQLite cannot keep a write-ahead log here")
         db.execute("BEGIN IMMEDIATE")
         schema.create(db)
-        row = (header.dataset_id, header.adjacency, header.unit, cap.main, cap.delta, genesis)
-        db.execute("INSERT INTO header VALUES (1, ?, ?, ?, ?, ?, ?)", row)
+        rows.append_header(db, header)
         db.execute("COMMIT")
 
 

@@ -1,17 +1,17 @@
-"""Checking a whole ledger file: what `Ledger.open` demands and `prepriv ledger verify` reports."""
+"""Checking a whole ledger: what `Ledger.open` demands and `prepriv ledger verify` reports."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 
-from prepriv.ledger import chain, schema, store
+from prepriv.ledger import chain, rows
 from prepriv.ledger.chain import Entry, Header, Tail
 from prepriv.ledger.errors import LedgerCorrupt
+from prepriv.ledger.places import locate
+from prepriv.ledger.rows import Connection, Store
 from prepriv.ledger.units import Quanta
 
 _SHOWN = 20  # problems listed before "and more"
@@ -27,7 +27,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A ledger file as found: what is wrong with it, and what could be read (header None: nothing)."""
+    """A ledger as found: what is wrong with it, and what could be read (header None: nothing)."""
 
     problems: tuple[str, ...]
     header: Header | None
@@ -38,18 +38,24 @@ class Inspection:
 def verify_file(
     path: str | os.PathLike[str], receipts: Iterable[Charge] = (), *, timeout: float = 10.0
 ) -> list[str]:
-    """Check a ledger file; an empty list means that all is well.
+    """Check a ledger; an empty list means that all is well.
 
     Recomputes: SQLite's own integrity check, format and triggers, the hash chain from the header on, the
     sequence, totals and caps, releases against charges.
 
-    receipts: (sequence, head) pairs from artifacts. A file restored from an older copy, or rewritten from
+    path: of a file, or postgresql://... (`Ledger.open`).
+    receipts: (sequence, head) pairs from artifacts. A ledger restored from an older copy, or rewritten from
         scratch, is consistent in itself; only what was published since can tell.
 
     Raises:
         LedgerUnavailable: missing, locked, a newer format.
     """
-    found = inspect(Path(os.path.realpath(path)), timeout=timeout)
+    return verify(locate(path, timeout), receipts)
+
+
+def verify(store: Store, receipts: Iterable[Charge] = ()) -> list[str]:
+    """`verify_file`, wherever the ledger is kept."""
+    found = inspect(store)
     problems = list(found.problems)
     if found.header is not None:
         problems += _receipt_problems(found.header, found.entries, receipts)
@@ -58,32 +64,33 @@ def verify_file(
     return problems[:_SHOWN] + [f"and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
 
 
-def inspect(path: Path, *, timeout: float) -> Inspection:
-    """Read and check the whole file at `path`. Raises LedgerUnavailable (missing, locked, newer format)."""
+def inspect(store: Store) -> Inspection:
+    """Read and check the whole ledger. Raises LedgerUnavailable (missing, locked, newer format)."""
     problems: list[str] = []
     header: Header | None = None
     entries: list[Entry] = []
     try:
-        with store.transaction(path, timeout=timeout, write=False) as db:
-            store.refuse_unsafe_place(path)
-            # the format first: SQLite's check of a foreign file means nothing
-            problems += schema.problems(db)
+        with store.transaction(write=False) as db:
+            # the format first: what a store says of foreign tables means nothing
+            problems += store.problems(db)
             if not problems:
-                integrity = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
-                problems += [f"SQLite: {line}" for line in integrity if line != "ok"]
-                header, genesis = store.read_header(db)
+                problems += store.damage(db)
+                header, genesis = rows.read_header(db)
                 if genesis != header.genesis:
                     problems.append("the header does not match its hash: the cap or the data set was edited")
-                entries = list(store.read_entries(db, 0))
+                entries = list(rows.read_entries(db, 0))
     except LedgerCorrupt as error:
         # the name is said by whoever reports, and a look grants nothing anyway
-        problems.append(str(error).removeprefix(f"{path.name}: ").removesuffix("; nothing was granted"))
+        problems.append(str(error).removeprefix(f"{store.name}: ").removesuffix("; nothing was granted"))
     if header is None:
         return Inspection(tuple(problems), None, Tail(0, "", Quanta(0), ""), ())
     tail = Tail.start(header)
-    charged = set()
+    charged, seen = set(), set()
     for entry in entries:
         problems += chain.check(header, tail, entry)
+        if (run := (entry.kind, entry.plan_uid)) in seen:
+            problems.append(f"row {entry.sequence}: its run was {entry.kind} before")
+        seen.add(run)
         if entry.kind == "charged":
             charged.add((entry.plan_uid, entry.plan_hash))
         elif (entry.plan_uid, entry.plan_hash) not in charged:
@@ -92,9 +99,9 @@ def inspect(path: Path, *, timeout: float) -> Inspection:
     return Inspection(tuple(problems), header, tail, tuple(entries))
 
 
-def header_problems(db: sqlite3.Connection, header: Header) -> list[str]:
-    """Whether the file's header is still `header`. Raises LedgerCorrupt for a malformed one."""
-    found, genesis = store.read_header(db)
+def header_problems(db: Connection, header: Header) -> list[str]:
+    """Whether the stored header is still `header`. Raises LedgerCorrupt for a malformed one."""
+    found, genesis = rows.read_header(db)
     same = found == header and genesis == header.genesis
     return [] if same else ["the header changed: the cap or the data set was edited"]
 

@@ -13,9 +13,9 @@ from prepriv.pipeline.odometer import Priced
 
 
 def check_ledger(path: Any) -> None:
-    """ValueError unless it is None or the path of a file. The file is not opened."""
+    """ValueError unless it is None, the path of a file or the URL of a server. Nothing is opened."""
     if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
-        raise ValueError(f"ledger must be None or the path of a ledger file; got {shown(path)}")
+        raise ValueError(f"ledger must be None or the path of a ledger file, or a postgresql:// URL; got {shown(path)}")
 
 
 def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:

@@ -1,0 +1,303 @@
+"""A ledger on a PostgreSQL server: the same tables, one schema of a database for each ledger.
+
+A lock held from before the snapshot is taken until the connection ends makes writers wait for each other; should it
+fail (a connection pooler in between), serialisable isolation aborts all but one of them. Every operation opens its
+own connection and closes it again, which is safe under threads and fork.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv.ledger import rows, schema
+from prepriv.ledger.chain import Header
+from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
+_MARK = "prepriv-ledger "  # and the version: the comment on the schema
+_TABLES = {
+    "header": "id bigint, dataset_id text, adjacency text, unit text, cap bigint, cap_delta bigint, genesis text",
+    "entries": (
+        "sequence bigint, kind text, plan_uid text, plan_hash text, amount bigint, delta bigint, spent bigint, "
+        "spent_delta bigint, artifact text, note text, previous text, head text, day text"
+    ),
+}
+_KEYS = {
+    "header_once": "header (id)",
+    "entries_once": "entries (sequence)",
+    "entries_uid": "entries (kind, plan_uid)",
+}
+_APPEND, _REST = (
+    "BEFORE INSERT ON {} FOR EACH ROW",
+    "BEFORE UPDATE OR DELETE OR TRUNCATE ON {} FOR EACH STATEMENT",
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """The store (`rows.Store`) of a ledger on a server. url: for libpq. ledger: its name in the database."""
+
+    url: str
+    ledger: str
+    timeout: float
+
+    @classmethod
+    def at(cls, url: str, timeout: float) -> Server:
+        """The store that `postgresql://user@host/database?ledger=NAME` names. Raises ValueError for a bad name."""
+        base, _, query = url.partition("?")
+        options = [option for option in query.split("&") if option]
+        names = [option.removeprefix("ledger=") for option in options if option.startswith("ledger=")]
+        name = names[-1] if names else "ledger"
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"?ledger= must be at most 40 of a-z 0-9 _, not _ first; got {name!r}")
+        rest = "&".join(option for option in options if not option.startswith("ledger="))
+        return cls(base + ("?" + rest if rest else ""), name, timeout)
+
+    @property
+    def name(self) -> str:
+        """The ledger's name; never the URL, which can hold a password."""
+        return f"{self.ledger} (postgresql)"
+
+    @property
+    def schema(self) -> str:
+        """The schema of the database that holds the tables."""
+        return f"prepriv_{self.ledger}"
+
+    def create(self, header: Header) -> None:
+        """Make the schema and its tables; all of it or nothing."""
+        with self._transaction(write=True) as db:
+            if db.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self.schema,)).fetchone():
+                raise ValueError(
+                    f"a ledger is never overwritten, and {self.name} exists; choose another name"
+                )
+            for statement in self._statements():
+                db.execute(statement)
+            rows.append_header(db, header)
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[rows.Connection]:
+        """A serialisable transaction on a ledger that is there."""
+        with self._transaction(write=write) as db:
+            found = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self.schema,)).fetchone()
+            if found is None:
+                raise LedgerUnavailable(f"{self.name}: no such ledger in this database; `create` makes one")
+            yield db
+
+    def problems(self, db: rows.Connection) -> list[str]:
+        """Whatever differs from what `create` makes, by the server's own catalogues."""
+        said = db.execute(
+            "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = ?", (self.schema,)
+        )
+        mark = said.fetchone()[0] or ""
+        if not re.fullmatch(_MARK + r"\d{1,9}", mark):
+            return [f"the schema {self.schema} is not a ledger"]
+        if wrong := schema.version_problems(int(mark.removeprefix(_MARK))):
+            return wrong
+        found = {tuple(row) for row in db.execute(_FOUND, (self.schema,) * 5)}
+        names = sorted({str(row[1]) for row in found ^ self._expected()})
+        return [f"table, trigger or function {name!r} was changed, removed or added" for name in names]
+
+    def damage(self, db: rows.Connection) -> list[str]:
+        """Nothing: the server checks its own pages."""
+        return []
+
+    def _statements(self) -> Iterator[str]:
+        own = self.schema
+        yield f"CREATE SCHEMA {own}"
+        for table, columns in _TABLES.items():
+            yield f"CREATE TABLE {own}.{table} ({', '.join(c + ' NOT NULL' for c in columns.split(', '))})"
+        for name, columns in _KEYS.items():
+            yield f"CREATE UNIQUE INDEX {name} ON {own}.{columns}"
+        yield (
+            f"CREATE FUNCTION {own}.guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp "
+            f"AS $guard${self._guard()}$guard$"
+        )
+        for table in _TABLES:
+            for name, when in ((f"{table}_append", _APPEND), (f"{table}_never", _REST)):
+                yield f"CREATE TRIGGER {name} {when.format(f'{own}.{table}')} EXECUTE FUNCTION {own}.guard()"
+                yield f"ALTER TABLE {own}.{table} ENABLE ALWAYS TRIGGER {name}"
+        yield f"COMMENT ON SCHEMA {own} IS '{_MARK}{schema.VERSION}'"
+
+    def _expected(self) -> set[tuple[str, str, str]]:
+        """What `_FOUND` finds in a ledger as `create` made it."""
+        out = {("relation", name, "rpfff") for name in _TABLES} | {
+            ("relation", name, "ipfff") for name in _KEYS
+        }
+        for table, columns in _TABLES.items():
+            out |= {("column", table, f"{at} {c} true false") for at, c in enumerate(columns.split(", "), 1)}
+            out |= {("trigger", f"{table}_append", f"{table} 7 A true guard")}
+            out |= {("trigger", f"{table}_never", f"{table} 58 A true guard")}
+        for name, columns in _KEYS.items():
+            table, _, keys = columns.partition(" ")
+            out.add(("index", name, f"{table} true true true {keys}"))
+        source = hashlib.md5(self._guard().encode(), usedforsecurity=False).hexdigest()
+        out.add(("function", "guard", f"plpgsql {source} search_path=pg_catalog, pg_temp"))
+        return out
+
+    def _guard(self) -> str:
+        """The body of the trigger function: the rules of schema.py, for every program that writes there."""
+        return _GUARD.format(
+            schema=self.schema,
+            header=_raised({"a header must be in its bounds": _out_of_bounds(_TABLES["header"])}),
+            entry=_raised(
+                {"a row must be in its bounds": _out_of_bounds(_TABLES["entries"]), **schema.APPEND_RULES}
+            )
+            .replace("FROM entries", f"FROM {self.schema}.entries")
+            .replace("FROM header", f"FROM {self.schema}.header"),
+        )
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[_Session]:
+        try:
+            import psycopg
+        except ImportError:
+            raise LedgerUnavailable(
+                f'{self.name}: needs psycopg (pip install "prepriv[postgres]"); nothing was granted'
+            ) from None
+        try:
+            psycopg.conninfo.conninfo_to_dict(self.url)
+        except psycopg.ProgrammingError:  # its text can quote a password
+            raise ValueError(
+                "ledger: PostgreSQL does not understand the URL; give postgresql://user@host/database?ledger=NAME"
+            ) from None
+        try:
+            with psycopg.connect(
+                self.url,
+                autocommit=True,
+                connect_timeout=max(2, round(self.timeout)),
+                application_name="prepriv",
+                client_encoding="utf8",
+                prepare_threshold=None,
+            ) as connection:
+                db = _Session(connection)
+                self._begin(db, write)
+                yield db
+                done = db.execute("COMMIT" if write else "ROLLBACK").statusmessage
+                if write and done != "COMMIT":  # a failed transaction ends in ROLLBACK, without an error
+                    raise LedgerUnavailable(
+                        f"{self.name}: the server took the charge back; nothing was granted"
+                    )
+        except psycopg.Error as error:
+            kind = LedgerUnavailable if isinstance(error, _not_now(psycopg)) else LedgerCorrupt
+            raise kind(self._told(error)) from None
+        except (UnicodeError, MemoryError, OverflowError) as error:
+            raise LedgerCorrupt(self._told(error)) from None
+
+    def _told(self, error: BaseException) -> str:
+        """One line: the first of what the server said."""
+        lines = (line.strip() for line in str(error).splitlines() if line.strip())
+        return f"{self.name}: {next(lines, type(error).__name__)}; nothing was granted"
+
+    def _begin(self, db: _Session, write: bool) -> None:
+        wait = f"lock_timeout = '{max(1, round(1000 * self.timeout))}ms'"
+        if write:  # before BEGIN: the snapshot must be taken behind the lock
+            db.execute(f"SET {wait}; SELECT pg_advisory_lock({self._lock()})")
+        db.execute(
+            f"BEGIN ISOLATION LEVEL SERIALIZABLE {'READ WRITE' if write else 'READ ONLY'}; SET LOCAL {wait}; "
+            # no function of ours stands before the server's own, no temporary table before ours
+            f"SET LOCAL search_path = pg_catalog, {self.schema}, pg_temp; SET LOCAL row_security = off; "
+            # a host that is lost gives the lock back
+            "SET LOCAL idle_in_transaction_session_timeout = '1min'; SET LOCAL synchronous_commit = on"
+        )
+        if write and db.execute("SELECT current_setting('fsync')").fetchone() != ("on",):
+            raise LedgerUnavailable(
+                f"{self.name}: the server runs with fsync off: commits would not be durable; nothing was granted"
+            )
+
+    def _lock(self) -> int:
+        digest = hashlib.sha256(self.schema.encode()).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
+
+
+class _Session:
+    """psycopg's connection with SQLite's placeholder."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
+        """Run one statement; with values, every `?` in it is one."""
+        if not parameters:
+            return self._connection.execute(sql)
+        return self._connection.execute(sql.replace("?", "%s"), parameters)
+
+
+def _not_now(psycopg: Any) -> tuple[type[Exception], ...]:
+    """The errors that say nothing of the ledger itself: it cannot be used now."""
+    errors = psycopg.errors
+    later = (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction, errors.InvalidCatalogName)
+    return psycopg.OperationalError, psycopg.InterfaceError, *later
+
+
+def _out_of_bounds(columns: str) -> str:
+    out = ["NEW.id <> 1", "NEW.cap + NEW.cap_delta <= 0", "NEW.unit <> 'basic' AND NEW.cap_delta <> 0"]
+    if not columns.startswith("id"):
+        out = [
+            "NEW.sequence < 1",
+            "CASE NEW.kind WHEN 'charged' THEN NEW.amount + NEW.delta <= 0 OR NEW.artifact <> ''"
+            " ELSE NEW.amount + NEW.delta <> 0 OR length(NEW.artifact) <> 64 END",
+        ]
+    for name in (column.split()[0] for column in columns.split(", ")):
+        if name in schema.CHOICES:
+            out.append(f"NEW.{name} NOT IN {schema.among(name)}")
+        for bounds, value in ((schema.RANGES, "NEW.{}"), (schema.LENGTHS, "length(NEW.{})")):
+            if name in bounds:
+                out.append(f"{value.format(name)} NOT BETWEEN {bounds[name][0]} AND {bounds[name][1]}")
+    return "\n    OR ".join(out)
+
+
+def _raised(rules: dict[str, str]) -> str:
+    return "\n".join(
+        f"  IF ({when.replace(' IS NOT ', ' IS DISTINCT FROM ')}) THEN\n"
+        f"    RAISE EXCEPTION '{what}' USING ERRCODE = 'integrity_constraint_violation';\n  END IF;"
+        for what, when in rules.items()
+    )
+
+
+_GUARD = """
+BEGIN
+  IF TG_OP <> 'INSERT' OR TG_TABLE_NAME = 'header' AND EXISTS (SELECT 1 FROM {schema}.header) THEN
+    RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  IF TG_TABLE_NAME = 'header' THEN
+{header}
+    RETURN NEW;
+  END IF;
+{entry}
+  RETURN NEW;
+END
+"""
+
+# Everything in the schema: (what, name, how it is made). relpersistence p: an unlogged table is emptied by a crash;
+# row security and rules would hide rows, a table that inherits adds some.
+_FOUND = """
+SELECT 'relation', relname::text,
+       relkind::text || relpersistence::text || left(relrowsecurity::text, 1) || left(relhasrules::text, 1)
+       || left(relhassubclass::text, 1)
+FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?) AND relkind <> 't'
+UNION ALL
+SELECT 'column', c.relname::text,
+       concat_ws(' ', attnum, attname, format_type(atttypid, atttypmod), attnotnull::text, atthasdef::text)
+FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?) AND c.relkind = 'r' AND attnum > 0
+UNION ALL
+SELECT 'trigger', tgname::text,
+       concat_ws(' ', c.relname, tgtype, tgenabled, (tgqual IS NULL)::text, p.proname)
+FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid JOIN pg_proc p ON p.oid = tgfoid
+WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?)
+UNION ALL
+SELECT 'index', i.relname::text,
+       concat_ws(' ', c.relname, indisunique::text, indisvalid::text, (indpred IS NULL AND indexprs IS NULL)::text,
+                 '(' || (SELECT string_agg(attname, ', ' ORDER BY k.at) FROM unnest(indkey) WITH ORDINALITY k(num, at)
+                         JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = k.num) || ')')
+FROM pg_index JOIN pg_class i ON i.oid = indexrelid JOIN pg_class c ON c.oid = indrelid
+WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?) AND c.relkind = 'r'
+UNION ALL
+SELECT 'function', proname::text, concat_ws(' ', lanname, md5(prosrc), array_to_string(proconfig, ';'))
+FROM pg_proc JOIN pg_language l ON l.oid = prolang WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?)
+"""

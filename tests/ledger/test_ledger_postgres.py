@@ -1,0 +1,448 @@
+"""A ledger on a PostgreSQL server: what a file promises, kept by the same code on another store."""
+
+import itertools
+import multiprocessing
+import random
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from postgres_server import Server
+from tampering_cases import EDITS, HASH, REFUSED
+from typer.testing import CliRunner
+
+from prepriv import Domain, PrivateClassifier
+from prepriv.commands.ledger import app
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.ledger import (
+    BudgetExceeded,
+    Charge,
+    Ledger,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+    PlanRefused,
+    chain,
+    postgres,
+    rows,
+    verify_file,
+)
+from prepriv.ledger.places import shown
+from prepriv.ledger.units import Quanta
+from prepriv.pipeline import train as training
+
+_NAMES = itertools.count()
+TIMEOUT = 300.0
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def url(server):
+    return server.url(f"test_{next(_NAMES)}")
+
+
+@pytest.fixture
+def remote(url, pay):
+    """The ledger of conftest.py, on the server."""
+    made = Ledger.create(url, "census-2020", epsilon=1.0, delta=1e-5)
+    for name in "abc":
+        pay(made, name, 0.1, 1e-7)
+    made.released("a", "7a" * 32)
+    return made
+
+
+def edit(url, *statements):
+    """As the owner of the tables would, from any other program."""
+    import psycopg
+
+    store = postgres.Server.at(url, 10.0)
+    with psycopg.connect(store.url, autocommit=True) as db:
+        db.execute(f"SET search_path = {store.schema}")
+        for statement in statements:
+            db.execute(statement)
+
+
+def without_triggers(*statements):
+    tables = ("header", "entries")
+    return [
+        *(f"ALTER TABLE {table} DISABLE TRIGGER ALL" for table in tables),
+        *statements,
+        *(
+            f"ALTER TABLE {t} ENABLE ALWAYS TRIGGER {t}_{name}"
+            for t in tables
+            for name in ("append", "never")
+        ),
+    ]
+
+
+# --------------------------------------------------------------------------------- the same as a file
+
+
+def test_a_server_and_a_file_keep_the_same_chain(remote, ledger, url):
+    assert [e.head for e in remote.entries()] == [e.head for e in ledger.entries()]
+    assert remote.remaining() == ledger.remaining() and remote.cap == ledger.cap
+    assert remote.verify() == [] == verify_file(url)
+    last = ledger.entries()[-1]
+    assert verify_file(url, [Charge(last.sequence, last.head)]) == []
+    assert "rolled back" in verify_file(url, [Charge(9, HASH)])[0]
+
+
+def test_caps_uids_and_releases_are_kept(remote, pay):
+    pay(remote, "d", 0.7, 1e-7)
+    with pytest.raises(BudgetExceeded, match=r"epsilon 0.*is left"):
+        pay(remote, "e", 1e-9)
+    with pytest.raises(PlanRefused, match="charged before"):
+        pay(remote, "d", 0, 1e-9)
+    with pytest.raises(PlanRefused, match="never charged"):
+        remote.released("e", HASH)
+    assert remote.confirm("d", HASH).sequence == 5
+    with pytest.raises(PlanRefused, match="edited"):
+        remote.confirm("d", "0f" * 32)
+    assert len(remote.entries()) == 5
+
+
+def test_one_database_holds_many_ledgers_and_none_is_overwritten(server, url, remote, pay):
+    other = Ledger.create(server.url("another"), "people", unit="gdp", mu=1.0)
+    assert other.entries() == () and len(remote.entries()) == 4
+    with pytest.raises(ValueError, match="never overwritten"):
+        Ledger.create(url, "x", epsilon=1.0, delta=0)
+    assert len(remote.entries()) == 4
+    with pytest.raises(AttributeError, match="no file"):
+        _ = remote.path
+
+
+def test_a_role_that_may_read_and_append_can_charge_and_nothing_else(url, remote, pay, server):
+    schema = postgres.Server.at(url, 1.0).schema
+    edit(
+        url,
+        "CREATE ROLE analyst LOGIN",
+        f"GRANT USAGE ON SCHEMA {schema} TO analyst",
+        f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO analyst",
+    )
+    theirs = url.replace("ledger@", "analyst@")
+    assert pay(Ledger.open(theirs), "d").sequence == 5
+    for statement in ("DELETE FROM entries", "ALTER TABLE entries DISABLE TRIGGER ALL", "TRUNCATE entries"):
+        with pytest.raises(Exception, match=r"permission denied|must be owner"):
+            edit(theirs, statement)
+    with pytest.raises(LedgerUnavailable, match="permission denied"):
+        Ledger.create(theirs.replace("ledger=", "ledger=x"), "x", epsilon=1.0, delta=0)
+    assert remote.verify() == []
+
+
+def _worker(pay, url, name, count, queue):
+    try:
+        ledger, granted = Ledger.open(url, timeout=TIMEOUT), 0
+        for turn in range(count):
+            try:
+                pay(ledger, f"{name}-{turn}", 0.01, 1e-8)
+                granted += 1
+            except BudgetExceeded:
+                pass
+        queue.put(granted)
+    except Exception as error:
+        queue.put(repr(error))
+
+
+@pytest.mark.parametrize(
+    "processes,charges", [(4, 10), pytest.param(8, 100, marks=pytest.mark.slow)], ids=["4 x 10", "8 x 100"]
+)
+def test_processes_meet_the_cap_exactly(url, pay, processes, charges):
+    """Budget for 5/8 of the charges that are wanted: exactly floor(cap / amount) are granted."""
+    affordable = processes * charges * 5 // 8
+    Ledger.create(url, "census", epsilon=affordable * 0.01 + 0.005, delta=1e-3)
+    fork = multiprocessing.get_context("fork")
+    queue = fork.Queue()
+    workers = [fork.Process(target=_worker, args=(pay, url, n, charges, queue)) for n in range(processes)]
+    start = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    granted = [queue.get(timeout=TIMEOUT) for _ in workers]
+    for worker in workers:
+        worker.join()
+    print(
+        f"{processes * charges} charges wanted, {sum(granted)} granted, {time.perf_counter() - start:.1f} s"
+    )
+    ledger = Ledger.open(url)
+    assert sum(granted) == affordable == len(ledger.entries())
+    assert ledger.remaining().epsilon == 0.005 and ledger.verify() == []
+
+
+def test_without_the_lock_serialisable_transactions_keep_the_cap(url, pay, monkeypatch):
+    """A connection pooler can take the lock from its transaction: then writers fail, and none is granted too much."""
+    locks = itertools.count(1)
+    monkeypatch.setattr(postgres.Server, "_lock", lambda self: next(locks))
+    Ledger.create(url, "census", epsilon=0.05, delta=0, timeout=TIMEOUT)
+    ready = threading.Barrier(4)
+
+    def work(name):
+        ready.wait()
+        granted = 0
+        for turn in range(8):
+            try:
+                pay(Ledger.open(url, timeout=TIMEOUT), f"{name}-{turn}", 0.01)
+                granted += 1
+            except (BudgetExceeded, LedgerUnavailable, LedgerCorrupt):
+                pass
+        return granted
+
+    with ThreadPoolExecutor(4) as pool:
+        granted = sum(pool.map(work, range(4)))
+    ledger = Ledger.open(url)
+    assert granted == len(ledger.entries()) <= 5 and ledger.verify() == []
+
+
+# ------------------------------------------------------------------------------------------- tampering
+
+
+@pytest.mark.parametrize(
+    "statement",
+    # SQLite's own words; and half a quantum, which a bigint rounds: the hash finds it
+    [s for s in REFUSED if " OR REPLACE " not in s and "0.5" not in s]
+    + ["TRUNCATE entries", "TRUNCATE header"],
+)
+def test_the_server_itself_refuses_all_but_appending(remote, url, statement):
+    before = remote.entries()
+    with pytest.raises(
+        Exception, match=r"append-only|must be in its bounds|sequence|chain|totals|cap|invalid input"
+    ):
+        edit(url, statement.replace("HEAD", before[-1].head))
+    assert remote.entries() == before
+
+
+@pytest.mark.parametrize("statement", EDITS)
+def test_every_edit_behind_the_triggers_is_found(remote, url, statement):
+    edit(url, *without_triggers(statement))
+    assert verify_file(url) != []
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(url)
+
+
+@pytest.mark.parametrize("deleted", ["sequence = 4", "sequence > 1", "1 = 1"])
+def test_rows_cut_off_the_end_are_found_by_receipts_and_by_whoever_saw_them(remote, url, pay, deleted):
+    receipts = [Charge(entry.sequence, entry.head) for entry in remote.entries()]
+    edit(url, *without_triggers(f"DELETE FROM entries WHERE {deleted}"))
+    assert verify_file(url) == [] and "rolled back" in verify_file(url, receipts)[0]
+    for action in (lambda: pay(remote, "x"), remote.remaining, lambda: remote.released("b", HASH)):
+        with pytest.raises(LedgerCorrupt, match="rolled back or edited"):
+            action()
+
+
+CHANGED = {
+    "a trigger is off": ("entries_never", "ALTER TABLE entries DISABLE TRIGGER entries_never"),
+    "a trigger is off for replicas": ("entries_append", "ALTER TABLE entries ENABLE TRIGGER entries_append"),
+    "a trigger is gone": ("header_append", "DROP TRIGGER header_append ON header"),
+    "the guard sleeps": (
+        "guard",
+        "CREATE OR REPLACE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NEW; END$$",
+    ),
+    "a crash would empty it": ("entries", "ALTER TABLE entries SET UNLOGGED"),
+    "rows can be hidden": ("entries", "ALTER TABLE entries ENABLE ROW LEVEL SECURITY"),
+    "another table": ("more", "CREATE TABLE more (a int)"),
+    "rows from elsewhere": ("entries", "CREATE TABLE public.more () INHERITS (entries)"),
+    "a column": ("entries", "ALTER TABLE entries ADD COLUMN more text"),
+    "an index is gone": ("entries_uid", "DROP INDEX entries_uid"),
+    "a rule": ("entries", "CREATE RULE nothing AS ON INSERT TO entries DO INSTEAD NOTHING"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_changed_format_is_found(remote, url, pay, change):
+    name, statement = CHANGED[change]
+    edit(url, "DROP TABLE IF EXISTS public.more", statement)
+    assert any(repr(name) in problem for problem in verify_file(url)), verify_file(url)
+    with pytest.raises(LedgerCorrupt, match=name):
+        pay(remote, "x")
+
+
+def test_a_run_that_was_charged_twice_without_its_index_is_found(remote, url, monkeypatch):
+    """In a chain that is perfect otherwise, on a server whose index was damaged."""
+    monkeypatch.setattr(postgres.Server, "problems", lambda self, db: [])
+    last = chain.Tail.after(remote.entries()[-1])
+    again = chain.extend(last, "charged", "b", HASH, day=last.day, cost=Quanta(1))
+    edit(url, "DROP INDEX entries_uid", "ALTER TABLE entries DISABLE TRIGGER ALL")
+    with remote._store.transaction(write=True) as db:
+        rows.append(db, again)
+    assert verify_file(url) == ["row 5: its run was charged before"]
+
+
+def test_a_newer_format_is_unavailable_and_a_foreign_schema_is_no_ledger(remote, url, pay):
+    schema = postgres.Server.at(url, 1.0).schema
+    edit(url, f"COMMENT ON SCHEMA {schema} IS 'prepriv-ledger 2'")
+    with pytest.raises(LedgerUnavailable, match="format 2"):
+        pay(remote, "x")
+    edit(url, f"COMMENT ON SCHEMA {schema} IS 'accounts'")
+    with pytest.raises(LedgerCorrupt, match="is not a ledger"):
+        pay(remote, "x")
+
+
+# ----------------------------------------------------------------------------------------- fail closed
+
+
+def test_out_of_reach_is_one_sentence_without_the_password(pay):
+    for url, says in (
+        ("postgresql://me:secret@127.0.0.1:1/people", "Connection refused"),
+        ("postgresql://me:secret@/people?host=/no/such/folder", "No such file"),
+        ("postgresql://me@/people?password=secret&host=/no/such/folder", "No such file"),
+    ):
+        for action in (Ledger.open, verify_file, lambda u: Ledger.create(u, "x", epsilon=1.0, delta=0)):
+            with pytest.raises(LedgerUnavailable, match=says) as error:
+                action(url)
+            assert "secret" not in str(error.value) and len(str(error.value).splitlines()) == 1
+        assert "secret" not in shown(url) and "people" in shown(url)
+        told = CliRunner().invoke(app, ["verify", url])
+        assert told.exit_code == 4 and "secret" not in told.output and told.output.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "url,says",
+    [
+        ("postgresql://me:secret@host/db?nonsense=1", "does not understand the URL"),
+        ("postgresql://me:secret@host/db?ledger=Bad-Name", "at most 40"),
+        ("postgresql://me:secret@host/db?ledger=", "at most 40"),
+        (Path("postgresql://me:secret@host/db"), "as a text"),
+    ],
+)
+def test_a_wrong_url_is_bad_input(url, says):
+    with pytest.raises(ValueError, match=says) as error:
+        Ledger.open(url)
+    assert "secret" not in str(error.value)
+
+
+def test_a_missing_ledger_a_missing_database_and_a_missing_driver(server, url, monkeypatch):
+    with pytest.raises(LedgerUnavailable, match="no such ledger in this database; `create` makes one"):
+        Ledger.open(url)
+    with pytest.raises(LedgerUnavailable, match="does not exist"):
+        Ledger.open(url.replace("/postgres?", "/nowhere?"))
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(LedgerUnavailable, match=r'pip install "prepriv\[postgres\]"'):
+        Ledger.open(url)
+
+
+def test_a_lock_held_too_long_is_unavailable_and_reading_goes_on(remote, url, pay):
+    impatient = Ledger.open(url, timeout=0.2)
+    with remote._store.transaction(write=True):
+        with pytest.raises(LedgerUnavailable, match="lock timeout"):
+            pay(impatient, "x")
+        assert impatient.remaining().epsilon == 0.7
+    assert pay(impatient, "x").sequence == 5
+
+
+def test_a_server_that_would_lose_a_commit_is_refused(remote, url, pay):
+    try:
+        edit(url, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:  # the server hears of it in a moment
+                pay(remote, f"x{time.monotonic_ns()}", 1e-6)
+            except LedgerUnavailable:
+                break
+        with pytest.raises(LedgerUnavailable, match="fsync off"):
+            pay(remote, "x")
+    finally:
+        edit(url, "ALTER SYSTEM RESET fsync", "SELECT pg_reload_conf()")
+
+
+def test_a_commit_that_the_server_takes_back_grants_nothing(remote, pay, monkeypatch):
+    """COMMIT of a failed transaction is a ROLLBACK, and no error."""
+    honest = postgres._Session.execute
+
+    def failing(self, sql, parameters=()):
+        if sql == "COMMIT":
+            with pytest.raises(Exception, match="division"):
+                honest(self, "SELECT 1/0")
+        return honest(self, sql, parameters)
+
+    monkeypatch.setattr(postgres._Session, "execute", failing)
+    with pytest.raises(LedgerUnavailable, match="nothing was granted"):
+        pay(remote, "x")
+    monkeypatch.undo()
+    assert len(remote.entries()) == 4
+
+
+# ------------------------------------------------------------------------------------- killed with -9
+
+CLASSIFIER = PrivateClassifier(
+    Domain.box(0, 1, 2, [0, 1]),
+    steps=(),
+    learner=GradientDescent(Logistic(), steps=5, learning_rate=0.5, clip_norm=1.0),
+    threads=1,
+)
+
+
+def check_kills(server, url, monkeypatch, kills):
+    """The server dies around the COMMIT of a charge: cells are read only where that charge is found afterwards."""
+    Ledger.create(url, "census", epsilon=1000, delta=0.1)
+    x = np.random.default_rng(0).random((40, 2))
+    draw, receipts, read, dying = random.Random(kills), [], [], []
+    honest, charge, encode = postgres._Session.execute, training.charge, training.encode
+
+    def execute(self, sql, parameters=()):
+        if sql != "COMMIT" or not dying:
+            return honest(self, sql, parameters)
+        moment = dying.pop()
+        if moment == "before":
+            server.kill()
+            return honest(self, sql, parameters)
+        if moment == "during":
+            killer = threading.Timer(draw.uniform(0, 0.01), server.kill)
+            killer.start()
+            try:
+                return honest(self, sql, parameters)
+            finally:
+                killer.join()
+        answer = honest(self, sql, parameters)
+        server.kill()
+        return answer
+
+    monkeypatch.setattr(postgres._Session, "execute", execute)
+    monkeypatch.setattr(training, "charge", lambda *a: receipts.append(charge(*a)) or receipts[-1])
+    monkeypatch.setattr(training, "encode", lambda *a: read.append(receipts[-1]) or encode(*a))
+    for kill in range(kills):
+        dying.append(("before", "during", "after")[kill % 3])
+        before = len(read)
+        with pytest.raises(LedgerError, match="nothing was granted"):
+            CLASSIFIER.set_params(ledger=url).fit(x, x[:, 0] > 0.5)
+        assert not dying and len(read) == before
+        server.start()
+        CLASSIFIER.fit(x, x[:, 0] > 0.5)  # and the ledger is sound
+    booked = {entry.sequence: entry.head for entry in Ledger.open(url).entries()}
+    assert len(read) == kills and all(booked[r["sequence"]] == r["head"] for r in read)
+    assert verify_file(url, [Charge(r["sequence"], r["head"]) for r in receipts]) == []
+    assert kills + kills // 3 <= len(booked) <= 2 * kills - kills // 3
+    return len(booked) - kills
+
+
+def test_a_server_killed_around_the_commit_opens_no_data(server, url, monkeypatch):
+    check_kills(server, url, monkeypatch, 3)
+
+
+@pytest.mark.slow
+def test_a_server_killed_50_times_around_the_commit_opens_no_data(server, url, monkeypatch):
+    print(
+        f"50 kills: no cell read; {check_kills(server, url, monkeypatch, 50)} charges booked and not granted"
+    )
+
+
+# ----------------------------------------------------------------------------------- the command line
+
+
+def test_the_commands_take_a_url(url):
+    def run(*arguments):
+        return CliRunner().invoke(app, list(map(str, arguments)))
+
+    made = run("create", url, "--dataset", "census", "--epsilon", "1", "--delta", "1e-5")
+    assert made.exit_code == 0 and "(postgresql)" in made.output
+    assert run("create", url, "--dataset", "census", "--epsilon", "1", "--delta", "1e-5").exit_code == 2
+    assert "left       epsilon 1, delta 0.00001" in run("show", url).output
+    assert "ok, rows 0" in run("verify", url).output
