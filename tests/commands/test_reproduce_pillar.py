@@ -17,10 +17,12 @@ from typer.testing import CliRunner
 
 from prepriv.commands.app import app
 from prepriv.ledger import Ledger
-from prepriv.papers.semi_private_learning import pillar
+from prepriv.papers.semi_private_learning import measures, pillar
+from prepriv.papers.semi_private_learning.learned_features import NetworkFeatures
 from prepriv.papers.semi_private_learning.patch_features import PatchFeatures
 from prepriv.papers.semi_private_learning.tasks import Task, cancer_cells, grouped, hashed_words, messages
 from real_data import real_data
+from stand_ins import features, images
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-TINY = pillar.Size(
+TINY = measures.Size(
     pixels=400,
     few=300,
     test=200,
@@ -52,6 +54,8 @@ TINY = pillar.Size(
     fractions=(0.5,),
     dimensions=(4,),
     draws=2,
+    hidden=16,
+    tenth_runs=1,
 )
 
 
@@ -63,31 +67,60 @@ def run(folder: Path, *options: str) -> Any:
 
 def test_every_figure_comes_with_its_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pillar, "SMALL", TINY)
-    monkeypatch.setattr(pillar, "TEN_PERCENT", 1)
     for baseline in ("paper", "default"):  # the account of the one takes seconds: both are tested below
         monkeypatch.setattr(Task, baseline, lambda self, epsilon, n: 0.5)
-    result = run(folder, "--embeddings", str(folder / "embeddings.npy"))
+    # training itself is tested below: here a law of k and epsilon that no two kinds of features share
+    monkeypatch.setattr(
+        Task, "accuracy", lambda self, k, e, n: 0.9 - 0.2 / (1 + e) - 0.3 / (k + len(self.spectrum))
+    )
+    images(folder / "gtsrb", 40)
+    features(folder / "cifar10_byol")
+    mine = ("--collection", str(folder / "gtsrb"), "--collection", str(folder / "cifar10_byol"))
+    result = run(folder, "--embeddings", str(folder / "embeddings.npy"), *mine)
     assert result.exit_code == 0, (result.output, result.exception)
     out = folder / "out"
     numbers = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-    groups = ("breast_cancer", "sms_words", "sms_embeddings", "mnist_pixels", "mnist_patches")
+    own = ("gtsrb_pixels", "gtsrb_patches", "cifar10_byol")
+    groups = ("breast_cancer", "sms_words", "sms_embeddings", "mnist_pixels", "mnist_patches", *own)
     drawn = {f"{figure}_{group}" for figure in ("accuracy", "low_data") for group in groups}
     drawn |= {"xi_mnist", "shift_mnist", "mixture"}
-    assert set(numbers) == drawn | {"ten_percent", "all_rows_mnist", "whitened_mnist"}
+    assert set(numbers) == drawn | {"ten_percent", "all_rows_mnist", "whitened_mnist", "reduction"}
     for name, rows in numbers.items():
         assert name not in drawn or (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         with (out / f"{name}.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == len(rows) > 0
     last = numbers["accuracy_mnist_pixels"][-1]
-    assert last["k"] == 256 and last["epsilon_inf"] > 0.7
+    assert last["k"] == 256 and last["epsilon_inf"] > 70
     assert sum(r["recommended_0.1"] for r in numbers["accuracy_mnist_pixels"]) == 1
-    for name in ("pixels", "patches"):
+    for name in ("pixels", "patches", "network_all_classes", "network_other_classes"):
         xi = [r[name] for r in numbers["xi_mnist"]]
         assert xi == sorted(xi, reverse=True)
     assert {r["data"] for r in numbers["ten_percent"]} == set(groups)
     assert all(
-        0 <= r[how] <= 1 for r in numbers["ten_percent"] for how in ("pca", "full", "default", "paper")
+        0 <= r[how] <= 100 for r in numbers["ten_percent"] for how in ("pca", "full", "default", "paper")
     )
+
+    rows = {(r["data"], r["epsilon"]): r for r in numbers["reduction"]}
+    assert {d for d, _ in rows} == {"sms", "mnist", "gtsrb"} and (out / "reduction.png").is_file()
+    best = max(r["epsilon_inf"] for kind in ("pixels", "patches") for r in numbers[f"accuracy_mnist_{kind}"])
+    private = max(r["epsilon_0.7"] for r in numbers["accuracy_mnist_patches"])
+    assert rows["mnist", 0.7]["learned"] == pytest.approx(1 - private / best)
+    text = " ".join(result.output.split())
+    assert "81.3 and 76.9" in text and "not reproducible: needs" in text
+    before = (out / "rows.jsonl").read_bytes()
+    monkeypatch.setattr(Task, "accuracy", None)  # there already: nothing is computed again
+    monkeypatch.setattr(pillar.Drawing, "save", lambda *_: None)
+    again = run(folder, "--embeddings", str(folder / "embeddings.npy"), *mine)
+    assert again.exit_code == 0 and (out / "rows.jsonl").read_bytes() == before
+    assert run(folder).exit_code != 0  # another setting is not mixed in
+
+
+def test_the_network_sees_public_rows_alone_and_learns() -> None:
+    x, y = load_digits(return_X_y=True)
+    net, again = (NetworkFeatures.of(x[:600] / 16, y[:600], 32, 40) for _ in range(2))
+    found = net(x[600:700] / 16)
+    assert found.shape == (100, 32) and (found >= 0).all() and (net.weights == again.weights).all()
+    np.testing.assert_allclose(net(x[600:601] / 16), found[:1])
 
 
 @pytest.mark.slow

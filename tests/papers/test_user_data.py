@@ -6,34 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from prepriv.commands.exits import Stop
 from prepriv.papers.user_data import SIDE, collection
-
-
-def features(folder: Path, train: int = 60, classes: int = 3, d: int = 8) -> Path:
-    """Random rows around a centre for each class, as a network's features would be."""
-    rng = np.random.default_rng(0)
-    centres = rng.normal(size=(classes, d))
-    folder.mkdir(exist_ok=True)
-    for part, n in (("train", train), ("test", 30)):
-        labels = np.sort(np.arange(n) % classes) + 5  # not from 0 on, sorted by class
-        np.save(folder / f"{part}.npy", centres[labels - 5] + rng.normal(scale=0.1, size=(n, d)))
-        np.save(folder / f"{part}_labels.npy", labels)
-    return folder
-
-
-def images(folder: Path, n: int = 4) -> Path:
-    """Coloured pictures of two kinds, of odd sizes."""
-    rng = np.random.default_rng(0)
-    for part in ("train", "test"):
-        for label, kind in enumerate(("stop", "yield")):
-            (folder / part / kind).mkdir(parents=True)
-            for i in range(n):
-                pixels = rng.integers(100 * label, 100 * label + 100, (20 + i, 30, 3)).astype(np.uint8)
-                Image.fromarray(pixels).save(folder / part / kind / f"{i}.{'png' if i % 2 else 'ppm'}")
-    return folder
+from stand_ins import features, images
 
 
 def test_features_are_read_mixed_and_relabelled(tmp_path: Path) -> None:

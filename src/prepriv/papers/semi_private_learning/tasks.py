@@ -24,6 +24,7 @@ import prepriv
 from prepriv.domain import Domain
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.papers.semi_private_learning.patch_features import PatchFeatures
+from prepriv.papers.user_data import Collection
 from prepriv.pipeline.recipes.automatic import SCALE
 from prepriv.pipeline.recipes.pillar import ZETA, before_pca, projected_learner, recommend_k
 from prepriv.preprocessing.base import Floats
@@ -50,7 +51,7 @@ class Raw:
     @property
     def classes(self) -> int:
         """Number of classes; labels are 0, 1, ..."""
-        return 1 + int(self.answers.max())
+        return 1 + int(max(self.answers.max(), self.labels.max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +208,22 @@ def patches(path: Path, rows: int, test: int, filters: int = 100) -> Raw:
     extract = PatchFeatures.of(x[:tenth], filters)
     found = [unit(extract(v)) for v in (x[:tenth], x[tenth:end], t[:test])]
     return Raw(f"{path.stem}_patches", found[0], y[:tenth], found[1], y[tenth:end], found[2], a[:test])
+
+
+def from_collection(found: Collection, rows: int, test: int, filters: int = 100) -> list[Raw]:
+    """A user's collection: its features, or pixels and patch features of its images. A tenth of the rows is public."""
+    tenth, end = len(found.rows) // 10, min(len(found.rows), len(found.rows) // 10 + rows)
+    parts = (found.rows[:tenth], found.rows[tenth:end], found.test[:test])
+    kinds = {found.name: [np.asarray(v, dtype=np.float64) for v in parts]}
+    if found.images:
+        extract = PatchFeatures.of(parts[0], filters)
+        flat = [np.sqrt(v.reshape(len(v), -1).astype(np.float64)) for v in parts]
+        kinds = {f"{found.name}_pixels": flat, f"{found.name}_patches": [extract(v) for v in parts]}
+    labels = (found.labels[:tenth], found.labels[tenth:end], found.answers[:test])
+    return [
+        Raw(name, unit(public), labels[0], unit(private), labels[1], unit(tests), labels[2])
+        for name, (public, private, tests) in kinds.items()
+    ]
 
 
 def _images(path: Path) -> tuple[NDArray[np.float32], Labels, NDArray[np.float32], Labels]:
