@@ -208,7 +208,7 @@ def reduction(accuracies: Mapping[str, Sequence[Line]]) -> list[dict[str, Any]]:
                     "best_public": best,
                     "raw": first,
                     "learned": second,
-                    "kinds": f"{names[0]}, {names[1]}",
+                    "kinds": ", ".join(n.rpartition("_")[2] for n in names[:2]),
                 }
             )
     return out

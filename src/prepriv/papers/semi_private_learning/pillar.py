@@ -178,7 +178,7 @@ class Drawing:
             axes.errorbar(
                 [line[self.x] for line in lines],
                 [line[curve] for line in lines],
-                [line.get(f"error_{curve}", 0.0) for line in lines],
+                [line[f"error_{curve}"] for line in lines] if f"error_{curve}" in lines[0] else None,
                 marker=".",
                 capsize=3,
                 ls=("-", "--", ":", "-.")[i % 4],
@@ -204,7 +204,7 @@ def _draw_reduction(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes = figure.add_subplot()
     for line in lines:
         marker = "o" if line["epsilon"] < 0.5 else "s"
-        label = f"{_data(line['data'])[2:]}, ε = {line['epsilon']:g} ({line['kinds'].replace('_', ' ')})"
+        label = f"{_data(line['data'])[2:]}, ε = {line['epsilon']:g} ({line['kinds']})"
         axes.plot(100 * line["raw"], 100 * line["learned"], marker, label=label)
     top = 105 * max(max(line["raw"], line["learned"]) for line in lines)
     axes.plot(
