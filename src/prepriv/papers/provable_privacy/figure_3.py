@@ -1,155 +1,80 @@
-"""Figure 3 and Table 4 of Provable Privacy with Non-Private Pre-Processing: what pre-processing buys on its own synthetic data, priced as it must be.
+"""Figure 3 and Table 4 of Provable Privacy with Non-Private Pre-Processing: what dimension reduction buys, and what it costs.
 
-The data are synthetic and public, so tuning facts (spectrum, optimum) are printed freely; every model is
-trained with the noise its plan asks for.
+As the paper runs it: approximately low-rank data, reduced to k dimensions without noise, then a private logistic regression in
+R^k; DP-PCA of Chaudhuri, Sarwate and Sinha, and no pre-processing, beside it; for its learner and for ours.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import prepriv
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.commands.common import console, print_table
 from prepriv.domain import Domain
-from prepriv.guarantees import gdp_epsilon, gdp_mu
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import Logistic
-from prepriv.mechanisms.session import NoisySession
+from prepriv.guarantees import gdp_mu
+from prepriv.papers.provable_privacy.drawing import draw_figure_3
+from prepriv.papers.provable_privacy.dp_pca import analyze_gauss, exponential_directions
+from prepriv.papers.provable_privacy.low_rank import (
+    BALL,
+    BATCH,
+    CLIP,
+    DELTA,
+    EPOCHS,
+    RATE,
+    Size,
+    Task,
+    accuracy,
+    gradient_shift,
+    make_task,
+    mean_loss,
+    train,
+    train_as_printed,
+)
+from prepriv.papers.verdicts import Resume
 from prepriv.preprocessing._projector import gap_free_shift
-from prepriv.preprocessing.base import Floats, RowShift, Step
+from prepriv.preprocessing.base import Floats
 
-DELTA, BALL, STEPS = 1e-5, 5.0, 50
 PAPER_TABLE_4 = {1.0: (0.84, 0.89, 0.88, 0.89), 2.0: (0.84, 0.89, 0.89, 0.89), 5.0: (0.85, 0.90, 0.90, 0.90)}
-CLIPS = (0.1, 0.7, 0.99)
+CLIPS = (0.1, 0.7, 0.99, 1.0)
 STRENGTHS = (0.1, 0.03, 0.01)
-BITS = 30  # of the grid on which second moments are released
+THEIRS, OURS = "the paper's learner", "our learner"
+NOTHING, FREE = "no pre-processing", "reduced to k, not priced"
+PAPER, UNSCALED = "reduced to k, paper's 12.2/gap", "reduced to k, 12.2/gap of the unscaled rows"
+GAP_FREE = "rank reduction in R^d, gap-free"
+DP_PCA, GAUSS = "DP-PCA, half the budget", "Analyze-Gauss, half the budget"
+VALID = {  # what a line's (ε, δ) rests on; those not named here have no guarantee
+    NOTHING: "yes",
+    PAPER: "as that of replacing all rows",
+    GAP_FREE: "if Λ is at most the declared tail",
+    DP_PCA: "yes",
+    GAUSS: "yes",
+} | {f"soft PCA, λ = {s}": "yes" for s in STRENGTHS}
+
+Scores = Callable[[float, int], Floats]
 
 
-@dataclass(frozen=True)
-class Size:
-    """Size of the experiment. radius: declared norm of a generated row, a constant of this script.
+def prices(size: Size, gap: float, tail: float) -> dict[str, float]:
+    """Total shift of the common rows in the unit ball, by method, where something valid or printed is known.
 
-    runs: trainings a point, each with noise of its own, of which the mean is printed.
+    Gap-free: between data whose eigenvalues beyond the k-th sum to `tail` and any neighbour.
     """
-
-    n: int
-    d: int
-    rank: int
-    radius: float
-    epsilons: tuple[float, ...]
-    clip_epsilons: tuple[float, ...]
-    runs: int
-
-
-LARGE = Size(1000, 6000, 50, 1924.0, (1.0, 3.0, 10.0, 30.0, 100.0), (1.0, 2.0, 5.0), 5)
-SMALL = Size(200, 300, 10, 260.0, (100.0,), (1.0,), 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Rows (n, d) in the unit ball, labels, an orthonormal basis (d, rank) of their span, the least loss."""
-
-    size: Size
-    rows: Floats
-    labels: Floats
-    basis: Floats
-    eigenvalues: Floats
-    best: float
-
-
-def make_task(size: Size) -> Task:
-    """make_classification with one cluster a class, divided by the declared radius, pulled back to the ball."""
-    from sklearn.datasets import make_classification
-
-    x, y = make_classification(
-        size.n,
-        size.d,
-        n_informative=size.rank,
-        n_redundant=size.d - size.rank,
-        n_clusters_per_class=1,
-        random_state=0,
-    )
-    rows = x / size.radius
-    rows /= np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-    _, singular, right = np.linalg.svd(rows, full_matrices=False)
-    basis = np.ascontiguousarray(right[: size.rank].T)
-    return Task(size, rows, y, basis, singular**2 / size.n, least_loss(rows @ basis, y))
-
-
-def mean_loss(scores: Floats, labels: Floats) -> float:
-    """Mean logistic loss."""
-    return float(np.logaddexp(0.0, -(2.0 * labels - 1.0) * scores).mean())
-
-
-def least_loss(rows: Floats, labels: Floats) -> float:
-    """The least mean logistic loss over the ball of weights: accelerated projected gradient, from zero."""
-    sign = 2.0 * labels - 1.0
-    smooth = float(np.linalg.norm(rows, 2)) ** 2 / (4 * len(rows))
-    w = ahead = np.zeros(rows.shape[1])
-    t = 1.0
-    for _ in range(2000):
-        pull = sign / (1.0 + np.exp(sign * (rows @ ahead)))
-        new = ahead + (rows.T @ pull) / (len(rows) * smooth)
-        new *= min(1.0, BALL / max(float(np.linalg.norm(new)), 1e-300))
-        grown = (1 + math.sqrt(1 + 4 * t * t)) / 2
-        ahead, w, t = new + (t - 1) / grown * (new - w), new, grown
-    return mean_loss(rows @ w, labels)
-
-
-# ---- training at a price ------------------------------------------------------------------------------
-def gradient_shift(total: float, n: int, radius: float = 1.0) -> float:
-    """How far one clipped gradient sum moves when the common rows move by `total` (section 0)."""
-    learner = _learner(1.0)
-    mu = learner.loss.input_lipschitz(learner.row_norm(radius), BALL)
-    clip = learner.clip(radius)
-    return 2 * clip + min(mu * total, 2 * clip * (n - 1))
-
-
-def _learner(reach: float) -> GradientDescent:
-    return GradientDescent(
-        Logistic(), steps=STEPS, learning_rate=reach / STEPS, clip_norm=1.0, weight_bound=BALL, bias=0.0
-    )
-
-
-def train(
-    task: Task, rows: Floats, mu: float, total: float = 0.0, radius: float = 1.0
-) -> tuple[float, float]:
-    """(mean loss, noise on a gradient sum): rows pre-processed already, in R^d', whose shift is `total`.
-
-    mu: GDP of the run. The noise is `gradient_shift` sqrt(T) / mu. Steps as long as the noise allows, as in
-    the automatic recipe: reach = n sqrt(T) / (noise sqrt(d')), and none at all below 0.01.
-    """
-    n, d = rows.shape
-    price = gradient_shift(total, n, radius) / gradient_shift(0.0, n, radius)
-    noise = gradient_shift(total, n, radius) * math.sqrt(STEPS) / mu
-    reach = min(2000.0, n * math.sqrt(STEPS) / (noise * math.sqrt(d)))
-    if reach < 0.01:  # no step worth the noise: the weights stay zero
-        return math.log(2.0), noise
-    # The same noise as a run that pays for no shift, at a budget smaller by the price.
-    epsilon = gdp_epsilon(mu / price, DELTA)
-    domain = Domain.ball(d, [0, 1], radius=radius, n=n)
-    model = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=[], learner=_learner(reach))
-    scores = model.fit(rows, task.labels).decision_function(rows)
-    return mean_loss(scores, task.labels), model.plan_.learner_noise
-
-
-def repeated(task: Task, rows: Floats, mu: float, total: float, radius: float = 1.0) -> tuple[float, float]:
-    """Mean loss of task.size.runs trainings, and its standard error."""
-    return mean_and_error([train(task, rows, mu, total, radius)[0] for _ in range(task.size.runs)])
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and its standard error (0 for one value)."""
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return float(np.mean(values)), error
+    domain = Domain.ball(size.d, [0, 1])
+    by_gap = pre.RankReduction(size.rank, payment=pay.Sensitivity({"gap": gap}))
+    found = {NOTHING: 0.0, PAPER: 12.2 / gap, UNSCALED: 12.2 / (gap * size.radius**2)}
+    found["rank reduction in R^d, by the gap"] = by_gap.sensitivity(domain, size.n).total_shift
+    found[GAP_FREE] = gap_free_shift(size.n, 1.0, tail, tail + 1 / size.n)
+    for strength in STRENGTHS:
+        step = pre.SoftPCA(strength, payment=pay.Sensitivity())
+        found[f"soft PCA, λ = {strength}"] = step.sensitivity(domain, size.n).total_shift
+    return found
 
 
 def soft(rows: Floats, strength: float) -> Floats:
@@ -159,189 +84,227 @@ def soft(rows: Floats, strength: float) -> Floats:
     return np.asarray((left * (singular * square / (square + strength))) @ right)
 
 
-def analyze_gauss(moment: Floats, n: int, k: int, mu: float) -> Floats:
-    """k leading directions (d, k) of the second moment with Gaussian noise on its upper triangle, mu-GDP.
+def methods(task: Task, shifts: Mapping[str, float]) -> dict[str, dict[str, Scores]]:
+    """By learner and method: scores of one run at epsilon. The number of the run says which private directions are shared."""
+    y, k, radius = task.labels, task.size.rank, task.size.radius
+    reduced, raw = task.rows @ task.directions, task.raw @ task.directions
+    moment = functools.cache(lambda: task.rows.T @ task.rows)
 
-    moment: sum x x^T of n rows, (d, d). A replaced record in the unit ball moves the triangle (off the diagonal times sqrt2) by sqrt2; rounding to
-    the grid by one step an entry. Eigenvectors by block power iteration: post-processing.
-    """
-    d = len(moment)
-    at = np.triu_indices(d)
-    weight = np.where(at[0] == at[1], 1.0, math.sqrt(2.0))
-    total = moment[at] * weight
-    sensitivity = math.ceil(math.sqrt(2.0) * 2.0**BITS * (1 + 1e-9) + math.sqrt(len(total)))
-    noisy = NoisySession().noisy_sum(
-        "second moment",
-        np.rint(total * 2.0**BITS).astype(np.int64),
-        sensitivity,
-        1 / mu,
-        exponent=-BITS,
-        largest=2 * n * 2**BITS,
-    )
-    matrix = np.zeros((d, d))
-    matrix[at] = noisy / weight
-    matrix += np.triu(matrix, 1).T
-    block = matrix[:, : k + 10]
-    for _ in range(6):
-        block = matrix @ np.linalg.qr(block)[0]
-    directions, _ = np.linalg.qr(block)
-    values, inner = np.linalg.eigh(directions.T @ matrix @ directions)
-    return np.asarray(directions @ inner[:, np.argsort(values)[::-1][:k]])
+    @functools.lru_cache(maxsize=1)
+    def dp_pca(epsilon: float, run: int) -> Floats:
+        squares = task.eigenvalues * task.size.n
+        return exponential_directions(task.basis, squares, k, epsilon / 2)
 
+    @functools.lru_cache(maxsize=1)
+    def gauss(epsilon: float, run: int) -> Floats:
+        return analyze_gauss(moment(), task.size.n, k, gdp_mu(epsilon / 2, DELTA / 2))
 
-# ---- the experiment -----------------------------------------------------------------------------------
-def prices(size: Size, gap: float) -> dict[str, float]:
-    """Total shift of the common rows, by method.
+    def ours(rows: Floats, total: float) -> Scores:
+        return lambda epsilon, _: train(rows, y, gdp_mu(epsilon, DELTA), total)[0]
 
-    Gap-free: between data of rank k and any neighbour, sqrt(n). (If both had rank k no common row would move,
-    but no test of that could pass.)
-    """
-    domain = Domain.ball(size.d, [0, 1])
-    with_gap = pre.RankReduction(size.rank, payment=pay.Sensitivity({"gap": gap}))
-    steps: dict[str, Step] = {"hard PCA, by the gap": with_gap}
-    steps |= {f"soft PCA, λ = {s}": pre.SoftPCA(s, payment=pay.Sensitivity()) for s in STRENGTHS}
-    found = {"no pre-processing": 0.0, "hard PCA, paper's price": 12.2 / gap}
-    found["hard PCA, gap-free"] = gap_free_shift(size.n, 1.0, 0.0, 1 / size.n)
-    return found | {name: _total(step.sensitivity(domain, size.n)) for name, step in steps.items()}
+    def theirs(rows: Floats, tau: float) -> Scores:
+        return lambda epsilon, _: train_as_printed(rows, y, epsilon, radius, tau)
 
+    def half_ours(directions: Callable[[float, int], Floats]) -> Scores:
+        return lambda e, run: train(task.rows @ directions(e, run), y, gdp_mu(e / 2, DELTA / 2))[0]
 
-def _total(shift: RowShift) -> float:
-    return shift.total_shift
+    def half_theirs(directions: Callable[[float, int], Floats]) -> Scores:
+        return lambda e, run: train_as_printed(
+            task.raw @ directions(e, run), y, e / 2, radius, delta=DELTA / 2
+        )
+
+    by_soft = {f"soft PCA, λ = {s}": soft(task.rows, s) for s in STRENGTHS}
+    return {
+        THEIRS: {
+            NOTHING: theirs(task.raw, 0.0),
+            FREE: theirs(raw, 0.0),
+            UNSCALED: theirs(raw, shifts[UNSCALED]),
+            PAPER: theirs(raw, shifts[PAPER]),
+            DP_PCA: half_theirs(dp_pca),
+            GAUSS: half_theirs(gauss),
+        },
+        OURS: {
+            NOTHING: ours(task.rows, 0.0),
+            FREE: ours(reduced, 0.0),
+            PAPER: ours(reduced, shifts[PAPER]),
+            GAP_FREE: ours(task.rows @ task.directions @ task.directions.T, shifts[GAP_FREE]),
+            **{name: ours(image, shifts[name]) for name, image in by_soft.items()},
+            DP_PCA: half_ours(dp_pca),
+            GAUSS: half_ours(gauss),
+        },
+    }
 
 
 def figure_3(size: Size, out: Path) -> dict[str, Any]:
-    """Run it, print what holds, write figure_3.csv, table_4.csv and figure_3.png."""
+    """Run it, print what holds, write figure_3.csv and figure_3.png; rows of single runs in figure_3_runs.jsonl."""
     task = make_task(size)
-    gap = float(task.eigenvalues[size.rank - 1] - task.eigenvalues[size.rank])
-    shifts = prices(size, gap)
+    shifts = prices(size, task.gap, task.tail)
     facts = {
         "n": size.n,
         "d": size.d,
+        "k": size.rank,
         "declared_radius": size.radius,
         "eigenvalue_k": float(task.eigenvalues[size.rank - 1]),
         "eigenvalue_k_plus_1": float(task.eigenvalues[size.rank]),
-        "gap": gap,
-        "second_moment_moves": 1 / size.n,
+        "tail": task.tail,
+        "gap": task.gap,
+        "gap_unscaled": task.gap * size.radius**2,
         "total_shift": shifts,
-        "least_loss": task.best,
+        "least_loss": task.least,
+        "least_loss_unscaled": task.least_raw,
+        "runs": size.runs,
     }
-    _print_facts(size, facts)
-    images = {name: _image(task.rows, name) for name in shifts}
-    moment = task.rows.T @ task.rows
-    rows, worst = [], 0.0
-    for epsilon in size.epsilons:
-        mu = gdp_mu(epsilon, DELTA)
-        losses = {name: repeated(task, images[name], mu, total) for name, total in shifts.items()}
-        half, found = mu / math.sqrt(2.0), []
-        for _ in range(size.runs):
-            reduced = task.rows @ analyze_gauss(moment, size.n, size.rank, half)
-            found.append(train(task, reduced, half)[0])
-        losses["DP-PCA (Analyze-Gauss), half the budget"] = mean_and_error(found)
-        rows.append({"epsilon": epsilon} | {name: mean - task.best for name, (mean, _) in losses.items()})
-        worst = max(worst, *(error for _, error in losses.values()))
-    facts["largest_standard_error"] = worst
-    nothing = math.log(2.0) - task.best
-    print_table(
-        f"Figure 3: excess empirical loss at δ = {DELTA:g} (the model that says nothing: {nothing:.3f})",
-        ["method", *(f"ε = {e:g}" for e in size.epsilons)],
-        [[name, *(f"{r[name]:.3f}" for r in rows)] for name in rows[0] if name != "epsilon"],
-        right=range(1, len(rows) + 1),
-    )
-    lowest = [min((loss, name) for name, loss in r.items() if name != "epsilon")[1] for r in rows]
-    console.print("  Lowest: " + "; ".join(f"{m} (ε = {r['epsilon']:g})" for m, r in zip(lowest, rows)) + ".")
+    _print_facts(task, shifts)
+    lines = methods(task, shifts)
+    setting = {"figure": 3, "size": list(map(str, vars(size).values()))}
+    count = sum(map(len, lines.values())) * len(size.epsilons) * size.runs
+    rows = Resume(out / "figure_3_runs.jsonl", setting, count)
+    points: list[dict[str, Any]] = []
+    for epsilon, run in itertools.product(size.epsilons, range(size.runs)):
+        for name in dict.fromkeys(n for group in lines.values() for n in group):
+            for learner in (who for who, group in lines.items() if name in group):
+                key = f"{learner}, {name}, ε = {epsilon:g}, run {run + 1}"
+                made = functools.partial(_one, task, learner, lines[learner][name], epsilon, run)
+                found = rows.row(key, made)
+                points.append({"learner": learner, "method": name, "epsilon": epsilon} | found)
+    table = _means(points)
+    for learner in lines:
+        nothing = math.log(2.0) - (task.least if learner == OURS else task.least_raw)
+        for what in ("excess_loss", "accuracy"):
+            _print_points(learner, what, table, size.epsilons, nothing)
+    draw_figure_3(out / "figure_3.png", table, task)
+    return {"facts": facts, "points": table}
+
+
+def _one(task: Task, learner: str, scores: Scores, epsilon: float, run: int) -> dict[str, Any]:
+    made = scores(epsilon, run)
+    least = task.least if learner == OURS else task.least_raw
+    return {
+        "excess_loss": mean_loss(made, task.labels) - least,
+        "accuracy": accuracy(made, task.labels),
+    }
+
+
+def _means(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and standard error over runs, for each learner, method and epsilon."""
+    groups: dict[tuple[str, str, float], list[Mapping[str, Any]]] = {}
+    for p in points:
+        groups.setdefault((p["learner"], p["method"], p["epsilon"]), []).append(p)
+    return [
+        {"learner": learner, "method": name, "epsilon": epsilon}
+        | {"guarantee": VALID.get(name, "none")}
+        | mean_and_error("excess_loss", held)
+        | mean_and_error("accuracy", held)
+        for (learner, name, epsilon), held in groups.items()
+    ]
+
+
+def mean_and_error(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Mean of one entry, and its standard error (0 for one row)."""
+    values = [r[what] for r in rows]
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return {what: float(np.mean(values)), f"{what}_error": error}
+
+
+def ordering(table: Sequence[Mapping[str, Any]], learner: str) -> str:
+    """In words: whether some priced method has the least loss, by epsilon, among lines with a guarantee."""
+    lowest = {}
+    for epsilon in sorted({p["epsilon"] for p in table}):
+        held = [p for p in table if (p["learner"], p["epsilon"]) == (learner, epsilon) and p["guarantee"] != "none"]
+        lowest[epsilon] = min(held, key=lambda p: p["excess_loss"])["method"]
+    names = list(dict.fromkeys(lowest.values()))
+    return "; ".join(f"{n} (ε = {', '.join(f'{e:g}' for e in lowest if lowest[e] == n)})" for n in names)
+
+
+def _print_facts(task: Task, shifts: Mapping[str, float]) -> None:
+    size, most = task.size, 2.0 * (task.size.n - 1)
+    k = size.rank
     console.print(
-        "  DP-PCA here is Analyze-Gauss (Dwork et al. 2014), Gaussian noise on the second moment, not the exponential "
-        f"mechanism of Chaudhuri et al. 2012. Mean of {size.runs} runs a point, standard errors up to {worst:.3f}; no "
-        "parameter is tuned on results."
-    )
-    table = _table_4(task)
-    _write(out, rows, table)
-    _draw(out / "figure_3.png", rows, nothing)
-    return {"figure_3": {"facts": facts, "excess_loss": rows, "nothing": nothing}, "table_4": table}
-
-
-def _image(rows: Floats, name: str) -> Floats:
-    # The data have rank k exactly, so a hard projection on k directions leaves every row where it is.
-    return soft(rows, float(name.split("= ")[1])) if name.startswith("soft") else rows
-
-
-def _table_4(task: Task) -> list[dict[str, Any]]:
-    """Rows pulled back to a share of the declared radius, then soft PCA at lambda = 0.1 of its square."""
-    size, clips = task.size, (*CLIPS, 1.0)
-    rows: list[dict[str, Any]] = [{"epsilon": epsilon} for epsilon in size.clip_epsilons]
-    norms = np.maximum(np.linalg.norm(task.rows, axis=1, keepdims=True), 1e-300)
-    for column, clip in enumerate(clips):
-        strength = 0.1 * clip**2
-        image = soft(task.rows * np.minimum(1.0, clip / norms), strength)
-        step = pre.SoftPCA(strength, payment=pay.Sensitivity())
-        total = _total(step.sensitivity(Domain.ball(size.d, [0, 1], radius=clip), size.n))
-        for row in rows:
-            loss, _ = repeated(task, image, gdp_mu(row["epsilon"], DELTA), total, clip)
-            row[f"paper, {clip:g}"] = PAPER_TABLE_4[row["epsilon"]][column]
-            row[f"ours, {clip:g}"] = loss - task.best
-    names = [k for k in rows[0] if k != "epsilon"]
-    print_table(
-        "Table 4: excess empirical loss, rows clipped to a share of the radius, soft PCA (printed beside ours)",
-        ["clip", *(f"ε = {r['epsilon']:g}" for r in rows)],
-        [[name, *(f"{r[name]:.3f}" for r in rows)] for name in names],
-        right=range(1, len(rows) + 1),
-    )
-    console.print(
-        f"  Every printed entry is above log 2 = {math.log(2.0):.3f}, the most that the model that says nothing "
-        "can lose: those models were not trained. The paper clips at a share of the data's largest norm, which "
-        "leaks; here the radius is declared."
-    )
-    return rows
-
-
-def _print_facts(size: Size, facts: Mapping[str, Any]) -> None:
-    shifts, n, k = facts["total_shift"], size.n, size.rank
-    most = 2.0 * (n - 1)
-    console.print(
-        f"\nFigure 3: make_classification {n} x {size.d}, rank {k}, divided by the declared radius {size.radius:g}"
+        f"\nFigure 3: make_classification {size.n} x {size.d}, {k} informative and {size.noise_columns} noise columns, the "
+        f"rest combinations of the former; the unit ball is reached by the declared radius {size.radius:g}"
     )
     console.print(
-        f"  λ_{k} = {facts['eigenvalue_k']:.5f}, λ_{k + 1} = {facts['eigenvalue_k_plus_1']:.1g}: gap "
-        f"{facts['gap']:.5f}. One record moves the second moment by {1 / n:g}."
+        f"  λ_{k} = {task.eigenvalues[k - 1]:.2g}, λ_{k + 1} = {task.eigenvalues[k]:.2g}, Λ = {task.tail:.2g}: gap "
+        f"{task.gap:.2g}. One record moves the second moment by {1 / size.n:g}. Unscaled, the gap is {task.gap * size.radius**2:,.0f}."
     )
-    price = shifts["hard PCA, paper's price"]
-    if price >= most:
+    if shifts[PAPER] >= most:
         console.print(
-            f"  VACUOUS: the paper's total shift 12.2 / gap = {price:,.0f} is more than moving all {n - 1} other "
-            f"rows across the ball, {most:,.0f}: in its own setting its theorem says no more than group privacy."
+            f"  VACUOUS: the paper's total shift 12.2 / gap = {shifts[PAPER]:,.0f} is more than moving all {size.n - 1} other "
+            f"rows across the ball, {most:,.0f}: in its own setting its theorem says no more than group privacy. With the gap "
+            f"of the unscaled rows the formula gives {shifts[UNSCALED]:.2g}, but its rows have norm 1."
         )
     console.print(
-        f"  The data have rank {k} exactly, so projecting on {k} directions changes no row: the price buys nothing."
+        f"  The paper's learner: DP-SGD, rate {RATE:g}, clip norm {CLIP:g}, {EPOCHS} epochs, batches of {BATCH} (not given there), "
+        f"add-or-remove-one, unscaled rows. Ours: full batches, weights in a ball of radius {BALL:g}, replace-one, unit ball."
     )
     print_table(
-        "Total shift of the common rows, and noise over that of training alone",
+        "Total shift of the common rows, and noise of our learner over that of training alone",
         ["method", "total shift", "noise"],
         [
-            [name, f"{v:,.1f}", f"x {gradient_shift(v, n) / gradient_shift(0.0, n):.4g}"]
+            [name, f"{v:,.3g}", f"x {gradient_shift(v, size.n) / gradient_shift(0.0, size.n):.4g}"]
             for name, v in shifts.items()
         ],
         right=(1, 2),
     )
 
 
-def _write(out: Path, rows: Sequence[Mapping[str, Any]], table: Sequence[Mapping[str, Any]]) -> None:
-    from prepriv.papers.provable_privacy.tables import write_csv
+def _print_points(
+    learner: str, what: str, table: Sequence[Mapping[str, Any]], epsilons: Sequence[float], nothing: float
+) -> None:
+    mine = [p for p in table if p["learner"] == learner]
+    names = list(dict.fromkeys(p["method"] for p in mine))
+    at = {(p["method"], p["epsilon"]): p for p in mine}
+    chance = f"guessing: {nothing:.3f}" if what == "excess_loss" else "guessing: 0.5"
+    cells = [
+        [n, at[n, epsilons[0]]["guarantee"], *(f"{at[n, e][what]:.3g} ± {at[n, e][f'{what}_error']:.1g}" for e in epsilons)]
+        for n in names
+    ]
+    print_table(
+        f"Figure 3, {learner}: {what.replace('_', ' ')} at δ = {DELTA:g}, mean ± standard error ({chance})",
+        ["method", "guarantee", *(f"ε = {e:g}" for e in epsilons)],
+        cells,
+        right=range(2, len(epsilons) + 2),
+    )
 
-    write_csv(out / "figure_3.csv", rows)
-    write_csv(out / "table_4.csv", table)
+
+# ---- Table 4 -----------------------------------------------------------------------------------------------
+def table_4(size: Size, out: Path) -> list[dict[str, Any]]:
+    """Accuracies: rows clipped to a share of the largest norm, then reduced by the directions of the unclipped rows."""
+    task = make_task(size)
+    epsilons = [e for e in PAPER_TABLE_4 if e in size.epsilons]
+    norms = np.linalg.norm(task.raw, axis=1, keepdims=True)
+    largest, gap = float(norms.max()), task.gap * size.radius**2
+    rows = Resume(out / "table_4_runs.jsonl", {"table": 4, "size": list(map(str, vars(size).values()))}, 0)
+    table = []
+    for epsilon, (column, clip) in itertools.product(epsilons, enumerate(CLIPS)):
+        clipped = task.raw * np.minimum(1.0, clip * largest / norms) @ task.directions
+        row: dict[str, Any] = {"epsilon": epsilon, "clip": clip, "paper": PAPER_TABLE_4[epsilon][column]}
+        for name, tau in (("not_priced", 0.0), ("as_printed", 12.2 * clip * largest / gap)):
+            runs = [
+                rows.row(
+                    f"{name}, clip {clip:g}, ε = {epsilon:g}, run {run + 1}",
+                    functools.partial(_accuracy, task, clipped, epsilon, size.radius, tau),
+                )
+                for run in range(size.runs)
+            ]
+            held = mean_and_error("accuracy", runs)
+            row |= {name: held["accuracy"], f"{name}_error": held["accuracy_error"]}
+        table.append(row)
+    print_table(
+        "Table 4, read as accuracies on the training rows (guessing: 0.5), clipped at a share of the largest norm",
+        ["ε", "clip", "printed", "the paper's learner, not priced", "at its 12.2 C / gap, unscaled rows"],
+        [
+            [f"{r['epsilon']:g}", f"{r['clip']:g}", f"{r['paper']:.2f}"]
+            + [f"{r[name]:.3f} ± {r[f'{name}_error']:.1g}" for name in ("not_priced", "as_printed")]
+            for r in table
+        ],
+        right=range(5),
+    )
+    console.print(
+        f"  Neither column has a guarantee: the largest norm and the directions are the data's own. Mean of {size.runs} runs."
+    )
+    return table
 
 
-def _draw(path: Path, rows: Sequence[Mapping[str, float]], nothing: float) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for name in rows[0]:
-        if name != "epsilon":
-            axes.plot([r["epsilon"] for r in rows], [r[name] for r in rows], "o-", markersize=3, label=name)
-    axes.axhline(nothing, color="0.5", linestyle=":", label="the model that says nothing")
-    axes.set(xlabel=f"ε at δ = {DELTA:g}", ylabel="excess empirical loss", xscale="log", ylim=(0, None))
-    axes.legend(fontsize="small")
-    figure.savefig(path, dpi=130)
+def _accuracy(task: Task, rows: Floats, epsilon: float, radius: float, tau: float) -> dict[str, Any]:
+    return {"accuracy": accuracy(train_as_printed(rows, task.labels, epsilon, radius, tau), task.labels)}

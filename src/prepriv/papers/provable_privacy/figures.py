@@ -24,7 +24,6 @@ from prepriv.preprocessing.base import Step
 
 DELTA = 1e-3  # of Figure 2, as the paper has it
 ACCOUNT_DELTA = 1e-5
-FAR = 1e4  # epsilon beyond which nothing is drawn
 
 
 def preprocessing_figures(
@@ -39,10 +38,10 @@ def preprocessing_figures(
     for name, rows in panels.items():
         write_csv(out / f"figure_2_{name}.csv", rows)
         show(f"Figure 2, {name}: ε at δ = {DELTA:g}, Gaussian mechanism, ε = 1", list(rows[0]), rows[:: max(1, len(rows) // 6)], upper=True)  # fmt: skip
-    _draw_figure_2(out / "figure_2.png", panels)
+    draw_figure_2(out / "figure_2.png", panels, DELTA)
     settings = gain(small)
     write_csv(out / "gain.csv", settings)
-    _draw_gain(out / "gain.png", settings)
+    draw_gain(out / "gain.png", settings, ACCOUNT_DELTA)
     summary = _summary(settings)
     show(
         f"ε of the other routes over that of the direct route, {len(settings)} settings of DP-GD",
@@ -105,26 +104,6 @@ def _ours(step: Step, space: Space, n: int) -> float:
     return gdp_epsilon(1.0 + step.sensitivity(space, n).total_shift, DELTA)
 
 
-def _draw_figure_2(path: Path, panels: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
-    figure = new_figure(13.5, 4.2)
-    for i, (name, rows) in enumerate(panels.items(), 1):
-        axes = figure.add_subplot(1, 3, i)
-        parameter, *lines = rows[0]
-        for line in lines:
-            style = ":" if line == "group" else "--" if line.startswith("paper") else "-"
-            axes.plot([r[parameter] for r in rows], [r[line] for r in rows], style, label=line)
-        axes.set(
-            xlabel=parameter,
-            ylabel=f"ε at δ = {DELTA:g}",
-            title=name,
-            xscale="log",
-            yscale="log",
-            ylim=(1, FAR),
-        )
-        axes.legend(fontsize="small")
-    figure.savefig(path, dpi=130)
-
-
 # ---- what the direct route gains ----------------------------------------------------------------------
 def gain(small: bool = False) -> list[dict[str, float]]:
     """Full-batch DP-GD: epsilon by the direct route, optimised Theorem 2 and group privacy, on a grid.
@@ -167,37 +146,3 @@ def _summary(settings: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
             {"route": name, "least": factors[0], "median": factors[len(factors) // 2], "largest": factors[-1]}
         )
     return rows
-
-
-def _draw_gain(path: Path, settings: Sequence[Mapping[str, float]]) -> None:
-    figure = new_figure(6.5, 4.5)
-    axes = figure.add_subplot()
-    for name, key, marker in (("group privacy", "group", "."), ("smooth RDP", "smooth", "x")):
-        near = [s for s in settings if s["direct"] <= FAR]
-        axes.plot(
-            [s["direct"] for s in near],
-            [s[key] / s["direct"] for s in near],
-            marker,
-            markersize=4,
-            alpha=0.6,
-            label=f"{name} over direct",
-        )
-    axes.axhline(1.0, color="0.5", linewidth=0.8)
-    axes.set(
-        xlabel=f"ε by the direct route, δ = {ACCOUNT_DELTA:g}",
-        ylabel="factor gained",
-        xscale="log",
-        yscale="log",
-    )
-    axes.legend()
-    figure.savefig(path, dpi=130)
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty picture, in inches, that needs no screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
