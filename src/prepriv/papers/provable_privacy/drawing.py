@@ -25,11 +25,16 @@ def new_figure(width: float, height: float) -> Any:
 
 def legend_below(axes: Any, columns: int = 2) -> None:
     """The legend under the axes, where it covers no curve."""
-    axes.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=columns, frameon=False)
+    axes.legend(
+        fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=columns, frameon=False
+    )
 
 
 TITLES = {
-    "quantization": ("η-quantization, n = 1000 in the unit ball of R¹⁰", "p: twice the most rows within 4η of a row"),
+    "quantization": (
+        "η-quantization, n = 1000 in the unit ball of R¹⁰",
+        "p: twice the most rows within 4η of a row",
+    ),
     "imputation": ("mean imputation, n = 1000 in [−1, 1]", "p: rows with a missing cell"),
     "pca": ("PCA, rank reduction, in the unit ball of R¹⁰", "n: rows"),
 }
@@ -60,7 +65,10 @@ def draw_gain(path: Path, settings: Rows, delta: float) -> None:
     figure = new_figure(7, 5)
     axes = figure.add_subplot()
     near = [s for s in settings if s["direct"] <= FAR]
-    for name, key, marker in (("group privacy", "group", "."), ("smooth RDP (Theorem 2, optimised)", "smooth", "x")):
+    for name, key, marker in (
+        ("group privacy", "group", "."),
+        ("smooth RDP (Theorem 2, optimised)", "smooth", "x"),
+    ):
         axes.plot(
             [s["direct"] for s in near],
             [s[key] / s["direct"] for s in near],
@@ -92,7 +100,9 @@ def draw_figure_3(path: Path, points: Rows, task: Task) -> None:
     learners = list(dict.fromkeys(p["learner"] for p in points))
     for i, learner in enumerate(learners):
         mine = [p for p in points if p["learner"] == learner]
-        for j, (what, label) in enumerate((("excess_loss", "excess empirical loss (nats)"), ("accuracy", "accuracy on the training rows"))):
+        for j, (what, label) in enumerate(
+            (("excess_loss", "excess empirical loss (nats)"), ("accuracy", "accuracy on the training rows"))
+        ):
             axes = figure.add_subplot(len(learners), 2, 2 * i + j + 1)
             for name, marker in zip(dict.fromkeys(p["method"] for p in mine), "osv^D<>Pp*X"):
                 line = [p for p in mine if p["method"] == name]

@@ -20,8 +20,8 @@ from prepriv import preprocessing as pre
 from prepriv.commands.common import console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.papers.provable_privacy.drawing import draw_figure_3
 from prepriv.papers.provable_privacy.dp_pca import analyze_gauss, exponential_directions
+from prepriv.papers.provable_privacy.drawing import draw_figure_3
 from prepriv.papers.provable_privacy.low_rank import (
     BALL,
     BATCH,
@@ -53,10 +53,10 @@ DP_PCA, GAUSS = "DP-PCA, half the budget", "Analyze-Gauss, half the budget"
 VALID = {  # what a line's (ε, δ) rests on; those not named here have no guarantee
     NOTHING: "yes",
     PAPER: "as that of replacing all rows",
-    GAP_FREE: "if Λ is at most the declared tail",
+    GAP_FREE: "if Λ is as declared, while the map is secret",
     DP_PCA: "yes",
     GAUSS: "yes",
-} | {f"soft PCA, λ = {s}": "yes" for s in STRENGTHS}
+} | {f"soft PCA, λ = {s}": "yes, while the map is secret" for s in STRENGTHS}
 
 Scores = Callable[[float, int], Floats]
 
@@ -139,7 +139,7 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
     """Run it, print what holds, write figure_3.csv and figure_3.png; rows of single runs in figure_3_runs.jsonl."""
     task = make_task(size)
     shifts = prices(size, task.gap, task.tail)
-    facts = {
+    facts: dict[str, Any] = {
         "n": size.n,
         "d": size.d,
         "k": size.rank,
@@ -152,6 +152,8 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
         "total_shift": shifts,
         "least_loss": task.least,
         "least_loss_unscaled": task.least_raw,
+        "guessing": math.log(2.0) - task.least,
+        "guessing_unscaled": math.log(2.0) - task.least_raw,
         "runs": size.runs,
     }
     _print_facts(task, shifts)
@@ -169,7 +171,7 @@ def figure_3(size: Size, out: Path) -> dict[str, Any]:
                 points.append({"learner": learner, "method": name, "epsilon": epsilon} | found)
     table = _means(points)
     for learner in lines:
-        nothing = math.log(2.0) - (task.least if learner == OURS else task.least_raw)
+        nothing = float(facts["guessing" if learner == OURS else "guessing_unscaled"])
         for what in ("excess_loss", "accuracy"):
             _print_points(learner, what, table, size.epsilons, nothing)
     draw_figure_3(out / "figure_3.png", table, task)
@@ -206,14 +208,34 @@ def mean_and_error(what: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, fl
     return {what: float(np.mean(values)), f"{what}_error": error}
 
 
-def ordering(table: Sequence[Mapping[str, Any]], learner: str) -> str:
-    """In words: whether some priced method has the least loss, by epsilon, among lines with a guarantee."""
+def ordering(points: Sequence[Mapping[str, Any]], learner: str, guessing: float) -> str:
+    """In words: the method of least loss among those with a guarantee, by epsilon; "guessing" if that is no worse."""
     lowest = {}
-    for epsilon in sorted({p["epsilon"] for p in table}):
-        held = [p for p in table if (p["learner"], p["epsilon"]) == (learner, epsilon) and p["guarantee"] != "none"]
-        lowest[epsilon] = min(held, key=lambda p: p["excess_loss"])["method"]
+    for epsilon in sorted({p["epsilon"] for p in points}):
+        best = min(_held(points, learner, epsilon), key=lambda p: p["excess_loss"])
+        better = best["excess_loss"] + 2 * best["excess_loss_error"] < guessing
+        lowest[epsilon] = best["method"] if better else "guessing"
     names = list(dict.fromkeys(lowest.values()))
     return "; ".join(f"{n} (ε = {', '.join(f'{e:g}' for e in lowest if lowest[e] == n)})" for n in names)
+
+
+def steps_that_win(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Steps with a guarantee that are not private themselves and lose less than no pre-processing, by two standard errors."""
+    found = []
+    for learner, epsilon in dict.fromkeys((p["learner"], p["epsilon"]) for p in points):
+        held = {p["method"]: p for p in _held(points, learner, epsilon)}
+        base = held.pop(NOTHING)
+        for name in held.keys() - {DP_PCA, GAUSS}:
+            error = math.hypot(base["excess_loss_error"], held[name]["excess_loss_error"])
+            if held[name]["excess_loss"] + 2 * error < base["excess_loss"]:
+                found.append(f"{name}, {learner}, ε = {epsilon:g}")
+    return sorted(found)
+
+
+def _held(points: Sequence[Mapping[str, Any]], learner: str, epsilon: float) -> list[Mapping[str, Any]]:
+    return [
+        p for p in points if (p["learner"], p["epsilon"]) == (learner, epsilon) and p["guarantee"] != "none"
+    ]
 
 
 def _print_facts(task: Task, shifts: Mapping[str, float]) -> None:
@@ -256,7 +278,11 @@ def _print_points(
     at = {(p["method"], p["epsilon"]): p for p in mine}
     chance = f"guessing: {nothing:.3f}" if what == "excess_loss" else "guessing: 0.5"
     cells = [
-        [n, at[n, epsilons[0]]["guarantee"], *(f"{at[n, e][what]:.3g} ± {at[n, e][f'{what}_error']:.1g}" for e in epsilons)]
+        [
+            n,
+            at[n, epsilons[0]]["guarantee"],
+            *(f"{at[n, e][what]:.3g} ± {at[n, e][f'{what}_error']:.1g}" for e in epsilons),
+        ]
         for n in names
     ]
     print_table(

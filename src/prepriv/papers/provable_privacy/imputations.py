@@ -27,21 +27,24 @@ def table_3() -> list[dict[str, Any]]:
 
 
 def _mean() -> dict[str, Any]:
-    # 16 columns, ten observed cells each at -1, one a row; the record has no cell, or 1/4 in all of them.
-    d, seen = 16, 10
-    n = d * seen + 1
-    step = pre.MeanImputer(payment=pay.Sensitivity({"missing": (n - seen) / n}))
-    space = box_space(d, missing=range(d))
+    # 100 complete rows at zero; of each of 100 columns, 50 rows that have it alone, at -1; the record has 0.1 in all its
+    # cells, or none. p is the number of rows that imputation changes, as Corollary 4 and Table 2 have it.
+    d, complete, each = 100, 100, 50
+    n = complete + d * each + 1
     rows = np.full((n, d), np.nan)
-    rows[np.arange(1, n), np.repeat(np.arange(d), seen)] = -1.0
+    rows[1 : complete + 1] = 0.0
+    rows[np.arange(complete + 1, n), np.repeat(np.arange(d), each)] = -1.0
     other = rows.copy()
-    other[0] = 0.25
+    other[0] = 0.1
+    step = pre.MeanImputer(payment=pay.Sensitivity({"missing": (n - complete - each) / n}))
+    space = box_space(d, missing=range(d))
+    imputed = rows[-1:].copy()  # a row of both data sets
     return {
         "imputation": "mean",
-        "paper": 2 / seen,
-        "happens": _moves(step, space, rows, other, np.full((1, d), np.nan)),
+        "paper": 2 / complete,
+        "happens": _moves(step, space, rows, other, imputed),
         "ours": step.sensitivity(space, n).row_shift,
-        "data": f"{d} columns, {seen} observed cells each; the record gains all its cells",
+        "data": f"{complete} complete rows, {each} with each of {d} columns alone; the record gains all its cells",
     }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon
-from prepriv.learners.base import Setting
+from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Logistic
@@ -200,7 +200,7 @@ def train_as_printed(
         multiplier *= math.sqrt(1.05 * (4 + tau**2) / 2)
     store = QuantizedRows(learner.grid(radius, len(rows), UNTOUCHED), len(rows), rows.shape[1], learner.bias)
     store.fill(0, rows, labels.astype(np.int32))
-    weights = learner.train(store, setting, noise_multiplier=multiplier, session=NoisySession())
+    weights = learner.train(store, setting, Run(NoisySession(), multiplier))
     return np.asarray((rows @ weights[:-1] + weights[-1] * learner.bias)[:, -1])
 
 
