@@ -10,8 +10,8 @@ from collections.abc import Callable
 import typer
 
 from prepriv.papers.feature_preprocessing import dpsgd_f
+from prepriv.papers.provable_privacy import calculators, soft_pca
 from prepriv.papers.provable_privacy import figures as preprocessing_figures
-from prepriv.papers.provable_privacy import soft_pca
 from prepriv.papers.provable_privacy import tables as preprocessing_tables
 from prepriv.papers.semi_private_learning import pillar
 from prepriv.papers.unified_enhancement import tables as mixture_tables
@@ -23,6 +23,8 @@ REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "preprocessing-tables": preprocessing_tables.preprocessing_tables,
     "preprocessing-figures": preprocessing_figures.preprocessing_figures,
     "soft-pca": soft_pca.soft_pca,
+    "sgd-iteration": calculators.sgd_iteration,
+    "ptr-utility": calculators.ptr_utility,
 }
 
 app = typer.Typer(help="Recompute what the papers print, beside the corrected values.", no_args_is_help=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from prepriv.papers.provable_privacy.low_rank import DELTA, Task
 
-FAR = 1e4  # epsilon beyond which nothing is drawn
+FAR = 1e5  # epsilon beyond which nothing is drawn
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -98,20 +98,23 @@ def draw_figure_3(path: Path, points: Rows, task: Task) -> None:
         f"regression, δ = {DELTA:g}; mean of {size.runs} runs ± one standard error"
     )
     learners = list(dict.fromkeys(p["learner"] for p in points))
+    names = list(dict.fromkeys(p["method"] for p in points))
+    marks = {name: (marker, f"C{i % 10}") for i, (name, marker) in enumerate(zip(names, "osv^D<>Pp*X"))}
     for i, learner in enumerate(learners):
         mine = [p for p in points if p["learner"] == learner]
         for j, (what, label) in enumerate(
             (("excess_loss", "excess empirical loss (nats)"), ("accuracy", "accuracy on the training rows"))
         ):
             axes = figure.add_subplot(len(learners), 2, 2 * i + j + 1)
-            for name, marker in zip(dict.fromkeys(p["method"] for p in mine), "osv^D<>Pp*X"):
+            for name in dict.fromkeys(p["method"] for p in mine):
                 line = [p for p in mine if p["method"] == name]
                 none = line[0]["guarantee"] == "none"
                 axes.errorbar(
                     [p["epsilon"] for p in line],
                     [p[what] for p in line],
                     [p[f"{what}_error"] for p in line],
-                    fmt=f"{marker}{'--' if none else '-'}",
+                    fmt=f"{marks[name][0]}{'--' if none else '-'}",
+                    color=marks[name][1],
                     markersize=4,
                     capsize=2,
                     label=name + (" (no guarantee)" if none else ""),

@@ -48,7 +48,7 @@ class Size:
 
 
 LARGE = Size(1000, 6000, 50, 50, 1924.0, (1.0, 2.0, 5.0, 10.0, 30.0, 100.0), 5)
-SMALL = Size(200, 300, 10, 10, 260.0, (1.0, 10.0), 2)
+SMALL = Size(200, 300, 10, 10, 260.0, (5.0,), 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ def _their_learner(n: int) -> PoissonSGD:
 @functools.lru_cache(maxsize=64)
 def _multiplier(n: int, epsilon: float, delta: float) -> float:
     """Noise over the clip norm: of n, the rate and the number of steps alone."""
-    return _their_learner(n).calibrate(epsilon, delta, _setting(n, 1, 1.0))
+    return _their_learner(n).calibrate(epsilon, delta, _setting(n, 1, 1.0), tolerance=0.01)
 
 
 def _setting(n: int, d: int, radius: float) -> Setting:

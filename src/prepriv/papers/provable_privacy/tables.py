@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from prepriv import payment as pay
@@ -20,8 +19,9 @@ from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.printed import down, up
 from prepriv.papers.provable_privacy.imputations import box_space, table_3
+from prepriv.papers.provable_privacy.scaling import scaling_attack
 from prepriv.papers.verdicts import Item, print_items
-from prepriv.preprocessing.base import Floats, RowShift, Step
+from prepriv.preprocessing.base import RowShift, Step
 
 ORDER, SMALL_EPSILON = 11.0, 0.05  # the paper asks for alpha >= 11, and for small epsilon where it samples
 ROWS, BATCH, STEPS = 1000, 100, 100
@@ -169,7 +169,7 @@ def table_1() -> list[dict[str, Any]]:
             a * one / 2,
             a * one * e * e / 32,
             passed.smooth(a, t),
-            "ε² is missing: ε²/32 for 1/2, too small beyond ε = 4",
+            "ε² is missing: ε²/32 for 1/2; its condition asks for ε < 0.032 here",
         ),
     ]
     names = ("mechanism", "bound", "printed", "own_formula", "ours", "remark")
@@ -339,45 +339,6 @@ def verdicts(numbers: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Item]:
             f"mean: {rows['mean']['happens']:.4g} happens where it has {rows['mean']['paper']:.4g}"
         ),
     ]
-
-
-def scaling_attack(n: int = 4001, sigma: float = 0.1) -> list[dict[str, Any]]:
-    """Two neighbours in [-1, 1], both of standard deviation at least sigma, that standard scaling drives apart.
-
-    Half of the common records at -1, half so far above that the spread is sigma; the record between them
-    becomes +1. The statistic sum_i g(z_i), g a triangle wave of slope and range 1, realises the shift.
-    """
-    one, two = scaling_pair(n, sigma)
-    moved = np.abs(_standardised(one)[1:] - _standardised(two)[1:])
-    step = pre.StandardScaler(floor=sigma / 2, rule="none", radius=2 / sigma, payment=pay.Sensitivity())
-    total = math.fsum(moved)
-    return [
-        {
-            "n": n,
-            "sigma": sigma,
-            "total_shift": total,
-            "bound": step.sensitivity(box_space(1), n).total_shift,
-            "factor": (1 + total) ** 2 / 2,
-            "printed": 1.05 * (1 + 4 / sigma**3),
-            "largest_row_shift": float(moved.max()),
-            "paper_row_shift": (2 / sigma**3 + 2 / sigma) / n,
-        }
-    ]
-
-
-def scaling_pair(n: int, sigma: float) -> tuple[Floats, Floats]:
-    """The data sets of `scaling_attack`, (n,) each; the first record differs."""
-    half = sigma * math.sqrt(n / (n - 1)) * (1 + 1e-12)
-    one = np.full(n, -1.0)
-    one[1 : 1 + (n - 1) // 2] += 2 * half
-    one[0] = one[1:].mean()
-    two = one.copy()
-    two[0] = 1.0
-    return one, two
-
-
-def _standardised(x: Floats) -> Floats:
-    return np.asarray((x - x.mean()) / x.std())
 
 
 # ---- output -------------------------------------------------------------------------------------------
