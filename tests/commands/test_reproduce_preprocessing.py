@@ -332,10 +332,17 @@ def test_soft_pca_prints_price_and_accuracy_of_every_method(tmp_path: Path) -> N
         assert row["claim"] == "unconditional"
 
 
+def test_soft_pca_small_needs_no_file_and_prints_its_verdict(tmp_path: Path) -> None:
+    text = run("soft-pca", "--small", "--out", str(tmp_path))
+    assert "Algorithm 1" in text and "setting differs" in " ".join(text.split())
+    assert json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["n"] == 1497
+
+
 def test_soft_pca_names_what_is_wrong(tmp_path: Path) -> None:
     bad = tmp_path / "bad.npz"
     bad.write_bytes(b"no archive")
     for arguments in (
+        [],
         ["--data", str(bad)],
         ["--data", str(digits_file(tmp_path / "d.npz")), "--epsilon", "0"],
     ):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv.domain import Domain
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees import gdp_epsilon
 from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.gradient_sum import QuantizedRows
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession

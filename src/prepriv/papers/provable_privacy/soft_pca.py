@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,9 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
-from prepriv.papers.provable_privacy.tables import show, write_csv
+from prepriv.papers.provable_privacy.drawing import legend_below, new_figure
+from prepriv.papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
+from prepriv.papers.verdicts import Item, print_items
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.run import Refused
 from prepriv.preprocessing.base import Step
@@ -31,29 +32,51 @@ DELTA, BALL, STEPS, LONGEST = 1e-5, 10.0, 30, 100.0
 STRENGTHS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 GAPS = ((1, 0.3), (2, 0.01), (7, 0.003))  # (k, declared gap): round numbers below what digits have
 TEST = 0.1  # share of the budget for the test of the gap
+ITEMS = (
+    Item(
+        PAPER_TITLE,
+        "Algorithm 1",
+        "PCA behind a test of its gap, then DP-GD; the paper trains nothing with it",
+        "no number",
+        "-",
+        "setting differs",
+        "rank reduction and soft PCA on handwritten digits, beside no PCA",
+    ),
+)
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
 def soft_pca(
-    data: Annotated[Path, typer.Option(help="MNIST as NPZ: x_train, y_train, x_test, y_test, 8-bit pixels.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="MNIST as NPZ: x_train, y_train, x_test, y_test, 8-bit pixels; needed without --small."
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("run/soft-pca"),
     rows: Annotated[
         int, typer.Option(min=0, help="Train on the first so many rows; 0: all (two minutes).")
     ] = 20_000,
     epsilon: Annotated[float, typer.Option(help="Budget of every model.")] = 8.0,
+    small: Annotated[
+        bool, typer.Option("--small", help="scikit-learn's digits in place of MNIST: seconds.")
+    ] = False,
 ) -> None:
     """Train behind soft PCA, behind hard PCA with its gap tested, and without; print price and accuracy."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise Stop(f"--epsilon must be finite and positive; got {epsilon}")
-    x, y, x_test, y_test = _read(data, rows)
+    if data is None and not small:
+        raise Stop("--data FILE.npz is needed: MNIST, or take --small for scikit-learn's digits")
+    x, y, x_test, y_test = _read(data, rows) if data else _digits()
+    name = data.name if data else "scikit-learn's digits"
     reproduction_folder(out)
     classes = [int(c) for c in range(int(max(y.max(), y_test.max())) + 1)]
-    domain = Domain.box(0.0, 255.0, x.shape[1], classes, n=len(x))
-    found = []
-    for name, steps in _methods(x.shape[1]):
+    found, high = [], 255.0 if data else 16.0
+    domain = Domain.box(0.0, high, x.shape[1], classes, n=len(x))
+    for method, steps in _methods(x.shape[1]):
         plan, learner = planned(domain, steps, epsilon, len(x))
         row: dict[str, Any] = {
-            "method": name,
+            "method": method,
             "total_shift": plan.incoming.total_shift,
             "noise": plan.learner_noise,
             "claim": "unconditional"
@@ -68,22 +91,44 @@ def soft_pca(
         else:
             row |= {"accuracy": score, "outcome": "trained"}
         found.append(row)
+        console.print(f"  {method}: {row['outcome']}")  # all of them take a while
     first = found[0]["noise"]
     for row in found:
         row["price"] = row["noise"] / first
     columns = ("method", "total_shift", "price", "accuracy", "claim", "outcome")
     found = [{name: row[name] for name in columns} for row in found]
     show(
-        f"{data.name}: n = {len(x)}, ε = {epsilon:g}, δ = {DELTA:g}; price: noise over that without the step",
+        f"{name}: n = {len(x)}, ε = {epsilon:g}, δ = {DELTA:g}; price: noise over that without the step",
         ("method", "total shift", "price", "accuracy", "claim", "outcome"),
         found,
     )
     write_csv(out / "soft_pca.csv", found)
-    numbers = {"n": len(x), "epsilon": epsilon, "delta": DELTA, "rows": found}
-    text = json.dumps(numbers, indent=1, ensure_ascii=False)
-    (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    _draw(out / "soft_pca.png", found, epsilon, len(x))
+    tested = [r for r in found if r["method"].startswith("hard")]
+    best = max(tested, key=lambda r: r["accuracy"] or 0.0)
+    items = [
+        ITEMS[0].found(
+            f"{best['method']}: {_percent(best['accuracy'])}; no PCA: {_percent(found[0]['accuracy'])}"
+        )
+    ]
+    print_items(items)
+    numbers = {"data": name, "n": len(x), "epsilon": epsilon, "delta": DELTA, "rows": found}
+    write_json(out / "numbers.json", numbers | {"verdicts": [vars(i) for i in items]})
+    _draw(
+        out / "soft_pca.png", found, f"{name}, n = {len(x)}, ε = {epsilon:g}, δ = {DELTA:g}; one run a point"
+    )
     console.print(f"wrote {out / 'numbers.json'}, soft_pca.csv, soft_pca.png")
+
+
+def _percent(accuracy: float | None) -> str:
+    return "refused" if accuracy is None else f"{100 * accuracy:.1f} %"
+
+
+def _digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The handwritten digits that come with scikit-learn, pixels 0 to 16; the last 300 are the test rows."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    return x[:-300], y[:-300], x[-300:], y[-300:]
 
 
 def _read(path: Path, rows: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -123,31 +168,27 @@ def planned(domain: Domain, steps: Sequence[Step], epsilon: float, n: int) -> tu
     return plan, dataclasses.replace(learner, learning_rate=reach / STEPS)
 
 
-def _draw(path: Path, found: Sequence[Mapping[str, Any]], epsilon: float, n: int) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
+def _draw(path: Path, found: Sequence[Mapping[str, Any]], title: str) -> None:
+    figure = new_figure(8, 5.2)
     axes = figure.add_subplot()
     for kind, marker in (("no PCA", "s"), ("soft PCA", "o"), ("hard PCA", "^")):
         points = [r for r in found if r["method"].startswith(kind)]
         heights = [0.0 if r["accuracy"] is None else r["accuracy"] for r in points]
-        axes.plot([r["price"] for r in points], heights, marker, label=kind)
+        label = f"{kind}, gap tested" if kind == "hard PCA" else kind
+        axes.plot([r["price"] for r in points], heights, marker, label=label)
         for row, height in zip(points, heights):
-            label = row["method"].removeprefix(kind).removesuffix(" tested").lstrip(", ")
+            text = row["method"].removeprefix(kind).removesuffix(" tested").lstrip(", ")
             if row["accuracy"] is None:
-                label += " (refused)"
-            axes.annotate(
-                label, (row["price"], height), xytext=(5, 4), textcoords="offset points", fontsize=8
-            )
+                text += " (refused)"
+            axes.annotate(text, (row["price"], height), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    axes.axhline(0.1, color="0.5", linestyle=":", label="guessing")
     axes.set(
         xlabel="price: noise over that without the step",
         ylabel="accuracy on the test rows",
-        title=f"ε = {epsilon:g}, δ = {DELTA:g}, n = {n}",
+        title=title,
         xscale="log",
         xlim=(0.7, 10 * max(r["price"] for r in found)),
         ylim=(-0.03, 1.0),
     )
-    axes.legend()
+    legend_below(axes, 4)
     figure.savefig(path, dpi=130)
