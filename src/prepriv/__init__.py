@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity
     from prepriv.pipeline.account import account
+    from prepriv.pipeline.from_sklearn import from_sklearn
     from prepriv.pipeline.odometer import CompositionWarning, spent
     from prepriv.pipeline.plan import Plan, make_plan
     from prepriv.release.model import Model
@@ -31,6 +32,7 @@ __all__ = [
     "Report",
     "Sensitivity",
     "account",
+    "from_sklearn",
     "guarantees",
     "make_plan",
     "preprocessing",
@@ -52,6 +54,7 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "pipeline.account",
+    "from_sklearn": "pipeline.from_sklearn",
     "make_plan": "pipeline.plan",
     "spent": "pipeline.odometer",
 }

@@ -1174,4 +1174,37 @@ MUTANTS = (
         "np.maximum(1.0, 0.0 * residual / cut[:, None])",
         ("tests/release/test_link.py", "-k", "frequencies"),
     ),
+    # ------------------------------------------------------------------------------- pipelines of others
+    Mutant(
+        "raw units taken for shares of the declared width",
+        "our own: an account in units that the model does not see is too small by the width",
+        "pipeline/from_sklearn.py",
+        "if any(pair != (0, 1) for pair in bounds.values()) else []",
+        "if not bounds else []",
+        ("tests/pipeline/test_from_sklearn.py", "-k", "raw_units or computes"),
+    ),
+    Mutant(
+        "a scaler without its condition",
+        "scikit-learn divides by whatever the deviation is: without a floor no bound holds",
+        "pipeline/from_sklearn.py",
+        'self.declared.deviation, "none", "mean"',
+        'self.declared.deviation, "max", "mean"',
+        ("tests/pipeline/test_from_sklearn.py", "-k", "rests_on"),
+    ),
+    Mutant(
+        "shuffled batches accounted as Poisson samples",
+        "the usual gap between the sampler of a loader and the account",
+        "pipeline/other_libraries.py",
+        'if truth("poisson_sampling", given.get("poisson", True)):',
+        'if truth("poisson_sampling", given.get("poisson", True)) or True:',
+        ("tests/pipeline/test_other_libraries.py", "-k", "shuffled"),
+    ),
+    Mutant(
+        "any model taken for one that follows its rows",
+        "our own: a clipped gradient of an unknown model can turn round when a row moves",
+        "learners/losses.py",
+        "    def input_lipschitz(self, radius: float, weight_norm: float) -> float:\n        return math.inf\n\n    def smoothness(self, radius: float) -> float:\n        return math.inf\n",
+        "    def input_lipschitz(self, radius: float, weight_norm: float) -> float:\n        return 1.0\n\n    def smoothness(self, radius: float) -> float:\n        return math.inf\n",
+        ("tests/pipeline/test_other_libraries.py", "-k", "two_clips"),
+    ),
 )

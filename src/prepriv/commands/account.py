@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import runpy
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,8 +17,9 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.learners import Learner
 from prepriv.pipeline.account import account
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
-from prepriv.pipeline.declared_learner import build_learner, find
-from prepriv.pipeline.ran import ReleasedStatistic
+from prepriv.pipeline.declared_learner import build_learner, build_loss, find
+from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
+from prepriv.pipeline.ran import Ran, ReleasedStatistic
 from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.release.report import TITLES
 from prepriv.tables.readers import no_file
@@ -68,17 +70,19 @@ class LearnerSpec(_Strict):
     @classmethod
     def _known(cls, given: Any) -> Any:
         if isinstance(given, dict):
-            if any(isinstance(value, bool) for value in given.values()):
+            if any(isinstance(v, bool) for name, v in given.items() if name != "poisson_sampling"):
                 raise ValueError("true and false are no value here")
-            if "kind" in given and given["kind"] not in STATISTICS:
+            if "kind" in given and given["kind"] not in (*STATISTICS, *LIBRARIES):
                 find(Learner, given["kind"])  # type: ignore[type-abstract]
         return given
 
-    def ran(self, n: int) -> Learner | ReleasedStatistic:
-        """What ran on n records. Raises BadSchema."""
+    def ran(self, n: int) -> tuple[Learner | Ran, float | None]:
+        """(what ran on n records, its noise multiplier). Raises BadSchema."""
         options = dict(self.model_extra or {})
+        if self.kind in LIBRARIES:
+            return self._elsewhere(options, n)
         if self.kind in STATISTICS:
-            return _statistic(self.kind, options)
+            return _statistic(self.kind, options), self.noise_multiplier
         if (self.epochs is None) == ("steps" not in options):
             raise BadSchema("learner: give steps or epochs" + ("" if self.epochs is None else ", not both"))
         if self.epochs is not None:
@@ -88,7 +92,19 @@ class LearnerSpec(_Strict):
             options["steps"] = math.ceil(self.epochs * n / size)
         if find(Learner, self.kind).samples and "batch_size" not in options:  # type: ignore[type-abstract]
             raise BadSchema(f"learner: {self.kind} needs batch_size")
-        return build_learner({"kind": self.kind, **options}, loss="Logistic")
+        return build_learner({"kind": self.kind, **options}, loss="Logistic"), self.noise_multiplier
+
+    def _elsewhere(self, options: dict[str, Any], n: int) -> tuple[Learner | Ran, float | None]:
+        loss = build_loss(options) if "loss" in options else None
+        options |= {
+            k: v
+            for k, v in (("noise_multiplier", self.noise_multiplier), ("epochs", self.epochs))
+            if v is not None
+        }
+        try:
+            return ran_elsewhere(self.kind, options, n, loss)
+        except ValueError as error:
+            raise BadSchema(f"learner: {error}") from None
 
 
 def _statistic(kind: str, options: dict[str, Any]) -> ReleasedStatistic:
@@ -112,6 +128,7 @@ class Pipeline(_Strict):
     domain: Rows | None = None
     schema_file: str | None = Field(default=None, alias="schema")
     steps: list[dict[str, Any]] = Field(default_factory=list)
+    sklearn: str | None = None
     learner: LearnerSpec
 
 
@@ -123,6 +140,23 @@ def load_pipeline(path: Path) -> Pipeline:
         return Pipeline.model_validate(read_yaml(path))
     except ValidationError as error:
         raise sentence(path, error) from None
+
+
+def _steps(spec: Pipeline, beside: Path) -> Any:
+    """The declared steps, or the pipeline that a Python file defines. Raises BadSchema."""
+    if spec.sklearn is None:
+        return [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
+    if spec.steps:
+        raise BadSchema("give steps: or sklearn:, not both")
+    path = beside / spec.sklearn
+    if not path.is_file():
+        raise BadSchema(f"no such Python file: {path}")
+    try:
+        return runpy.run_path(str(path))["pipeline"]
+    except KeyError:
+        raise BadSchema(f"{path} defines no `pipeline`") from None
+    except Exception as error:  # it is the user's own program
+        raise BadSchema(f"{path} does not run: {type(error).__name__}") from None
 
 
 def account_command(
@@ -137,7 +171,10 @@ def account_command(
     GradientDescent, all of them at each step; PoissonSGD, Poisson sampling at rate batch_size/rows; FixedBatchSGD and
     NoisySGD, uniform batches without replacement, afresh at each step (not passes over shuffled records); OnePassSGD, one
     pass in a fixed order, stopped at a uniformly random step that stays hidden. Or one statistic: gaussian, laplace,
-    exponential.
+    exponential. Or Opacus, jax-privacy, TF-Privacy, diffprivlib, with their own names (noise_multiplier, max_grad_norm,
+    sample_rate or batch_size, epochs, poisson_sampling; epsilon), whatever the model was.
+
+    sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run.
     """
     spec = load_pipeline(pipeline)
     at = spec.delta if delta is None else delta
@@ -150,14 +187,15 @@ def account_command(
     else:
         assert spec.domain is not None
         domain = spec.domain.domain()
-    steps = [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
+    steps = _steps(spec, pipeline.parent)
+    ran, noise = spec.learner.ran(spec.rows)
     result = account(
         steps,
-        spec.learner.ran(spec.rows),
+        ran,
         domain=domain,
         n=spec.rows,
         adjacency=spec.adjacency,
-        noise_multiplier=spec.learner.noise_multiplier,
+        noise_multiplier=noise,
         delta=at,
     )
     assert result.training_alone is not None

@@ -3,6 +3,7 @@
 from prepriv.learners.base import Learner, Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import (
+    AnyModel,
     Hinge,
     HuberisedHinge,
     LeastSquares,
@@ -16,6 +17,7 @@ from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 
 __all__ = [
+    "AnyModel",
     "FixedBatchSGD",
     "GradientDescent",
     "Hinge",

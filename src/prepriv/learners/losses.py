@@ -39,6 +39,7 @@ class Loss(ABC):
     """What a learner and an account need to know of a loss."""
 
     name: ClassVar[str]
+    trains: ClassVar[bool] = True
 
     @abstractmethod
     def outputs(self, n_classes: int) -> int:
@@ -363,3 +364,34 @@ def _reach(radius: float, weight_norm: float) -> float:
 def _sigmoid(z: float) -> float:
     """σ(z) for z ≥ 0, infinite allowed."""
     return 1.0 / (1.0 + math.exp(-z))
+
+
+@dataclass(frozen=True)
+class AnyModel(Loss):
+    """Of a model of which nothing is known but that each record's gradient is clipped: for accounts, it trains nothing.
+
+    Where a row moves, its clipped gradient can turn round: 2C in a sum, whatever the model (docs/proofs/losses.md).
+    """
+
+    name: ClassVar[str] = "any model"
+    trains: ClassVar[bool] = False
+
+    def outputs(self, n_classes: int) -> int:
+        return 1
+
+    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+        raise ValueError("AnyModel is for accounts: it trains nothing")
+
+    def residual(
+        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
+    ) -> FloatArray:
+        raise ValueError("AnyModel is for accounts: it trains nothing")
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        return math.inf
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        return math.inf
+
+    def smoothness(self, radius: float) -> float:
+        return math.inf

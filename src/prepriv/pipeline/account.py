@@ -30,8 +30,9 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.checks import check_domain, check_steps
+from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
 from prepriv.pipeline.price import Costless
-from prepriv.pipeline.ran import Ran, ReleasedStatistic, what_ran
+from prepriv.pipeline.ran import Ran, what_ran
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
@@ -101,8 +102,8 @@ def zero_rows(steps: Sequence[Step], ran: Ran, n: int) -> tuple[str, ...]:
 
 
 def account(
-    steps: Sequence[Step],
-    learner: Learner | ReleasedStatistic,
+    steps: Sequence[Step] | Any,
+    learner: Learner | Ran,
     *,
     domain: Domain,
     n: int | None = None,
@@ -112,15 +113,19 @@ def account(
 ) -> Account:
     """The real guarantee of a pipeline somebody already has.
 
-    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise.
+    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise; or a
+    pipeline of scikit-learn, read by `from_sklearn`.
     learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
     gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
-    ReleasedStatistic, which carries its own noise. What is assumed of the run is a note (`Ran.premise`), what is assumed of
+    ReleasedStatistic (or another `Ran`), which carries its own noise; `ran_elsewhere` reads runs of other libraries. What is assumed of the run is a note (`Ran.premise`), what is assumed of
     rows that a step drops a condition (`zero_rows`).
     domain, n: what is declared, n in one of the two places or the same in both. adjacency: replace-one wherever a step was fitted without noise.
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
     check_domain(domain)
+    read: tuple[str, ...] = ()
+    if is_sklearn(steps):
+        steps, read = read_sklearn(steps, domain)
     check_steps(steps)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")
@@ -160,6 +165,7 @@ def account(
         chosen,
         (*(str(c) for c in incoming.conditions), *zero_rows(steps, ran, n)),
         notes=(
+            *read,
             *secrets_to_keep(steps),
             *ran.premise(setting(incoming, space)),
             *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),

@@ -50,6 +50,20 @@ def find(base: type[_Kind], name: Any) -> type[_Kind]:
     return found
 
 
+def build_loss(options: dict[str, Any], default: str = "Softmax") -> Loss:
+    """The loss that `options` name, with its own options, all taken out of them. Raises BadSchema."""
+    kind = find(Loss, options.pop("loss", default))  # type: ignore[type-abstract]
+    fields = inspect.signature(kind).parameters
+    given = {name: options.pop(name) for name in list(options) if name in fields}
+    try:
+        return kind(**given)
+    except TypeError:
+        needed = next((n for n, p in fields.items() if p.default is p.empty and n not in given), "")
+        raise BadSchema(f"learner: {kind.__name__} needs {needed}") from None
+    except ValueError as error:
+        raise BadSchema(f"learner: {error}") from None
+
+
 def build_learner(declared: Mapping[str, Any], loss: str = "Softmax") -> Learner:
     """The learner of a mapping: kind, loss (a name, `loss` without one), and the options of both by name.
 
@@ -57,18 +71,13 @@ def build_learner(declared: Mapping[str, Any], loss: str = "Softmax") -> Learner
     """
     options = dict(declared)
     kind = find(Learner, options.pop("kind", None))  # type: ignore[type-abstract]
-    of_loss = find(Loss, options.pop("loss", loss))  # type: ignore[type-abstract]
-    fields = inspect.signature(of_loss).parameters
+    with_loss = build_loss(options, loss)
+    unknown = sorted(set(options) - set(inspect.signature(kind).parameters))
+    if unknown:
+        raise BadSchema(
+            f"learner: {kind.__name__} with {type(with_loss).__name__} has no option {unknown[0]!r}"
+        )
     try:
-        with_loss = of_loss(**{name: options.pop(name) for name in list(options) if name in fields})
-        unknown = sorted(set(options) - set(inspect.signature(kind).parameters))
-        if unknown:
-            raise BadSchema(f"learner: {kind.__name__} with {of_loss.__name__} has no option {unknown[0]!r}")
         return kind(loss=with_loss, **options)  # type: ignore[call-arg]
-    except TypeError:
-        needed = next((n for n, p in fields.items() if p.default is p.empty and n not in declared), "")
-        raise BadSchema(f"learner: {of_loss.__name__} needs {needed}") from None
-    except BadSchema:
-        raise
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise BadSchema(f"learner: {error}") from None

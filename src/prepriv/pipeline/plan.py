@@ -54,6 +54,8 @@ class Plan:
     releases: ClassVar[bool] = True  # a model, which is used on new rows
 
     def __post_init__(self) -> None:
+        if not self.learner.loss.trains:
+            raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
         z = self.learner_noise_multiplier
         if self.private and not (math.isfinite(z) and z > 0):
             raise ValueError(

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from prepriv._arguments import number
 from prepriv.guarantees import approximate_dp, gaussian, laplace
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.loss_distribution import compose
@@ -161,12 +162,44 @@ class NoisyLearner(Ran):
         )
 
 
+@dataclass(frozen=True)
+class PureMechanism(Ran):
+    """Anything that is epsilon-DP for one replaced or added record, of which nothing else is known: moved rows count whole."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        number("epsilon", self.epsilon, above=0.0)
+
+    def outputs(self, classes: int) -> int:
+        return 1
+
+    def direct(self, setting: Setting, delta: float) -> TradeoffFunction:
+        """Group privacy over the record, the moved and the dropped rows."""
+        return approximate_dp(self.epsilon * math.ceil(setting.incoming.records) * (1 + 1e-12), 0.0)
+
+    def smooth(self, setting: Setting) -> SmoothMechanism | None:
+        return None
+
+    def group(self, size: int, alone: TradeoffFunction) -> TradeoffFunction | None:
+        return None
+
+    def over_zeros(self, n: int) -> str:
+        return f"the mechanism reads all {n} places, and is private for rows of zeros, too"
+
+    def premise(self, setting: Setting) -> tuple[str, ...]:
+        return (
+            f"holds only while what ran is {exact(self.epsilon)}-differentially private under {setting.adjacency} for the rows "
+            "that reach it, norms and bounds that it was told included",
+        )
+
+
 def what_ran(learner: Any, noise_multiplier: float | None, radius: float) -> Ran:
     """A learner with its noise (a multiplier of the declared clip_norm), or a statistic, which carries its own.
 
     radius: norm bound of the rows. Raises ValueError for anything else.
     """
-    if isinstance(learner, ReleasedStatistic):
+    if isinstance(learner, Ran):
         if noise_multiplier is not None:
             raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
         return learner

@@ -7,6 +7,7 @@ from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
@@ -27,6 +28,7 @@ __all__ = [
     "Center",
     "ClipFeatures",
     "ClipNorm",
+    "ConstantImputer",
     "Deduplicate",
     "DeduplicateCells",
     "FittedMap",

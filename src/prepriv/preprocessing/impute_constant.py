@@ -1,0 +1,42 @@
+"""Imputation by a declared constant: data-independent, hence free. Proof: docs/proofs/impute.md, section on constants."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepriv._arguments import LARGEST, number, settle
+from prepriv.domain import Space
+from prepriv.preprocessing.base import ReleasedMap, Step
+from prepriv.preprocessing.impute import FillReleased
+
+
+@dataclass(frozen=True)
+class ConstantImputer(Step):
+    """Fill each missing numeric cell with one declared number: (b, d) -> (b, d).
+
+    value: finite, in the units of the rows that reach the step; it may lie outside the declared bounds of a column, which
+    then hold it. Two neighbouring data sets miss the same cells in their common rows, so a shift of those rows passes
+    through unchanged (Lipschitz constant 1).
+
+    Raises ValueError for a value that is no number of sane size.
+    """
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        settle(self, value=number("value", self.value, at_least=-LARGEST, at_most=LARGEST))
+
+    def output(self, space: Space) -> Space:
+        filled = space.may_miss
+        low = np.where(filled, np.minimum(space.low, self.value), space.low)
+        high = np.where(filled, np.maximum(space.high, self.value), space.high)
+        # The cells that are there keep their norm; what is filled in comes on top of it.
+        radius = math.hypot(space.radius, abs(self.value) * math.sqrt(int(filled.sum())))
+        return Space(low, high, radius * (1 + 1e-12), np.zeros(space.d, dtype=bool), space.names)
+
+    def free(self, space: Space) -> ReleasedMap:
+        return FillReleased(np.full(space.d, self.value))
