@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 import prepriv
 from prepriv import CompositionWarning, Domain, PrivateClassifier, estimators
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
@@ -114,6 +115,16 @@ def test_a_search_stops_at_the_fit_that_goes_over(data, ledger, read):
     with pytest.raises(BudgetExceeded, match=r"the plan costs epsilon 0\.99\d*, .* is left"):
         search.fit(*data)
     assert read() == 3 and len(Ledger.open(ledger).entries()) == len(prepriv.spent().fits) == 3
+
+
+def test_in_a_ledger_of_gaussian_curves_a_search_stops_where_their_composition_does(data, tmp_path, read):
+    """The µ of ε = 3 at δ = 1e-5 pays for more than three fits of ε = 1: their µ² add, not their ε."""
+    Ledger.create(tmp_path / "g.db", "people", unit="gdp", mu=gdp_mu(3, 1e-5))
+    clf = classifier(ledger=tmp_path / "g.db")
+    fits = math.floor((gdp_mu(3, 1e-5) / clf.plan(48).guarantee.mu) ** 2)
+    with pytest.raises(BudgetExceeded, match=r"the plan costs mu\^2 0\.\d+, and mu\^2 .* is left"):
+        GridSearchCV(clf, {"threads": [1, 2, 3, 4]}, cv=KFold(5), error_score="raise").fit(*data)
+    assert read() == fits == len(Ledger.open(tmp_path / "g.db").entries()) and 3 < fits < 20
 
 
 def test_a_search_that_swallows_errors_goes_on_without_a_look_at_the_data(data, ledger, read):

@@ -265,3 +265,17 @@ def test_a_note_holds_whole_conditions_and_says_how_many_more_there_are():
     kept = sum(text in note for text in many)
     assert 1 <= kept < 9 and note.endswith(f"; {9 - kept} more: see the report") and len(note) <= 200
     assert condition_note(["x" * 300]).endswith("1 in all: see the report")
+
+
+@pytest.mark.parametrize("conditions", [[], ["a"], ["b" * 60, "c" * 80], ["d" * 300] * 40])
+@pytest.mark.parametrize("remarks", [[], ["weak: " + "e" * 150], ["f" * 300] * 3])
+@pytest.mark.parametrize(
+    "what", ["train: Center (budget), logistic", "train: " + "Step (free), " * 40, "x" * 500]
+)
+def test_a_note_names_what_was_charged_in_front_and_stays_conditional(ledger, pay, what, conditions, remarks):
+    from prepriv.ledger import condition_note
+
+    note = condition_note(conditions, remarks, what)
+    assert len(note) <= 200 and note[:80].startswith(what[:80].rpartition(",")[0])
+    pay(ledger, "noted", note=note)
+    assert ledger.entries()[-1].conditional == bool(conditions)

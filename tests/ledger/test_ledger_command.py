@@ -29,8 +29,11 @@ def test_create_show_verify(tmp_path, run, pay):
     assert "left       epsilon 0.7, delta 0.000009" in shown.stdout
     assert "run-1  epsilon 0.3, delta 0.000001  first" in shown.stdout
     assert "bookkeeping; the guarantee is the cap" in shown.stdout
+    Ledger.open(path).released("run-1", "7a" * 32)
+    assert "released  run-1  artifact 7a7a7a7a7a7a, paid for in row 1" in run("show", path).stdout
+    head = f"2:{Ledger.open(path).entries()[-1].head}"
     verified = run("verify", path, "--receipt", f"1:{charge.head}")
-    assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 1, head 1:{charge.head}\n"
+    assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 2, head {head}\n"
 
 
 def test_show_json_is_exact(ledger, run):

@@ -595,6 +595,22 @@ MUTANTS = (
         ("tests/ledger/test_ledger_postgres.py", "-k", "changed_format"),
     ),
     Mutant(
+        "what is left is rounded up for the next run",
+        "a budget that is named and then refused",
+        "pipeline/left.py",
+        "    steps = math.floor(epsilon * 10**digits)\n    while steps > 0 and gdp_mu(steps / 10**digits, at) > mu:\n",
+        "    steps = math.ceil(epsilon * 10**digits)\n    while steps < 0:\n",
+        ("tests/ledger/test_ledger_plan.py",),
+    ),
+    Mutant(
+        "a conditional charge that reads as one without conditions",
+        "a cost that holds for some data alone",
+        "ledger/chain.py",
+        "for part in (self.note, self.note.partition(_BEHIND)[2]))",
+        "for part in (self.note,))",
+        ("tests/ledger/test_ledger_charging.py", "-k", "conditional"),
+    ),
+    Mutant(
         "one run charged twice in a sound chain",
         "a damaged index lets a uid in again",
         "ledger/verification.py",

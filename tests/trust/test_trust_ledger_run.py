@@ -423,7 +423,10 @@ def test_a_conditional_claim_is_booked_with_its_conditions(folder, capsys):
         assert run([*TRAIN, "--out", out]) in (0, 7)  # 7: the test refused, charged like any other outcome
     charged = [e for e in Ledger.open("l.db").entries() if e.kind == "charged"]
     assert [e.conditional for e in charged] == [True, False]
-    assert charged[0].note.startswith("holds if ") and len(charged[0].note) <= 200
+    assert (
+        charged[0].note.startswith("train: ") and " | holds if " in charged[0].note and charged[0].conditional
+    )
+    assert len(charged[0].note) <= 200
     capsys.readouterr()
     assert run(["ledger", "show", "l.db"]) == 0
     assert f"conditions noted in rows {charged[0].sequence}\n" in capsys.readouterr().out

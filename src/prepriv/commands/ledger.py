@@ -90,8 +90,34 @@ def show(
         typer.echo(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
         typer.echo(f"left       {describe(header.unit, left)}")
         typer.echo(f"head       {_head(header, entries)}")
+        charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         for entry in entries:
-            typer.echo(_line(header, entry))
+            typer.echo(_line(header, entry, charged[entry.plan_uid]))
+
+
+@app.command()
+def plan(
+    path: _Place,
+    left: Annotated[bool, typer.Option("--left", help="Of what is left; else of the whole cap.")] = False,
+    runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many runs alike are to fit.")] = 1,
+    delta: Annotated[float | None, typer.Option(help="The delta that each run will declare.")] = None,
+) -> None:
+    """The largest budget that each of RUNS runs can declare, in the options of the next one. Charges nothing."""
+    from prepriv.pipeline.left import largest_run
+
+    with _exit_codes():
+        ledger = Ledger.open(path)
+        header, spent = ledger.header, ledger.booked if left else Quanta(0)
+        room = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+        typer.echo(
+            f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})"
+        )
+        epsilon, at = largest_run(header.unit, room, runs, delta)
+        if epsilon <= 0:
+            typer.echo("no run fits: nothing would be granted")
+            return
+        each = f"{runs} runs, each with" if runs > 1 else "one run with"
+        typer.echo(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}")
 
 
 @app.command()
@@ -148,8 +174,10 @@ def _head(header: Header, entries: tuple[Entry, ...]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
 
 
-def _line(header: Header, entry: Entry) -> str:
-    what = describe(header.unit, entry.cost) if entry.kind == "charged" else f"artifact {entry.artifact[:12]}"
+def _line(header: Header, entry: Entry, charged: int) -> str:
+    what = f"artifact {entry.artifact[:12]}, paid for in row {charged}"
+    if entry.kind == "charged":
+        what = describe(header.unit, entry.cost)
     line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
     return line.rstrip()
 

@@ -118,11 +118,15 @@ class Ledger:
         """What everything released through this ledger costs together, at most."""
         return units.budget(self.header.unit, self.header.cap)
 
+    @property
+    def booked(self) -> units.Quanta:
+        """What was charged, exactly. Raises as `charge` does."""
+        with self._store.transaction(write=False) as db:
+            return self._catch_up(db).spent
+
     def remaining(self) -> Budget:
         """What can still be charged. Raises as `charge` does."""
-        with self._store.transaction(write=False) as db:
-            spent = self._catch_up(db).spent
-        cap = self.header.cap
+        cap, spent = self.header.cap, self.booked
         return units.budget(self.header.unit, units.Quanta(cap.main - spent.main, cap.delta - spent.delta))
 
     def charge(

@@ -18,6 +18,8 @@ from prepriv.ledger.schema import KINDS, VERSION
 from prepriv.ledger.units import Quanta, Unit
 
 _CONDITIONS = "holds if "
+_MOST_WHAT = 90
+_BEHIND = " | "  # between what was charged and what it rests on
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,25 @@ class Header:
         )
 
 
-def condition_note(conditions: Sequence[str], remarks: Sequence[str] = ()) -> str:
+def condition_note(conditions: Sequence[str], remarks: Sequence[str] = (), what: str = "") -> str:
     """The note of a charge whose cost rests on these declared conditions, at most 200 characters.
 
     As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant. Behind
-    them the remarks on the claim, as far as they fit, or that there are some.
+    them the remarks on the claim, as far as they fit, or that there are some. what: was charged, in front of them: a
+    list with commas, of which as many whole parts stay as fit in 90 characters.
     """
+    what = _printable(what)
+    if len(what) > _MOST_WHAT:
+        short = what[: _MOST_WHAT - 5]
+        what = (short.rpartition(",")[0] or short) + ", ..."
+    most = 200 - (len(what) + len(_BEHIND) if what else 0)
     if not remarks:
-        return _as_many(_CONDITIONS, conditions, 200)
-    heads = [remark.split(";")[0] for remark in remarks]
-    note = _as_many(_CONDITIONS, conditions, 198 - len(_as_many("", heads, 40)))
-    return "; ".join(part for part in (note, _as_many("", heads, 198 - len(note))) if part)
+        note = _as_many(_CONDITIONS, conditions, most)
+    else:
+        heads = [remark.split(";")[0] for remark in remarks]
+        note = _as_many(_CONDITIONS, conditions, most - 2 - len(_as_many("", heads, 40)))
+        note = "; ".join(part for part in (note, _as_many("", heads, most - 2 - len(note))) if part)
+    return _BEHIND.join(part for part in (what, note) if part)
 
 
 def _printable(text: str) -> str:
@@ -94,7 +104,7 @@ class Entry:
     @property
     def conditional(self) -> bool:
         """Whether the cost holds only for neighbours that satisfy declared conditions (`condition_note`)."""
-        return self.note.startswith(_CONDITIONS)
+        return any(part.startswith(_CONDITIONS) for part in (self.note, self.note.partition(_BEHIND)[2]))
 
     def digest(self) -> str:
         """What `head` must be."""

@@ -153,6 +153,12 @@ class Plan:
         }
 
     @property
+    def what(self) -> str:
+        """In a few words, for the ledger: the steps, how each is paid for, and the learner."""
+        steps = [f"{p.step.name} ({p.step.way})" if p.step.way != "free" else p.step.name for p in self.steps]
+        return f"train: {', '.join([*steps, self.learner.name])}"
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, for the ledger and the artifact."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,98 @@
+"""`prepriv ledger plan`: what it names is granted to the next runs, and `show` says what each of them was."""
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from prepriv import Domain, PrivateClassifier
+from prepriv import preprocessing as pre
+from prepriv.commands.ledger import app
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.ledger import BudgetExceeded, Ledger
+from prepriv.ledger.units import Quanta
+from prepriv.payment import Budget
+from prepriv.pipeline.left import largest_run
+
+X = np.random.default_rng(0).random((60, 2))
+Y = X[:, 0] > 0.5
+CAPS = {
+    "basic": {"epsilon": 2.0, "delta": 1e-4},
+    "gdp": {"mu": 0.7},
+    "zcdp": {"rho": 0.2},
+}
+
+
+def fit(path, **settings):
+    descent = GradientDescent(Logistic(), steps=5, learning_rate=0.5, clip_norm=1.0)
+    steps = (pre.Center(payment=Budget(0.05)),)
+    clf = PrivateClassifier(Domain.box(0, 1, 2, [False, True]), steps=steps, learner=descent, threads=1)
+    return clf.set_params(ledger=path, **settings).fit(X, Y)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def named(*arguments):
+    """The epsilon and delta that the command names."""
+    done = run("plan", *arguments)
+    assert done.exit_code == 0, done.output
+    epsilon, delta = re.search(r"--epsilon (\S+) --delta (\S+) --adjacency replace-one", done.output).groups()
+    return float(epsilon), float(delta)
+
+
+@pytest.mark.parametrize("unit", CAPS)
+@pytest.mark.parametrize("runs", [1, 3])
+def test_as_many_runs_as_were_planned_are_granted_and_little_is_left(tmp_path, unit, runs):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", unit=unit, **CAPS[unit])
+    fit(path, epsilon=0.5, delta=1e-5)
+    first = Ledger.open(path).booked.main
+    epsilon, delta = named(path, "--left", "--runs", runs)
+    for _ in range(runs):
+        fit(path, epsilon=epsilon, delta=delta)
+    ledger = Ledger.open(path)
+    assert 0 <= ledger.header.cap.main - ledger.booked.main < 1e-4 * (ledger.header.cap.main - first)
+    with pytest.raises(BudgetExceeded):
+        fit(path, epsilon=epsilon, delta=delta)
+
+
+@pytest.mark.parametrize("unit", CAPS)
+def test_without_left_it_divides_the_cap(tmp_path, unit):
+    Ledger.create(tmp_path / "l.db", "people", unit=unit, **CAPS[unit])
+    fresh = named(tmp_path / "l.db", "--runs", 2)
+    assert fresh == named(tmp_path / "l.db", "--left", "--runs", 2)
+    fit(tmp_path / "l.db", epsilon=0.5, delta=1e-5)
+    assert fresh == named(tmp_path / "l.db", "--runs", 2)
+
+
+def test_where_nothing_fits_it_says_so(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=1, delta=1e-5)
+    assert "no run fits" in run("plan", path, "--left", "--delta", "1e-4").output
+    Ledger.open(path).charge("a", "0" * 64, epsilon=1, delta=1e-5, adjacency="replace-one")
+    done = run("plan", path, "--left")
+    assert (
+        done.exit_code == 0
+        and "left: epsilon 0, delta 0 (basic" in done.output
+        and "no run fits" in done.output
+    )
+    for wrong in (["--delta", "2"], ["--delta", "nan"], ["--runs", "0"]):
+        assert run("plan", path, "--left", *wrong).exit_code == 2
+    assert run("plan", tmp_path / "none.db", "--left").exit_code == 4
+    assert largest_run("gdp", Quanta(1), 2) == (0.0, 1e-5)
+
+
+def test_show_names_the_steps_of_each_charge(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=3, delta=1e-4)
+    fit(path)
+    Ledger.open(path).charge(
+        "own", "0" * 64, epsilon=1, delta=0, adjacency="replace-one", note="a count by hand"
+    )
+    shown = run("show", path).stdout
+    assert re.search(r"1  .*charged .*epsilon 0\.99.*train: Center \(budget\), GradientDescent", shown), shown
+    assert re.search(r"2  .*charged   own  epsilon 1, delta 0  a count by hand", shown)
