@@ -12,7 +12,11 @@ PAGES = sorted(DOCS.glob("*.md"))
 OWN = ("describe", "ledger")  # need files and folders, which tests of their own make
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text("utf-8") and p.stem not in OWN], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page",
+    [p for p in PAGES if "```python" in p.read_text("utf-8") and p.stem not in OWN],
+    ids=lambda p: p.stem,
+)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -10,6 +10,8 @@ from typing import Any
 from prepriv._arguments import instance, integer, length, settle, shown
 from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import gaussian
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.printed import plain, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
@@ -84,6 +86,61 @@ class Guarantee:
     def delta(self, epsilon: float) -> float:
         """Smallest certified delta at this epsilon."""
         return float(self.tradeoff.delta(epsilon))
+
+    def compose(self, *others: Guarantee) -> Guarantee:
+        """What holds for this and the others together, each chosen in sight of what left before.
+
+        Raises ValueError for another adjacency.
+        """
+        every = (self, *others)
+        for other in others:
+            instance("others", other, Guarantee, "a Guarantee")
+            if other.adjacency != self.adjacency:
+                raise ValueError(
+                    f"a guarantee under {other.adjacency} does not add to one under {self.adjacency}"
+                )
+        conditions = tuple(dict.fromkeys(c for g in every for c in g.conditions))
+        notes = tuple(dict.fromkeys(note for g in every for note in g.notes))
+        if all(g.mu is not None for g in every):
+            mu = math.sqrt(sum(g.mu**2 for g in every if g.mu is not None)) * (1 + 1e-13)
+            return Guarantee(gaussian(mu), self.adjacency, conditions, (), mu, notes)
+        whole = compose([(g.tradeoff, 1) for g in every]).symmetrized()
+        return Guarantee(whole, self.adjacency, conditions, notes=notes)
+
+    def remaining(self, epsilon: float, delta: float) -> float:
+        """The largest µ, to a part in a thousand from below, of a Gaussian release that may follow within (epsilon, delta).
+
+        k releases of noise multiplier z spend µ = sqrt(k) / z. Raises ValueError where nothing is left.
+        """
+        whole = gdp_mu(epsilon, delta) * (1 - 1e-9)
+        if self.mu is not None:
+            left = whole**2 - self.mu**2
+            if left > 1e-12 * whole**2:
+                return math.sqrt(left) * (1 - 1e-9)
+        elif self.epsilon(delta) < epsilon:
+            low, high = 0.0, whole
+            while high - low > 1e-3 * high and high > 1e-6 * whole:
+                middle = (low + high) / 2
+                spent = compose([(self.tradeoff, 1), (gaussian(middle), 1)]).symmetrized()
+                low, high = (middle, high) if spent.epsilon(delta) <= epsilon else (low, middle)
+            if low > 0:
+                return low
+        raise ValueError(
+            f"nothing is left of ε = {epsilon:g} at δ = {delta:g}: {up(self.epsilon(delta))} is spent"
+        )
+
+    def to_dp_event(self) -> Any:
+        """As a GaussianDpEvent of dp-accounting; ValueError if it is none (`prepriv.guarantees.dp_events`)."""
+        from prepriv.guarantees.dp_events import to_dp_event
+
+        return to_dp_event(self)
+
+    @staticmethod
+    def from_dp_event(event: Any, adjacency: Adjacency) -> Guarantee:
+        """Of a DpEvent of dp-accounting (`prepriv.guarantees.dp_events`)."""
+        from prepriv.guarantees.dp_events import from_dp_event
+
+        return from_dp_event(event, adjacency)
 
     def to_json(self, delta: float) -> dict[str, Any]:
         """Plain data, at the delta the user chose: valid JSON, an infinite number is the text "inf"."""
