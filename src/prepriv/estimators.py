@@ -15,20 +15,27 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
+from prepriv.exact.engines import Threads, memory_bytes
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.pipeline.run import room_for
 from prepriv.pipeline.train import train
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.tables.encode import count_rows
+from prepriv.tables.encode import check_stream, count_rows, label_of
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Stream, as_stream
 
 MOST_THREADS = 4096
+
+
+class RowsOnDisk(UserWarning):
+    """The rows of a fit are held in a temporary file: they are more than the memory they may take."""
 
 
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,6 +57,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None
         Threads of the gradient sum; the result does not depend on it. None: one a core.
+    memory : int, str or None
+        What the rows may take as integers and as an encoded table, in bytes or as "2GB"; None: half of what is free.
+        More of them go to a nameless file on disk (`prepriv.exact.engines.Threads`): a RowsOnDisk warning says so.
+        The result does not depend on it.
     ledger : path, URL or None
         A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and refused with its
         BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
@@ -92,6 +103,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: str | Sequence[Step] = "auto",
         learner: str | Learner = "auto",
         threads: int | None = None,
+        memory: int | str | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self.domain = domain
@@ -100,6 +112,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps = steps
         self.learner = learner
         self.threads = threads
+        self.memory = memory
         self.ledger = ledger
 
     def plan(self, n: int | None = None) -> Plan:
@@ -117,6 +130,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
         """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
 
+        X may be a stream, of which no more than a part is in memory: a path or glob of Parquet or CSV files, an Arrow
+        dataset or reader, a polars LazyFrame; y is then the name of its label column (None: the domain's label).
+
         Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
         LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
         A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave
@@ -128,7 +144,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.threads is not None and self.threads > MOST_THREADS:
             raise ValueError(f"threads must be at most {MOST_THREADS}; got {shown(self.threads)}")
         check_ledger(self.ledger)
-        if y is None:
+        memory_bytes(self.memory)
+        stream = as_stream(X)
+        if y is None and stream is None:
             raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warnings.warn(
@@ -136,18 +154,21 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 DataConversionWarning,
                 stacklevel=2,
             )
-        n = count_rows(X, y, domain)
+        n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
         if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         plan = self.plan(n if domain.adjacency == "replace-one" else None)
-        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), threads=self.threads)
+        room = room_for(plan, Threads(self.threads, self.memory))
+        if room.note is not None:
+            warnings.warn(room.note, RowsOnDisk, stacklevel=2)
+        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
         self.plan_ = plan
         self.guarantee_ = plan.guarantee if trained.private else None
         self.model_ = Model.of(trained)
         self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt)
         self.classes_ = domain.labels[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
-        names = getattr(X, "columns", None)
+        names = getattr(X, "columns", None) if stream is None else stream.names
         if names is not None and all(isinstance(c, str) for c in names):
             # The declared ones in the declared order: one odd record can add a column to a frame, or turn its order.
             used = domain.columns if all(c in names for c in domain.columns) and not domain.is_ball else names
@@ -155,6 +176,16 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def _count(self, stream: Stream, label: Any, domain: Domain) -> int:
+        """The rows of a stream, if they are public: nobody reads a cell to count them where a ledger is charged first."""
+        check_stream(stream, domain, label_of(label, domain))
+        n = domain.n if stream.rows is None else stream.rows
+        if n is None and domain.adjacency == "replace-one" and (stream.once or self.ledger is not None):
+            raise BadData(
+                "how many rows this stream has is known only by reading it: declare n in the domain"
+            )
+        return stream.count() if n is None and domain.adjacency == "replace-one" else n or 0
 
     def _session(self, plan: Plan) -> Session | None:
         """Where noise comes from; None: the operating system (for tests to replace)."""

@@ -534,8 +534,8 @@ MUTANTS = (
         "a run that is counted only when it ends well",
         "a refused or failed run taken for free",
         "pipeline/run.py",
-        '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n',
-        '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, threads, progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n',
+        '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)\n',
+        '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n',
         ("tests/pipeline/test_odometer.py", "-k", "fails_is_spent"),
     ),
     Mutant(

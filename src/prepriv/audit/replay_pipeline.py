@@ -14,10 +14,11 @@ from typing import Any
 from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
+from prepriv.exact.engines import Engine, Threads
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.run import Refused, execute
+from prepriv.pipeline.run import Refused, execute, room_for
 from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_labels
@@ -30,6 +31,9 @@ def as_objects(table: RawTable, plan: Plan) -> tuple[Any, Any]:
     return table.rows, list(table.labels)
 
 
+ONE = Threads(1)
+
+
 class PlanRun:
     """Runs one plan on raw tables; call it with a table and a session (`replay.Run`).
 
@@ -38,8 +42,8 @@ class PlanRun:
     was released in any run beyond what the plan claims.
     """
 
-    def __init__(self, plan: Plan, *, form: Encode = as_objects, threads: int = 1) -> None:
-        self._plan, self._form, self._threads = plan, form, threads
+    def __init__(self, plan: Plan, *, form: Encode = as_objects, engine: Engine = ONE) -> None:
+        self._plan, self._form, self._engine = plan, form, engine
         self._holds: list[bool] = []
         self.overspent: set[str] = set()
 
@@ -55,7 +59,7 @@ class PlanRun:
                     encode(rows, self._plan.domain),
                     encode_labels(labels, self._plan.domain.classes),
                     session,
-                    threads=self._threads,
+                    room=room_for(self._plan, self._engine),
                     progress=lambda *step: shown.append(step),
                     watch=self._watch,
                     counted=False,

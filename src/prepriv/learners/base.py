@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv.domain import Adjacency
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
@@ -172,7 +172,7 @@ class Learner(abc.ABC):
         check_room(self.name, steps, noise_multiplier, 2 * max(setting.n, 1) * grid.clip)
 
     @abc.abstractmethod
-    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared of them.
 
         Sums are divided by declared numbers, never by a count of rows.

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
@@ -91,7 +91,7 @@ class GradientDescent(Momentum):
             rounding=rounding * (1 + 1e-9) + coarse,
         )
 
-    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
         with rows.gradient_sum(self.loss) as gradient_sum:
 

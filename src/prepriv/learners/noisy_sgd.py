@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import Held
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Run, Setting, project
@@ -62,7 +62,7 @@ class NoisySGD(StochasticLearner):
             self.learning_rate * 2 * self.weight_bound / math.sqrt(step * (clip**2 + coordinates * noise**2))
         )
 
-    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         """The last iterate, from a start at 0."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one

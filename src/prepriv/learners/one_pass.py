@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part
@@ -118,7 +118,7 @@ class OnePassSGD(StochasticLearner):
     def _exponent(self, reach: float) -> int:
         return math.frexp(reach)[1] - (RELEASE_BITS - 1)
 
-    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         """The last iterate of a run that stops at a random step."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
@@ -177,7 +177,7 @@ class BatchLearner(Momentum, StochasticLearner):
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         """Row numbers of one batch; `rows` are there, `n` are declared."""
 
-    def train(self, rows: QuantizedRows, setting: Setting, run: Run) -> Floats:
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         source, n, grid = run.batches(), setting.n, rows.grid
         with rows.gradient_sum(self.loss) as gradient_sum:
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from prepriv.preprocessing.base import Step
 from prepriv.tables.encode import Table
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Files, files
 
 _WORK = 10_000  # of the exact answer to whether two strided arrays meet; beyond it, they count as one
 
@@ -68,11 +71,10 @@ def check_apart(steps: Sequence[Step], *private: Any) -> None:
 
 
 def check_other_file(public: Path, private: Path) -> None:
-    """BadData if both are one file, whatever links lead to it. Neither is opened."""
-    try:
-        same = public.samefile(private)
-    except OSError:  # one of them is not there, which its reader says
-        return
+    """BadData if both are one file, whatever links lead to it, or `public` is one of the private files. None is opened."""
+    same = False
+    with suppress(OSError, BadData):  # one of them is not there, which its reader says
+        same = any(public.samefile(part) for part in files(private))
     if same:
         raise BadData(f"{public} is declared public and is the private table itself")
 
@@ -94,8 +96,19 @@ def _pieces(table: Any) -> Iterator[_Piece]:
         if (root := _memory_map(array)) is not None:
             file, shift = root
             yield _Piece(low + shift, high + shift, None, file)
+    for path in _paths(table):
+        status = path.stat()
+        yield _Piece(0, sys.maxsize, None, (status.st_dev, status.st_ino))
     if isinstance(table, list | tuple):
         yield from _hulls([row for row in table if isinstance(row, np.ndarray) and row.size])
+
+
+def _paths(table: Any) -> tuple[Path, ...]:
+    """The files of a stream of files."""
+    if isinstance(table, str | os.PathLike):
+        with suppress(BadData):  # its reader says what is wrong
+            return files(table)
+    return table.paths if isinstance(table, Files) else ()
 
 
 def _hulls(rows: Sequence[NDArray[Any]]) -> Iterator[_Piece]:

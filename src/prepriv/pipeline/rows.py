@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
-from prepriv.tables.encode import BLOCK, Table, encode
+from prepriv.tables.encode import Table, encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class Mapped:
 
     def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
         """(rows, which of them stay, first row number) of each block."""
-        for start in range(0, self.table.n, BLOCK):
-            x, kept = np.ascontiguousarray(self.table.block(start, min(start + BLOCK, self.table.n))), None
+        for start, block in self.table.blocks():
+            x, kept = np.ascontiguousarray(block), None
             for fitted in self.maps:
                 keep = fitted.keep(x, start)
                 x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.exact.ball import row_norms
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.engines import THREADS, Block, Engine, Held, Room
 from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
@@ -27,9 +27,10 @@ from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
-from prepriv.tables.encode import BLOCK, Table
+from prepriv.tables.encode import Table
 
 Progress = Callable[[str, int, int], Any]
+_TOLD = 2**16  # rows between two words of progress
 Watch = Callable[[PlannedStep, "Mapped"], Any]
 
 
@@ -60,7 +61,7 @@ def execute(
     targets: NDArray[np.int32],
     session: Session,
     *,
-    threads: int | None = None,
+    room: Room | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
     receipt: Mapping[str, Any] | None = None,
@@ -68,7 +69,7 @@ def execute(
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
-    watch: for curators and audits: called with each planned step and the private rows as they reach it.
+    room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with each planned step and the private rows as they reach it.
     receipt: of the charge in a ledger, if there is one. counted: False where the rows are public or made up, which
     the odometer leaves out.
 
@@ -84,7 +85,7 @@ def execute(
     if counted:
         odometer.record(plan, session.private, receipt)
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        trained = _execute(plan, table, targets, session, threads, progress, watch)
+        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)
     return dataclasses.replace(trained, receipt=receipt)
 
 
@@ -93,13 +94,13 @@ def _execute(
     table: Table,
     targets: NDArray[np.int32],
     session: Session,
-    threads: int | None,
+    room: Room,
     progress: Progress | None,
     watch: Watch | None,
 ) -> Trained:
     private: list[FittedMap] = []
     released: list[ReleasedMap] = []
-    room: dict[int, float] = {}
+    distances: dict[int, float] = {}
     for i, planned in enumerate(plan.steps):
         if progress is not None:
             progress("pre-processing", i + 1, len(plan.steps))
@@ -107,33 +108,34 @@ def _execute(
         if watch is not None:
             watch(planned, rows)
         if planned.step.paid.test > 0 and plan.private:
-            room[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
+            distances[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
-            _test(planned, plan, [room[k] for k in planned.covers], session)
+            _test(planned, plan, [distances[k] for k in planned.covers], session)
         training, prediction = fit_step(planned, plan, rows, released, session)
         if type(training).keep is not FittedMap.keep and not planned.step.drops:
             raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
         private.append(training)
         released.append(prediction)
-    held = _quantize(plan, Mapped(table, private), targets, threads)
+    blocks = _labelled(Mapped(table, private), targets, plan, progress)
+    held = room.load(blocks, table.n, plan.learner.bias)
     weights = _train(plan, held, session, progress)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, tuple(released), weights, plan.private and session.private)
 
 
-def _test(planned: PlannedStep, plan: Plan, room: Sequence[float], session: Session) -> None:
+def _test(planned: PlannedStep, plan: Plan, distances: Sequence[float], session: Session) -> None:
     """One bit for the conditions of several steps: the least of their distances, at least 0. Raises Refused.
 
     A later distance is 1-Lipschitz only while the earlier conditions hold; cut off at 0 the least of them is so
     without that (docs/proofs/propose_test_release.md, "Several conditions").
     """
     assert planned.test is not None
-    distance = 0.0 if any(math.isnan(q) for q in room) else max(0.0, min(room))
+    distance = 0.0 if any(math.isnan(q) for q in distances) else max(0.0, min(distances))
     if not session.passes(planned.test_name, distance, planned.test):
         raise Refused(", ".join(plan.steps[k].step.name for k in planned.covers))
 
 
-def _train(plan: Plan, rows: QuantizedRows, session: Session, progress: Progress | None) -> Floats:
+def _train(plan: Plan, rows: Held, session: Session, progress: Progress | None) -> Floats:
     def show(done: int, of: int) -> None:
         if progress is not None:
             progress("training", done, of)
@@ -193,22 +195,27 @@ class _Access:
         )
 
 
-def _quantize(plan: Plan, rows: Mapped, targets: NDArray[np.int32], threads: int | None) -> QuantizedRows:
-    learner, space = plan.learner, plan.space
-    grid = learner.grid(space.radius, plan.n, plan.incoming)
-    store = QuantizedRows(grid, rows.table.n, space.d, learner.bias, threads=threads)
+def room_for(plan: Plan, engine: Engine = THREADS) -> Room:
+    """Room for the rows of a plan, from what it declares: asked for before a charge. NoRoom where there is none."""
+    return engine.room(plan.learner.grid(plan.space.radius, plan.n, plan.incoming), plan.n, plan.space.d)
+
+
+def _labelled(
+    rows: Mapped, targets: NDArray[np.int32], plan: Plan, progress: Progress | None
+) -> Iterator[Block]:
+    """The rows as they reach the learner. Progress tells of their number where that is public, and else of nothing."""
     for x, kept, start in rows.blocks():
+        if progress is not None and plan.domain.adjacency == "replace-one" and start % _TOLD == 0:
+            progress("reading", start + len(x), plan.n)
         block = targets[start : start + len(x)]
-        store.fill(start, x, block if kept is None else np.where(kept, block, -1))
-    return store
+        yield x, block if kept is None else np.where(kept, block, -1), start
 
 
 def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:
     """(scores (n, K), norms (n,) of the mapped rows) of raw rows, for weights (d + 1, K), the bias last."""
     out, norms = np.empty((table.n, weights.shape[1])), np.empty(table.n)
     with np.errstate(all="ignore"):  # as in training
-        for start in range(0, table.n, BLOCK):
-            x = table.block(start, min(start + BLOCK, table.n))
+        for start, x in table.blocks():
             for fitted in maps:
                 x = fitted.transform(x)
             out[start : start + len(x)] = x @ weights[:-1] + weights[-1]

@@ -6,29 +6,34 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from prepriv.exact.engines import Room
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
-from prepriv.pipeline.run import Progress, Trained, execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.pipeline.run import Progress, Trained, execute, room_for
+from prepriv.tables.encode import encode, encode_labels, encode_stream, label_of
+from prepriv.tables.stream import as_stream
 
 
 def train(
     plan: Plan,
     rows: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     ledger: str | os.PathLike[str] | None = None,
     receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
-    threads: int | None = None,
+    room: Room | None = None,
     progress: Progress | None = None,
     counted: bool = True,
     checked: bool = False,
 ) -> Trained:
     """Carry out a plan on private rows (any table or matrix of the declared columns) and their labels, (n,).
+
+    A stream (`prepriv.tables.stream.as_stream`: files, datasets, queries) is read part by part; labels: the name of its
+    column (default: the domain's). room: where integers live (default: `room_for` the plan, half of what is free).
 
     ledger: charged before a cell is read; receipt: of a charge made before. session: where noise comes from (default:
     the operating system's, or none for a plan without privacy). counted: False where the rows are public or made up.
@@ -38,18 +43,28 @@ def train(
     LedgerError, with no cell read, where no charge is granted; `Refused` where a test does not pass.
     """
     check_apart(plan.pipeline, rows, labels)
+    stream = as_stream(rows)
+    label = label_of(labels, plan.domain) if stream is not None else ""
     if not checked:
         check_public(plan)
     if session is None:
         session = NoisySession() if plan.private else ExactSession()
+    room = room or room_for(plan)
     receipt = charge(ledger, plan) if ledger is not None else receipt
-    table, targets = encode(rows, plan.domain), encode_labels(labels, plan.domain.classes)  # no cell before
+    if stream is None:
+        table, targets = (
+            encode(rows, plan.domain),
+            encode_labels(labels, plan.domain.classes),
+        )  # no cell before
+    else:
+        keep = stream.once or plan.n * 8 * plan.domain.n_inputs <= room.memory
+        table, targets = encode_stream(stream, plan.domain, label, keep=keep)
     return execute(
         plan,
         table,
         targets,
         session,
-        threads=threads,
+        room=room,
         progress=progress,
         receipt=receipt,
         counted=counted,

@@ -43,11 +43,9 @@ def read(opened: Callable[[], IO[bytes]], delimiter: str) -> pa.Table:
     opened: opens the file at its beginning, maybe twice.
     """
     try:
-        return _read(opened, delimiter, sys.maxsize)
-    except (
-        _NeverClosed
-    ) as record:  # behind that quote none is left that holds a cell together: records are lines
-        return _read(opened, delimiter, record.args[0])
+        return pa.concat_tables(parts(opened, delimiter, sys.maxsize))
+    except _NeverClosed as record:  # behind that quote none is left that holds a cell together
+        return pa.concat_tables(parts(opened, delimiter, record.args[0]))
 
 
 def header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
@@ -68,22 +66,32 @@ def _names(blocks: Iterator[bytes], delimiter: str) -> list[str]:
     return [name.decode("utf-8", "replace") for name in first]
 
 
-def _read(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> pa.Table:
-    comma = delimiter.encode("ascii")
+def parts(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> Iterator[pa.Table]:
+    """`read` in parts, at least one. lines_from: offset of a quote that is never closed, by `lines_from`."""
     with opened() as file:
-        blocks = _blocks(file, comma, lines_from)
+        blocks = _blocks(file, delimiter.encode("ascii"), lines_from)
         names = _names(blocks, delimiter)
-        tables: list[pa.Table] = []
         pending: list[bytes] = []
         size = 0
         for block in blocks:
             pending.append(block)
             size += len(block)
             if size >= _BLOCK:
-                tables.append(_parsed(b"".join(pending), delimiter, names))
+                yield _parsed(b"".join(pending), delimiter, names)
                 pending.clear()
                 size = 0
-        return pa.concat_tables([*tables, _parsed(b"".join(pending), delimiter, names)])
+        yield _parsed(b"".join(pending), delimiter, names)
+
+
+def lines_from(opened: Callable[[], IO[bytes]], delimiter: str) -> int:
+    """The offset from which every line is a record, by one pass over the file: behind a quote that is never closed."""
+    with opened() as file:
+        try:
+            for _ in _blocks(file, delimiter.encode("ascii"), sys.maxsize):
+                pass
+        except _NeverClosed as record:
+            return int(record.args[0])
+    return sys.maxsize
 
 
 def _parsed(body: bytes, delimiter: str, names: list[str]) -> pa.Table:

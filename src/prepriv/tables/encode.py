@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -20,8 +19,19 @@ from prepriv.domain import Categorical, Column, Domain, Numeric
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Files, Stream, as_stream
+from prepriv.tables.table import BLOCK, Streamed, Table, joined
 
-BLOCK = 256
+__all__ = [
+    "BLOCK",
+    "Table",
+    "count_rows",
+    "counts_of_bad_cells",
+    "encode",
+    "encode_labels",
+    "encode_stream",
+    "label_of",
+]
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
 
 
@@ -76,71 +86,64 @@ def _label_column(labels: Any) -> Any:
     return found if isinstance(found, nw.Series) else np.asarray(labels).reshape(-1)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Raw private rows, encoded block by block into the declared space. Iterate for (b, d) float64 blocks.
-
-    Holds a matrix, or one compact array a column; never the whole encoded matrix.
-    """
-
-    domain: Domain
-    n: int
-    matrix: NDArray[Any] | None
-    columns: tuple[NDArray[Any], ...] = ()
-
-    def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        for start in range(0, self.n, BLOCK):
-            yield self.block(start, min(start + BLOCK, self.n))
-
-    def block(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
-        if self.matrix is not None:
-            return self._matrix_block(self.matrix[start:stop])
-        kinds = list(self.domain.columns.values())
-        out = np.zeros((stop - start, sum(c.width for c in kinds)))
-        at = 0
-        for kind, column in zip(kinds, self.columns):
-            if isinstance(kind, Numeric):
-                out[:, at] = column[start:stop]
-            else:
-                out[np.arange(stop - start), at + column[start:stop]] = 1.0
-            at += kind.width
-        return out
-
-    def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        with np.errstate(all="ignore"):
-            x = (
-                np.array(rows, dtype=np.float64, order="C") + 0.0
-            )  # no minus zero; a row's bits as in any block
-        if self.domain.ball_radius is not None:
-            bad = ~np.isfinite(x).all(axis=1)
-            x[bad] = 0.0
-            biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
-            norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
-            with np.errstate(over="ignore"):
-                return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
-        low, high, impute = self._bounds()
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
-        if not impute.all():
-            x = np.where(np.isnan(x) & ~impute, 0.5, x)
-        return np.asarray(x)
-
-    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
-        low = np.array([c.low for c in kinds])
-        return low, np.array([c.high for c in kinds]), np.array([c.missing == "impute" for c in kinds])
-
-
 def encode(data: Any, domain: Domain) -> Table:
-    """Bind a table (NumPy matrix, pandas, polars or Arrow) to a domain. Raises BadData if it does not fit."""
+    """Bind a table (NumPy matrix, pandas, polars, Arrow, or a stream: stream.py) to a domain. BadData if it does not fit."""
     if isinstance(data, Table):
         if data.domain.shape_of_rows() != domain.shape_of_rows():
             raise BadData("the encoded table belongs to another domain: encode the raw rows again")
         return data
+    if (stream := as_stream(data)) is not None:
+        columns = check_stream(stream, domain)
+        return (
+            joined([*_parts(stream, columns, domain)]) if stream.once else _streamed(stream, columns, domain)
+        )
     with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
         warnings.simplefilter("ignore")
         return _encode(data, domain)
+
+
+def encode_stream(
+    stream: Stream, domain: Domain, label: str, *, keep: bool
+) -> tuple[Table, NDArray[np.int32]]:
+    """Rows and class indices (-1 where the label is not declared) of a stream, by one pass over it.
+
+    keep: whether encoded rows stay in memory; otherwise each later pass reads them anew.
+    """
+    *columns, label = check_stream(stream, domain, label)
+    kept: list[Table] = []
+    targets = [np.zeros(0, np.int32)]
+    for part in stream.parts([*columns, label] if keep else [label]):
+        targets.append(encode_labels(part[label], domain.classes))
+        if keep:
+            kept.append(encode(part.select(columns), domain))
+    found = np.concatenate(targets)
+    return joined(kept) if kept else _streamed(stream, columns, domain, len(found)), found
+
+
+def label_of(labels: Any, domain: Domain) -> str:
+    """The name of a stream's label column: as given, else the domain's."""
+    name = domain.label if labels is None else labels
+    if not isinstance(name, str):
+        raise BadData("the labels of a stream are one of its columns: give its name")
+    return name
+
+
+def check_stream(stream: Stream, domain: Domain, *label: str) -> list[str]:
+    """The columns a domain reads of a stream, and its label. BadData where one is not there; reads no record."""
+    names = [name for name in stream.names if name not in (domain.label, *label)]
+    named = isinstance(stream, Files) and not domain.is_ball and not _unnamed(domain)
+    used = domain.columns if named else (names[c] if isinstance(c, int) else c for c in _used(names, domain))
+    stream.check(columns := [*used, *label])
+    return columns
+
+
+def _parts(stream: Stream, columns: Sequence[str], domain: Domain) -> Iterator[Table]:
+    return (encode(part, domain) for part in stream.parts(columns))
+
+
+def _streamed(stream: Stream, columns: Sequence[str], domain: Domain, n: int | None = None) -> Streamed:
+    n = stream.count() if n is None else n
+    return Streamed(domain=domain, n=n, parts=lambda: _parts(stream, columns, domain))
 
 
 def count_rows(data: Any, labels: Any, domain: Domain) -> int:
@@ -161,7 +164,7 @@ def _rows_of(data: Any, domain: Domain) -> int:
         return len(data)
     frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
-        _columns_used(frame, domain)
+        _used(frame.columns, domain)
         return len(frame)
     array = np.asanyarray(data) if hasattr(data, "__array__") else data
     if not (isinstance(array, np.ndarray) and array.ndim):
@@ -185,7 +188,7 @@ def _encode(data: Any, domain: Domain) -> Table:
         raise BadData(
             f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
         ) from None
-    return _from_series([frame[:, c] for c in _columns_used(frame, domain)], domain)
+    return _from_series([frame[:, c] for c in _used(frame.columns, domain)], domain)
 
 
 def _frame(data: Any) -> Any:
@@ -205,9 +208,8 @@ def _frame(data: Any) -> Any:
     return frame
 
 
-def _columns_used(frame: Any, domain: Domain) -> Sequence[Any]:
-    """The declared columns of a frame, by name or position. Raises BadData if it does not have them."""
-    have = frame.columns
+def _used(have: Sequence[str], domain: Domain) -> Sequence[Any]:
+    """The declared columns of those a table has, by name or position. Raises BadData if they are not there."""
     if domain.is_ball:
         if len(have) != domain.ball_features:
             raise BadData(f"the domain declares {domain.ball_features} features; the table has {len(have)}")
@@ -217,10 +219,13 @@ def _columns_used(frame: Any, domain: Domain) -> Sequence[Any]:
     if missing is None:
         return list(domain.columns)
     # A domain built without names (x0, x1, ...) takes a frame's columns in order.
-    unnamed = all(name == f"x{j}" for j, name in enumerate(domain.columns))
-    if not unnamed or len(have) != len(domain.columns):
+    if not _unnamed(domain) or len(have) != len(domain.columns):
         raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
     return range(len(have))
+
+
+def _unnamed(domain: Domain) -> bool:
+    return all(name == f"x{j}" for j, name in enumerate(domain.columns))
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Table:

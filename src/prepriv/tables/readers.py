@@ -32,9 +32,9 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
 
     path = Path(path)
     suffixes = check_table_file(path)
-    with _readable(path, suffixes):
+    with readable(path, suffixes):
         if ".parquet" in suffixes:
-            _check_columns(columns, parquet.read_schema(path).names, path)
+            check_columns(columns, parquet.read_schema(path).names, path)
             return parquet.read_table(path, columns=list(columns) if columns else None)
         return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
 
@@ -45,14 +45,15 @@ def column_names(path: str | Path) -> list[str]:
 
     path = Path(path)
     suffixes = check_table_file(path)
-    with _readable(path, suffixes):
+    with readable(path, suffixes):
         if ".parquet" in suffixes:
             return list(parquet.read_schema(path).names)
         return _csv(path, lambda opened: _csv_header(opened, "\t" if ".tsv" in suffixes else ","))
 
 
 @contextlib.contextmanager
-def _readable(path: Path, suffixes: Sequence[str]) -> Iterator[None]:
+def readable(path: Path, suffixes: Sequence[str]) -> Iterator[None]:
+    """What is wrong with a file, in one sentence."""
     import pyarrow as pa
 
     try:
@@ -101,7 +102,7 @@ def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
     from prepriv.tables.csv import read as read_csv  # brings pyarrow
 
     table = _csv(path, lambda opened: read_csv(opened, delimiter))
-    _check_columns(columns, table.column_names, path, text=True)
+    check_columns(columns, table.column_names, path, text=True)
     return table.select(list(columns)) if columns else table
 
 
@@ -110,7 +111,7 @@ def _header_line(content: bytes) -> bytes:
     return content[: min(ends)] if ends else content
 
 
-def _check_columns(
+def check_columns(
     wanted: Sequence[str] | None, have: Sequence[str], path: Path, *, text: bool = False
 ) -> None:
     """Of what the table has, a message tells how many columns there are; never a name, which could be a cell."""

@@ -1,0 +1,186 @@
+"""Where quantised rows live and who adds them up: threads over memory, or over a file that is mapped into it.
+
+Sums are integers, so every engine gives the same bits, in any order and in any number of parts
+(docs/proofs/gradient_sum.md). An engine is asked for room before anything is charged and holds integers only.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import shown
+from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows
+from prepriv.exact.grid import Grid
+
+Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
+"""Rows (b, d), their class indices (b,), -1 for one that contributes nothing, and the number of the first."""
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_PAGE = 64  # bytes: arrays in a file begin at a multiple
+
+
+class NoRoom(ValueError):
+    """There is no room for the rows where they were to live; found from declared numbers alone."""
+
+
+class Held(Protocol):
+    """Rows that an engine holds, as a learner sees them."""
+
+    grid: Grid
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d + 1)."""
+
+    def gradient_sum(self, loss: Loss) -> AbstractContextManager[GradientSum]:
+        """What adds up clipped gradients: weights (d + 1, K), and row numbers if not all, to int64 (d + 1, K)."""
+
+
+class Room(Protocol):
+    """Room for the rows of one run."""
+
+    @property
+    def note(self) -> str | None:
+        """Where they are to live, in a sentence, if not in memory."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that are left for the encoded table."""
+
+    def load(self, blocks: Iterable[Block], n: int, bias: float) -> Held:
+        """Take in all blocks of n rows."""
+
+
+class Engine(Protocol):
+    """Asked once for each run, before its charge."""
+
+    def room(self, grid: Grid, n: int, d: int) -> Room:
+        """Room for n declared rows of d features. NoRoom where there is none."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads of this process. threads: None for one a core, at most 8.
+
+    memory: bytes the rows may take (an int, or a text such as "2GB"), None for half of what is free; rows that would
+    take more are held in a temporary file: of mode 0600, in the folder that TMPDIR names (else /var/tmp), and unlinked
+    before a byte is written, so that nothing of it is left when the process ends, however it ends.
+    """
+
+    threads: int | None = None
+    memory: int | str | None = None
+
+    def room(self, grid: Grid, n: int, d: int) -> LocalRoom:
+        """Room in memory or in a file, which is reserved in full."""
+        memory, size = memory_bytes(self.memory), _size(grid, n, d)
+        if size <= memory:
+            return LocalRoom(grid, d, self.threads, memory - size)
+        file = File(size)
+        return LocalRoom(
+            grid, d, self.threads, memory, file,
+            f"rows are held on disk: {_shown(size)} of integers in a nameless file in {file.folder} "
+            f"(memory: {_shown(memory)})",
+        )  # fmt: skip
+
+
+THREADS = Threads()
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRoom:
+    """In memory, or in a file."""
+
+    grid: Grid
+    d: int
+    threads: int | None
+    memory: int
+    file: File | None = None
+    note: str | None = None
+
+    def load(self, blocks: Iterable[Block], n: int, bias: float) -> QuantizedRows:
+        """Rows as integers. OSError where more rows came than were declared, and the disk has no room for them."""
+        empty: Callable[..., NDArray[Any]] = np.zeros
+        if self.file is not None:
+            needed = _size(self.grid, n, self.d)
+            empty = (self.file if needed <= self.file.size else File(needed)).empty
+        rows = QuantizedRows(self.grid, n, self.d, bias, threads=self.threads, empty=empty)
+        for x, targets, start in blocks:
+            rows.fill(start, x, targets)
+        return rows
+
+
+class File:
+    """Zeros in a file without a name, mapped into memory. Reserved in full: a later write cannot find the disk full."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.folder, self._used = size, _folder(), 0
+        try:
+            with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:  # mode 0600, and no name
+                os.posix_fallocate(file.fileno(), 0, size)
+                self._bytes = mmap.mmap(file.fileno(), size)
+        except OSError as error:
+            raise NoRoom(
+                f"the rows need {_shown(size)} of disk in {self.folder}, which has no room for them "
+                f"({os.strerror(error.errno or 0)}); set TMPDIR to another folder, or allow more memory"
+            ) from None
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """The next array of zeros."""
+        array: NDArray[Any] = np.ndarray(shape, dtype, self._bytes, self._used)
+        self._used += -(-array.nbytes // _PAGE) * _PAGE
+        return array
+
+
+def memory_bytes(memory: int | str | None) -> int:
+    """A declared amount of memory in bytes; None is half of what is free. ValueError for anything else."""
+    if memory is None:
+        return free_memory() // 2
+    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,3})?) ?([KMGT]?B)?", str(memory).strip().upper())
+    size = 0 if found is None or isinstance(memory, bool) else int(float(found[1]) * _UNITS[found[2] or "B"])
+    if size <= 0:
+        raise ValueError(f'memory must be None, bytes above 0 or a text such as "2GB"; got {shown(memory)}')
+    return size
+
+
+def free_memory() -> int:
+    """Bytes that this process can take without swapping: of the machine, and of its control group."""
+    free = []
+    with suppress(OSError, ValueError, AttributeError):
+        free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = [int(next(s for s in lines if s.startswith("MemAvailable:")).split()[1]) * 1024]
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        with suppress(OSError, ValueError):
+            group = Path("/sys/fs/cgroup")
+            free.append(int((group / most).read_text()) - int((group / used).read_text()))
+    return max(min(free, default=2**32), 2**26)
+
+
+def _folder() -> str:
+    if "TMPDIR" not in os.environ and os.access("/var/tmp", os.W_OK):
+        return "/var/tmp"  # /tmp is often memory itself
+    return tempfile.gettempdir()
+
+
+def _size(grid: Grid, n: int, d: int) -> int:
+    """Bytes of n rows of d features, with their norms and labels."""
+    return n * ((d + 1) * (4 if grid.fine else 2) + 8) + 3 * _PAGE
+
+
+def _shown(size: int) -> str:
+    unit = next(u for u in ("TB", "GB", "MB", "KB", "B") if size >= _UNITS[u] or u == "B")
+    return f"{size / _UNITS[unit]:.3g} {unit}"

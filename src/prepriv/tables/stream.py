@@ -1,0 +1,273 @@
+"""Tables that are read part by part, anew for each pass, and are never in memory as a whole.
+
+A file, a folder or a glob of Parquet or CSV files, an Arrow dataset or record-batch reader, a polars LazyFrame. A part
+is an Arrow table of some thousand rows whose cells are read one by one (column.py): how a table falls into parts
+changes no cell. No message holds a value of a record.
+"""
+
+from __future__ import annotations
+
+import abc
+import glob
+import gzip
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from prepriv.tables.readers import (
+    BadData,
+    check_columns,
+    check_table_file,
+    column_names,
+    no_file,
+    readable,
+)
+
+_CELLS = 2**20  # of an Arrow part, at most
+_ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+class Stream(abc.ABC):
+    """A table that is read in parts. rows: their number where it is known without a look at a cell."""
+
+    once: bool = False
+    """Whether it can be read only once."""
+    read, size = 0, 0
+    """Bytes of the parts that the current pass has read, and of all; 0 where nobody knows."""
+
+    @property
+    @abc.abstractmethod
+    def names(self) -> Sequence[str]:
+        """Of the columns."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows where it is known without a look at a cell."""
+        return None
+
+    def count(self) -> int:
+        """The number of rows, by a pass if need be."""
+        known = self.rows
+        return sum(len(p) for p in self.parts(list(self.names)[:1])) if known is None else known
+
+    def check(self, columns: Sequence[str]) -> None:
+        """BadData unless these columns are there. Reads no record."""
+        missing = next((name for name in columns if name not in self.names), None)
+        if missing is not None:
+            raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+
+    @abc.abstractmethod
+    def parts(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Tables of these columns, of Arrow or polars, in order. BadData where the table cannot be read to its end."""
+
+
+@dataclass(eq=False)
+class Files(Stream):
+    """Parquet or CSV files, one after the other; each must have the columns that are asked for."""
+
+    paths: tuple[Path, ...]
+    read: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._found = [self._state(path) for path in self.paths]
+        self.size = sum(state[2] for state in self._found)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        return column_names(self.paths[0])
+
+    @cached_property
+    def rows(self) -> int | None:
+        """Of Parquet files, by their own word."""
+        if not all(_is_parquet(path) for path in self.paths):
+            return None
+        import pyarrow.parquet as pq
+
+        total = 0
+        for path in self.paths:
+            with readable(path, _endings(path)):
+                total += pq.read_metadata(path).num_rows
+        return total
+
+    def check(self, columns: Sequence[str]) -> None:
+        """BadData unless every file has these columns, each once. Reads header lines and no record."""
+        for path in self.paths:
+            check_columns(columns, column_names(path), path, text=not _is_parquet(path))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Any]:
+        self.read = 0
+        for path, found in zip(self.paths, self._found):
+            if self._state(path) != found:
+                raise BadData(f"{path} changed while it was read")
+            read = _parquet_parts if _is_parquet(path) else self._csv_parts
+            with readable(path, _endings(path)):
+                yield from read(path, columns)
+            self.read += found[2]
+
+    def _csv_parts(self, path: Path, columns: Sequence[str]) -> Iterator[Any]:
+        from prepriv.tables import csv
+
+        opened, comma = _opener(path), _delimiter(path)
+        if (
+            path not in self._lines_from
+        ):  # found by a pass of its own: only the end tells which quote is never closed
+            self._lines_from[path] = csv.lines_from(opened, comma)
+        for part in csv.parts(opened, comma, self._lines_from[path]):
+            check_columns(columns, part.column_names, path, text=True)
+            yield part.select(list(columns))
+
+    @cached_property
+    def _lines_from(self) -> dict[Path, int]:
+        return {}
+
+    @staticmethod
+    def _state(path: Path) -> tuple[int, int, int, int]:
+        """What tells a file from another one of that name: device, number, size and time of change."""
+        try:
+            status = path.stat()
+        except OSError:
+            raise BadData(no_file(path)) from None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@dataclass(eq=False)
+class Batches(Stream):
+    """What makes record batches: a dataset, a reader, a query. open: (columns) -> batches; once: for one pass only."""
+
+    columns: Sequence[str]
+    open: Callable[[list[str]], Any]
+    once: bool = False
+    known: Callable[[], int] | None = None
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.columns
+
+    def count(self) -> int:
+        with _withheld():
+            return self.known() if self.known is not None else super().count()
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with _withheld():
+            for batch in self.open(list(columns)):
+                yield pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+
+
+def as_stream(data: Any) -> Stream | None:
+    """The stream behind a path, a folder, a glob, a dataset, a reader or a LazyFrame; None for a table in memory."""
+    if isinstance(data, Stream):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return Files(files(data))
+    library = type(data).__module__.partition(".")[0]
+    if library == "polars" and type(data).__name__ == "LazyFrame":
+        return Batches(_schema(data), lambda columns: _lazy_batches(data.select(columns)))
+    if library != "pyarrow":
+        return None
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if isinstance(data, pa.RecordBatchReader):
+        return Batches(data.schema.names, lambda columns: (b.select(columns) for b in data), once=True)
+    if isinstance(data, ds.Dataset):
+        if not isinstance(getattr(data, "format", None), ds.ParquetFileFormat | ds.IpcFileFormat | None):
+            raise BadData(
+                "a dataset of texts types its columns by their first cells: give the path of its files"
+            )
+        size = _rows_of(len(data.schema.names))
+        return Batches(
+            data.schema.names,
+            lambda columns: data.to_batches(
+                columns=columns, batch_size=size, batch_readahead=1, fragment_readahead=1
+            ),
+            known=data.count_rows,
+        )
+    return None
+
+
+def files(data: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """The files of a path, a folder or a glob, by name. BadData where there are none. None is opened."""
+    path = Path(data)
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.name.lower().endswith(_ENDINGS) and p.is_file())
+        if not found:
+            raise BadData(f"{path} holds no .parquet, .csv or .tsv file (also .gz)")
+    elif not path.exists() and glob.has_magic(str(data)):
+        found = sorted(Path(p) for p in glob.glob(str(data), recursive=True) if Path(p).is_file())
+        if not found:
+            raise BadData(f"no file matches {data}")
+    else:
+        found = [path]
+    for part in found:
+        check_table_file(part)
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------------ one file
+
+
+def _endings(path: Path) -> list[str]:
+    return [s.lower() for s in path.suffixes]
+
+
+def _is_parquet(path: Path) -> bool:
+    return ".parquet" in _endings(path)
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if ".tsv" in _endings(path) else ","
+
+
+def _opener(path: Path) -> Callable[[], Any]:
+    packed = path.suffix.lower() == ".gz"
+    return lambda: gzip.open(path, "rb") if packed else open(path, "rb")
+
+
+def _rows_of(columns: int) -> int:
+    """Rows of a part, a multiple of 256."""
+    return max(256, min(2**16, _CELLS // max(columns, 1) // 256 * 256))
+
+
+def _parquet_parts(path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**18) as file:
+        check_columns(columns, file.schema_arrow.names, path)
+        for batch in file.iter_batches(_rows_of(len(columns)), columns=list(columns)):
+            yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _withheld() -> Iterator[None]:
+    """Whatever a library says of a table may quote a cell."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, BadData):
+        raise
+    except BaseException:  # a panic in polars is no Exception
+        raise BadData("the table could not be read to its end; what its library says is withheld") from None
+
+
+def _schema(lazy: Any) -> list[str]:
+    with _withheld():
+        return list(lazy.collect_schema().names())
+
+
+def _lazy_batches(lazy: Any) -> Iterator[Any]:
+    size = _rows_of(len(_schema(lazy)))
+    if hasattr(lazy, "collect_batches"):
+        yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
+        return
+    for start in range(0, sys.maxsize, size):
+        part = lazy.slice(start, size).collect()
+        yield part
+        if len(part) < size:
+            return

@@ -1,0 +1,117 @@
+"""Encoded rows: in memory, in compact columns; or encoded anew in each pass, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Domain, Numeric
+from prepriv.tables.readers import BadData
+
+BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Raw private rows, encoded block by block into the declared space. Iterate for (b, d) float64 blocks.
+
+    Holds a matrix, or one compact array a column; never the whole encoded matrix.
+    """
+
+    domain: Domain
+    n: int
+    matrix: NDArray[Any] | None
+    columns: tuple[NDArray[Any], ...] = ()
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        for _, x in self.blocks():
+            yield x
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """(number of the first row, encoded rows) of blocks of BLOCK rows, the last one maybe shorter."""
+        for start in range(0, self.n, BLOCK):
+            yield start, self.block(start, min(start + BLOCK, self.n))
+
+    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
+        if self.matrix is not None:
+            return self._matrix_block(self.matrix[start:stop])
+        kinds = list(self.domain.columns.values())
+        out = np.zeros((stop - start, sum(c.width for c in kinds)))
+        at = 0
+        for kind, column in zip(kinds, self.columns):
+            if isinstance(kind, Numeric):
+                out[:, at] = column[start:stop]
+            else:
+                out[np.arange(stop - start), at + column[start:stop]] = 1.0
+            at += kind.width
+        return out
+
+    def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            x = (
+                np.array(rows, dtype=np.float64, order="C") + 0.0
+            )  # no minus zero; a row's bits as in any block
+        if self.domain.ball_radius is not None:
+            bad = ~np.isfinite(x).all(axis=1)
+            x[bad] = 0.0
+            biggest = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1.0)
+            norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
+            with np.errstate(over="ignore"):
+                return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
+        low, high, impute = self._bounds()
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
+        if not impute.all():
+            x = np.where(np.isnan(x) & ~impute, 0.5, x)
+        return np.asarray(x)
+
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low = np.array([c.low for c in kinds])
+        return low, np.array([c.high for c in kinds]), np.array([c.missing == "impute" for c in kinds])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Streamed(Table):
+    """Rows that no memory holds: `parts` encodes them anew, in order, for each pass. n: as the first pass counted.
+
+    Blocks are those of a table in memory, however the rows fall into parts, and so is every sum.
+    """
+
+    matrix: None = None
+    parts: Callable[[], Iterator[Table]]
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        start, rest = 0, np.zeros((0, self.domain.space.d))
+        for part in self.parts():
+            at = 0
+            while len(rest) + part.n - at >= BLOCK:
+                stop = at + BLOCK - len(rest)
+                yield start, np.concatenate([rest, part.block(at, stop)])
+                start, at, rest = start + BLOCK, stop, rest[:0]
+            rest = np.concatenate([rest, part.block(at, part.n)])
+        if start + len(rest) != self.n:
+            raise BadData("the table had not the same number of rows in each pass")
+        if len(rest):
+            yield start, rest
+
+    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+        """TypeError: a stream is read from its beginning."""
+        raise TypeError("a streamed table has no rows at hand: iterate over its blocks")
+
+
+def joined(tables: list[Table]) -> Table:
+    """One table in memory of at least one, which it empties the list of."""
+    domain, n = tables[0].domain, sum(t.n for t in tables)
+    if tables[0].matrix is not None:
+        return Table(domain, n, np.concatenate([np.asarray(t.matrix) for t in tables]))
+    columns = [[*column] for column in zip(*(t.columns for t in tables))]
+    tables.clear()
+    for j, pieces in enumerate(columns):
+        columns[j] = np.concatenate(pieces)  # type: ignore[call-overload]
+    return Table(domain, n, None, tuple(columns))  # type: ignore[arg-type]
