@@ -115,8 +115,6 @@ def test_a_header_line_in_another_encoding_is_told(mistake):
 
 def test_a_folder_is_no_file(mistake):
     for arguments in (
-        ["train", ".", "--schema", "s.yaml"],
-        ["train", ".", "--schema", "s.yaml", "--rows", 60],
         ["train", "t.csv", "--schema", "."],
         ["schema", "init", "."],
         ["plan", "."],

@@ -149,7 +149,8 @@ def test_shapes_and_types_that_do_not_fit():
         (np.zeros((2, 4)), "4 features"),
         (np.zeros(3), "2-dimensional"),
         (np.zeros((2, 0)), "0 feature"),
-        ("text", "expected a matrix"),
+        (b"text", "expected a matrix"),
+        ("text", "no such file"),
         (pd.DataFrame({"a": [1]}), "no column"),
     ]:
         with pytest.raises(BadData, match=says):

@@ -54,7 +54,7 @@ class Fault:
 
     def _event(self, frame, event, _arg):
         code = frame.f_code
-        if code.co_name == "run_on_file":
+        if code.co_name == "run_on_files":
             self.open = event == "call"
         if not self.open or event != "call" or "/prepriv/" not in code.co_filename:
             return

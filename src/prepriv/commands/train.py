@@ -27,6 +27,7 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
+from prepriv.exact.engines import Room, Threads
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.ledger import Ledger
@@ -39,14 +40,15 @@ from prepriv.pipeline.price import prices
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
-from prepriv.pipeline.run import Trained
+from prepriv.pipeline.run import Trained, room_for
 from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, paid_for
 from prepriv.tables.encode import Table, encode, encode_labels
-from prepriv.tables.readers import BadData, check_table_file, read_table
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Files, files
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
@@ -163,7 +165,9 @@ def _recommend(plan: Plan) -> None:
 
 
 def train(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    data: Annotated[
+        Path, typer.Argument(help="The private table: CSV or Parquet; a file, a folder or a glob.")
+    ],
     schema: SchemaFile,
     label: Annotated[str | None, typer.Option(help="The label column (default: the schema's).")] = None,
     epsilon: Epsilon = 1.0,
@@ -178,6 +182,10 @@ def train(
     public_test: Annotated[
         Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="What rows may take, such as 2GB (default: half of what is free); else on disk."),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
@@ -188,7 +196,19 @@ def train(
     came = Progress()
     try:
         _train(
-            data, schema, label, epsilon, delta, out, rows, adjacency, ledger, public_test, overwrite, came
+            data,
+            schema,
+            label,
+            epsilon,
+            delta,
+            out,
+            rows,
+            adjacency,
+            ledger,
+            public_test,
+            memory,
+            overwrite,
+            came,
         )
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
@@ -230,6 +250,7 @@ def _train(
     adjacency: str | None,
     ledger: str | None,
     public_test: Path | None,
+    memory: str | None,
     overwrite: bool,
     came: Progress,
 ) -> None:
@@ -244,13 +265,16 @@ def _train(
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     if test is not None and test.num_rows == 0:
         raise BadData(f"{public_test} has no rows")
-    check_table_file(data)
+    stream = Files(files(data))
+    room = room_for(frozen, Threads(memory=memory))
+    if room.note is not None:
+        console.print(room.note)
     with reserved_run(out, overwrite) as folder:
         came.charging = ledger is not None
         receipt = charge(ledger, frozen) if ledger is not None else None
         try:
             came.charged = receipt is not None
-            trained = run_on_file(data, declared, frozen, receipt)
+            trained = run_on_files(stream, declared, frozen, room, receipt)
         except BadData as error:
             if receipt is None:
                 raise
@@ -294,21 +318,22 @@ def _declared_rows(
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
     if ledger is not None:
         raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
-    count = read_table(data, [*schema.columns, schema.label.name]).num_rows
+    stream = Files(files(data))
+    stream.check([*schema.columns, schema.label.name])
+    count = stream.count()
     if count == 0:
         raise BadData(f"{data} has no rows")
-    return int(count)
+    return count
 
 
-def run_on_file(data: Path, schema: Schema, plan: Plan, receipt: Mapping[str, Any] | None = None) -> Trained:
+def run_on_files(
+    stream: Files, schema: Schema, plan: Plan, room: Room, receipt: Mapping[str, Any] | None = None
+) -> Trained:
     """Open the private table and run the plan on it. From here on no message holds a value of a record."""
-    with private_data_open():
-        raw = read_columns(data, schema, label=True)
-        if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
-            raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
-        rows, labels = raw.select(list(schema.columns)), raw[schema.label.name]
-        with progress_bar() as progress:
-            return run_plan(plan, rows, labels, receipt=receipt, progress=progress, checked=True)
+    with private_data_open(), progress_bar() as progress:
+        return run_plan(
+            plan, stream, schema.label.name, room=room, receipt=receipt, progress=progress, checked=True
+        )
 
 
 def encoded(raw: Any, schema: Schema, plan: Plan) -> tuple[Table, NDArray[np.int32]]:

@@ -146,7 +146,11 @@ def memory_bytes(memory: int | str | None) -> int:
     if memory is None:
         return free_memory() // 2
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,3})?) ?([KMGT]?B)?", str(memory).strip().upper())
-    size = 0 if found is None or isinstance(memory, bool) else int(float(found[1]) * _UNITS[found[2] or "B"])
+    size = (
+        0
+        if found is None or type(memory) not in (int, str)
+        else int(float(found[1]) * _UNITS[found[2] or "B"])
+    )
     if size <= 0:
         raise ValueError(f'memory must be None, bytes above 0 or a text such as "2GB"; got {shown(memory)}')
     return size
@@ -171,8 +175,9 @@ def free_memory() -> int:
 
 
 def _folder() -> str:
-    if "TMPDIR" not in os.environ and os.access("/var/tmp", os.W_OK):
-        return "/var/tmp"  # /tmp is often memory itself
+    for folder in (os.environ.get("TMPDIR", ""), "/var/tmp"):  # /tmp is often memory itself
+        if os.path.isdir(folder) and os.access(folder, os.W_OK):
+            return folder
     return tempfile.gettempdir()
 
 

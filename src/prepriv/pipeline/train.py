@@ -14,6 +14,7 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import Progress, Trained, execute, room_for
 from prepriv.tables.encode import encode, encode_labels, encode_stream, label_of
+from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
 
 
@@ -59,6 +60,8 @@ def train(
     else:
         keep = stream.once or plan.n * 8 * plan.domain.n_inputs <= room.memory
         table, targets = encode_stream(stream, plan.domain, label, keep=keep)
+        if plan.domain.adjacency == "replace-one" and table.n != plan.n:
+            raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
     return execute(
         plan,
         table,

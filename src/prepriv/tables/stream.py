@@ -116,6 +116,7 @@ class Files(Stream):
         if (
             path not in self._lines_from
         ):  # found by a pass of its own: only the end tells which quote is never closed
+            check_columns(columns, column_names(path), path, text=True)
             self._lines_from[path] = csv.lines_from(opened, comma)
         for part in csv.parts(opened, comma, self._lines_from[path]):
             check_columns(columns, part.column_names, path, text=True)

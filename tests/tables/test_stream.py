@@ -1,0 +1,175 @@
+"""Streams: however a table falls into parts, its encoding, and all that is made of it, has the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.tables.encode import encode, encode_labels, encode_stream
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Files, as_stream, files
+from prepriv.tables.table import Streamed
+
+N = 1500  # five blocks of 256 rows, and a rest
+DOMAIN = Domain(
+    {"a": Numeric(0, 1, missing="impute"), "job": Categorical(["clerk", "smith"]), "b": Numeric(-1, 1)},
+    ["no", "yes"],
+    label="y",
+)
+
+
+@pytest.fixture
+def frame(rng):
+    a = rng.random(N).astype(object)
+    a[::97] = None
+    job = rng.choice(["clerk", "smith", "odd", None], N)
+    return pd.DataFrame(
+        {"y": rng.choice(["no", "yes", "?"], N), "a": a.astype(float), "job": job, "b": rng.normal(size=N)}
+    )
+
+
+def parquet(table, path, rows_in_group):
+    pq.write_table(table, path, row_group_size=rows_in_group)
+
+
+def streams(frame, folder):
+    """One table in many forms; the cuts fall inside blocks and on their edges."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for group in (1, 255, 256, 257, N):
+        (folder / f"g{group}").mkdir()
+        parquet(table, folder / f"g{group}" / "t.parquet", group)
+        yield f"row groups of {group}", folder / f"g{group}" / "t.parquet"
+    (folder / "parts").mkdir()
+    for i, start in enumerate(range(0, N, 311)):
+        part = table.slice(start, 311)
+        if i % 2:
+            parquet(part, folder / "parts" / f"{i}.parquet", 100)
+        else:
+            pa.csv.write_csv(part, folder / "parts" / f"{i}.csv")
+    yield "a folder", folder / "parts"
+    yield "a glob", str(folder / "parts" / "*")
+    pa.csv.write_csv(table, folder / "one.csv")
+    yield "a CSV file", folder / "one.csv"
+    yield "a dataset", ds.dataset(folder / "g255", format="parquet")
+    yield "a reader", table.to_reader(max_chunksize=100)
+    yield "a query", pl.from_pandas(frame).lazy()
+    yield "a query of a file", pl.scan_parquet(folder / "g257" / "t.parquet")
+
+
+def test_every_stream_is_encoded_as_the_table_in_memory_to_the_bit_and_in_the_same_blocks(frame, tmp_path):
+    want = list(encode(frame, DOMAIN).blocks())
+    labels = encode_labels(frame["y"], DOMAIN.classes)
+    for name, data in streams(frame, tmp_path):
+        stream = as_stream(data)
+        for keep in (True, False):
+            if stream.once and not keep:
+                continue
+            table, targets = encode_stream(stream, DOMAIN, "y", keep=keep)
+            assert isinstance(table, Streamed) != keep, name
+            assert table.n == N and targets.tolist() == labels.tolist(), name
+            for _ in range(1 if stream.once else 2):  # a later pass, too
+                got = list(table.blocks())
+                assert [at for at, _ in got] == [at for at, _ in want], name
+                assert all(x.tobytes() == y.tobytes() for (_, x), (_, y) in zip(got, want)), name
+
+
+def test_encode_takes_a_stream(frame, tmp_path):
+    parquet(pa.Table.from_pandas(frame), tmp_path / "t.parquet", 100)
+    table = encode(tmp_path / "t.parquet", DOMAIN)
+    assert table.n == N and isinstance(table, Streamed)
+    assert np.concatenate(list(table)).tobytes() == encode(frame, DOMAIN).block(0, N).tobytes()
+    with pytest.raises(TypeError, match="no rows at hand"):
+        table.block(0, 1)
+
+
+@pytest.mark.parametrize("odd", ["0x1F", "x", '"', "", "1e999", '"a,b"', '"never closed'])
+def test_one_odd_cell_changes_no_other_row_wherever_files_are_cut(frame, tmp_path, odd):
+    """The rule of tables.column over parts: types are not those of a first block, and no part has types of its own."""
+    lines = [f"{y},{i},clerk,{i / N}" for i, y in enumerate(frame["y"])]
+    before = "y,a,job,b\n" + "\n".join(lines) + "\n"
+    (tmp_path / "before.csv").write_text(before)
+    lines[700] = f"no,{odd},smith,0.5"
+    (tmp_path / "after.csv").write_text("y,a,job,b\n" + "\n".join(lines) + "\n")
+    one, other = (
+        np.concatenate(list(encode(tmp_path / f"{name}.csv", DOMAIN))) for name in ("before", "after")
+    )
+    same = [i for i in range(N) if i != 700]
+    assert one.shape == other.shape and one[same].tobytes() == other[same].tobytes()
+
+
+def test_parts_of_other_types_are_read_cell_by_cell(tmp_path):
+    """One file has numbers, another has them as texts: an odd cell in one file would do that."""
+    domain = Domain({"a": Numeric(0, 10)}, [0, 1], label="y")
+    parquet(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "1.parquet", 1)
+    parquet(pa.table({"a": ["3", "odd"], "y": ["0", "1.0"]}), tmp_path / "2.parquet", 1)
+    table, targets = encode_stream(Files(files(tmp_path)), domain, "y", keep=False)
+    assert np.concatenate(list(table)).ravel().tolist() == [0.1, 0.2, 0.3, 0.5] and targets.tolist() == [
+        0,
+        1,
+        0,
+        1,
+    ]
+
+
+def test_what_is_wrong_with_a_stream_is_one_sentence(frame, tmp_path):
+    parquet(pa.Table.from_pandas(frame), tmp_path / "1.parquet", 100)
+    parquet(pa.Table.from_pandas(frame.drop(columns="b")), tmp_path / "2.parquet", 100)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 SECRET")
+    for data, says in [
+        (tmp_path, "2.parquet has no column 'b'"),
+        (tmp_path / "none", "holds no .parquet, .csv or .tsv file"),
+        (tmp_path / "*.pq", "no file matches"),
+        (tmp_path / "gone.csv", "no such file"),
+        (tmp_path / "broken.parquet", "cannot be read as Parquet"),
+        (pl.LazyFrame({"a": [1]}), "no column 'job'"),
+        (ds.dataset(pa.table({"a": [1]})), "no column 'job'"),
+    ]:
+        with pytest.raises(BadData, match=says) as told:
+            encode(data, DOMAIN)
+        assert "SECRET" not in str(told.value) and "\n" not in str(told.value)
+
+
+def test_a_dataset_that_types_texts_by_their_first_cells_is_refused(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv")
+    with pytest.raises(BadData, match="give the path of its files"):
+        as_stream(ds.dataset(tmp_path / "t.csv", format="csv"))
+
+
+def test_a_part_that_changes_or_vanishes_between_passes_stops_the_run(frame, tmp_path):
+    whole = pa.Table.from_pandas(frame)
+    for i in range(2):
+        parquet(whole, tmp_path / f"{i}.parquet", 500)
+    table = encode(tmp_path, DOMAIN)
+    assert sum(len(x) for x in table) == 2 * N
+    parquet(whole.slice(1), tmp_path / "1.parquet", 500)
+    with pytest.raises(BadData, match=r"1\.parquet changed while it was read"):
+        list(table)
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(BadData, match=r"no such file: .*1\.parquet"):
+        list(table)
+
+
+def test_what_a_library_says_of_a_query_is_withheld():
+    query = pl.LazyFrame({"a": ["0.5", "SECRET"], "job": ["", ""], "b": [0, 0], "y": ["", ""]}).with_columns(
+        pl.col("a").cast(pl.Float64)
+    )
+    with pytest.raises(BadData, match="withheld") as told:
+        encode(query, DOMAIN)
+    assert "SECRET" not in str(told.value) and told.value.__cause__ is None
+
+
+def test_a_query_whose_rows_change_between_passes_is_refused(rng):
+    counts = iter([5, 4])
+    source = pl.LazyFrame({"a": [0.5] * 5, "job": [""] * 5, "b": [0.0] * 5, "y": ["no"] * 5})
+    query = source.map_batches(lambda frame: frame.head(next(counts, 4)), schema=source.collect_schema())
+    table, _ = encode_stream(as_stream(query), DOMAIN, "y", keep=False)
+    with pytest.raises(BadData, match="same number of rows"):
+        list(table)

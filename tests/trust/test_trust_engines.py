@@ -1,0 +1,111 @@
+"""One hash of all that is released, under a test's noise: on every engine, from every kind of stream."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import prepriv
+from prepriv import preprocessing as pre
+from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.exact.engines import Threads
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.pipeline.run import room_for
+from prepriv.pipeline.train import train
+
+N = 1300
+DESCENT = GradientDescent(Logistic(), steps=8, weight_bound=2.0)
+SENSITIVITY, BUDGET = prepriv.Sensitivity, prepriv.Budget
+
+
+class Seeded(NoisySession):
+    def batch_source(self):
+        return self._source
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(7)
+    a = rng.random(N)
+    a[::101] = np.nan
+    job = rng.choice(["clerk", "smith"], N)
+    label = np.where(np.nan_to_num(a) + (job == "smith") > 0.9, "yes", "no")
+    return pd.DataFrame({"a": a, "b": rng.normal(size=N), "job": job, "y": label})
+
+
+def domain(adjacency="replace-one"):
+    columns = {
+        "a": Numeric(0, 1, missing="impute"),
+        "b": Numeric(-1, 1),
+        "job": Categorical(["clerk", "smith"]),
+    }
+    return Domain(columns, ["no", "yes"], label="y", adjacency=adjacency, n=N)
+
+
+def plans():
+    scaled = [
+        pre.MeanImputer(payment=SENSITIVITY({"missing": 0.03})),
+        pre.Center(payment=BUDGET(0.05)),
+        pre.Rescale(5.0),
+    ]
+    linear = [
+        pre.MeanImputer(payment=BUDGET(0.05)),
+        pre.StandardScaler(payment=BUDGET(0.05)),
+        pre.Homogenize(1.0),
+    ]
+    for name, adjacency, steps, learner in [
+        ("the recipe", "replace-one", "auto", "auto"),
+        ("the recipe, n private", "add-or-remove-one", "auto", "auto"),
+        ("paid by sensitivity", "replace-one", scaled, DESCENT),
+        ("Poisson batches", "add-or-remove-one", linear, PoissonSGD(Logistic(), batch_size=60, steps=8)),
+    ]:
+        yield pytest.param(adjacency, steps, learner, id=name)
+
+
+def released(plan, rows, labels, engine):
+    session = Seeded(NoiseSource.for_tests(11))
+    out = train(plan, rows, labels, session=session, room=room_for(plan, engine), counted=False)
+    maps = json.dumps([m.to_json() for m in out.maps], default=lambda a: a.tolist())
+    return hashlib.sha256(out.weights.tobytes() + maps.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("adjacency, steps, learner", list(plans()))
+def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_path):
+    d = domain(adjacency)
+    made = recipe(d, n=N, epsilon=1.0, delta=1e-5, steps=steps, learner=learner)
+    plan = make_plan(d, *made, epsilon=1.0, delta=1e-5, n=N)
+    columns, labels = frame.drop(columns="y"), frame["y"]
+    want = released(plan, columns, labels, Threads(1))
+    assert want != released(plan, columns, labels[::-1], Threads(1))  # the hash sees the labels
+    for engine in (Threads(2), Threads(3, "1GB"), Threads(1, 1), Threads(2, 1)):
+        assert released(plan, columns, labels, engine) == want, engine
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for cut in (100, 255, 700):
+        (tmp_path / str(cut)).mkdir()
+        for i, start in enumerate(range(0, N, max(cut, 300))):
+            part = table.slice(start, max(cut, 300))
+            pq.write_table(part, tmp_path / str(cut) / f"{i:03}.parquet", row_group_size=cut)
+        for memory in (None, 1):  # an encoded table that is kept, and one that is read anew for each pass
+            assert released(plan, tmp_path / str(cut), None, Threads(2, memory)) == want, (cut, memory)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for data in (
+        tmp_path / "t.csv",
+        ds.dataset(tmp_path / "255", format="parquet"),
+        table.to_reader(max_chunksize=99),
+        pl.from_pandas(frame).lazy(),
+    ):
+        assert released(plan, data, "y", Threads(1, 1)) == want, data
