@@ -343,7 +343,7 @@ MUTANTS = (
         "Opacus #571: noise from len(dataset)",
         "learners/gradient_descent.py",
         "return run.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n\n",
-        "scaled = type(run)(run.session, run.noise_multiplier * rows.shape[0] / setting.n, threads=run.threads)\n                return scaled.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n\n",
+        "scaled = type(run)(run.session, run.noise_multiplier * rows.shape[0] / setting.n)\n                return scaled.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n\n",
         replayed("clip and add"),
     ),
     Mutant(
