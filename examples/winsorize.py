@@ -92,6 +92,13 @@ class WinsorizedInside(ConfidentialMap):
         return np.clip(x, self.low, self.high)
 
 
+@dataclass(frozen=True, eq=False)
+class WinsorizeCaps(pay.Caps):
+    """gap: of the values next to the ends, in units of the columns, above 0 (0: not declared)."""
+
+    gap: float = 0.0
+
+
 @dataclass(frozen=True)
 class Winsorize(pre.Step):
     """Pull each cell to between two quantiles of its column. tail: share of the rows beyond each end, in (0, 0.5).
@@ -103,6 +110,7 @@ class Winsorize(pre.Step):
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     at_prediction: ClassVar[bool] = False
+    Caps: ClassVar[type[WinsorizeCaps]] = WinsorizeCaps
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +128,7 @@ class Winsorize(pre.Step):
 
     def sensitivity(self, domain: Any, n: int, incoming: Any = None) -> pre.RowShift:
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        gap = float(self.paid.caps.get("gap", 0.0))
+        gap = self.Caps.of(self.name, self.paid).gap
         if not gap > 0:
             raise ValueError("Winsorize needs a declared cap: gap, in units of the columns")
         m, up = int(self.tail * n), 1 + 1e-9

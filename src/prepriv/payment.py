@@ -6,12 +6,12 @@ no payment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Number
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -34,6 +34,58 @@ class Access(Protocol):
 
     def mechanisms(self) -> Any:
         """The mechanisms its share pays for (`mechanisms.handle.Mechanisms`)."""
+
+
+C = TypeVar("C", bound="Caps")
+
+
+@dataclass(frozen=True, eq=False)
+class Caps(Mapping[str, Any]):
+    """What is declared of the data for one step, checked when it is made: a mapping of the caps that are declared.
+
+    A subclass names its caps as fields, each with a default, and says their units; here are none, for a step that needs
+    none. A cap by column name is copied, and nobody changes the copy. renamed: old names of caps, and the new ones.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if isinstance(getattr(self, f.name), Mapping):
+                settle(self, **{f.name: Frozen.of(getattr(self, f.name))})
+
+    def _declared(self) -> dict[str, Any]:
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: said[f.name] for f in fields(self) if said[f.name] != f.default}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._declared()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declared())
+
+    def __len__(self) -> int:
+        return len(self._declared())
+
+    @classmethod
+    def of(cls: type[C], step: str, payment: Way) -> C:
+        """The caps of a payment (defaults, for one that declares none).
+
+        ValueError for a name that the step does not have, since a typo caps nothing, or for another step's caps.
+        """
+        declared, known = payment.caps, [f.name for f in fields(cls)]
+        if isinstance(declared, Caps):
+            if type(declared) is not cls:
+                raise ValueError(
+                    f"{step} takes {cls.__qualname__}, or a mapping; got {type(declared).__qualname__}"
+                )
+            return declared
+        for name in sorted(set(declared) - set(known)):
+            if name in cls.renamed:
+                raise ValueError(f"the cap {name!r} is called {cls.renamed[name]!r} since 0.2.0")
+            has = f"it has {', '.join(known)}" if known else "it needs none"
+            raise ValueError(f"{step} has no cap {name!r}; {has}")
+        return cls(**declared)
 
 
 class Way:
@@ -133,7 +185,8 @@ class Budget(Way):
 class Sensitivity(Way):
     """Fit on the private records without noise; every later mechanism adds more noise instead.
 
-    caps: what is declared so that the sensitivity is bounded, by name (each step documents its own).
+    caps: what is declared so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`, or the
+    same by name, `{"missing": 0.02}`, which the step checks when it is made.
     test: a share of the budget (in mu squared) for a propose-test-release of the caps: the guarantee is then
     unconditional, and a data set too close to breaking them is refused, which is charged in full. 0: no test,
     and the guarantee is conditional on the caps. The fitted state never leaves: it dies with the run.
@@ -150,7 +203,8 @@ class Sensitivity(Way):
             raise ValueError(
                 f"caps must be a mapping of names, such as {{'missing': 0.02}}; got {shown(self.caps)}"
             )
-        settle(self, caps=Frozen.of(self.caps))
+        if not isinstance(self.caps, Caps):
+            settle(self, caps=Frozen.of(self.caps))
         if real(self.test) != 0.0:
             number("test, a share of the budget,", self.test, at_least=LEAST_SHARE, below=1.0)
         settle(self, test=real(self.test))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +20,7 @@ from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, SpentError
 from prepriv.payment import check_payment
 from prepriv.pipeline.run import execute
+from prepriv.pipeline.stored import plan_from_json
 from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=3, weight_bound=5.0)
@@ -182,3 +185,61 @@ def test_the_replay_compares_what_was_spent_with_what_is_claimed(learner, monkey
     over = dataclasses.replace(plan, pipeline=(Often(payment=Budget(0.1)),))
     found = replay_plan(over, pairs=2).findings
     assert found and all("more than is claimed" in f.what for f in found)
+
+
+# --------------------------------------------------------------------------------------------------- typed caps
+
+
+def test_typed_caps_say_the_same_as_a_mapping():
+    typed, plain = (
+        pre.MeanImputer(payment=Sensitivity(caps))
+        for caps in (
+            pre.MeanImputer.Caps(missing=0.02, fade={"a": 0.1}),
+            {"missing": 0.02, "fade": {"a": 0.1}},
+        )
+    )
+    domain = prepriv.Domain({"a": prepriv.Numeric(0, 1, missing="impute")}, [0, 1], n=500)
+    plans = [make_plan(domain, [step], LEARNER, epsilon=1.0, delta=1e-5) for step in (typed, plain)]
+    assert plans[0].hash == plans[1].hash and typed.payment.terms() == plain.payment.terms()
+    assert plan_from_json(json.loads(json.dumps(plans[0].to_json()))).hash == plans[0].hash
+    assert (
+        typed.payment.caps == plain.payment.caps
+        and pickle.loads(pickle.dumps(typed)).payment == typed.payment
+    )
+    assert (
+        Sensitivity(pre.MeanImputer.Caps()).terms() == Sensitivity().terms() == "default caps; never released"
+    )
+
+
+def test_typed_caps_are_checked_when_they_are_made():
+    for kind, bad, says in [
+        (pre.MeanImputer, {"missing": 1.5}, "missing cap must lie in"),
+        (pre.MeanImputer, {"fade": {"a": -1}}, "fade cap of 'a' must lie in"),
+        (pre.MeanImputer, {"missing": "half"}, "a number or a dict by column"),
+        (pre.MedianImputer, {"gap": 2}, "gap cap must lie in"),
+        (pre.TrimmedMeanImputer, {"spread": float("nan")}, "spread cap must lie in"),
+        (pre.RegressionImputer, {"curvature": {"a": 0.1}}, "curvature cap must lie in"),
+        (pre.RankReduction, {"gap": 0}, "gap must be a finite positive number"),
+        (pre.RankReduction, {"tail": -1}, "tail must lie in"),
+        (pre.Quantize, {"max_neighbors": 0}, "max_neighbors must be a whole number"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            kind.Caps(**bad)
+        options = {"eta": 0.1} if kind is pre.Quantize else {}
+        with pytest.raises(ValueError, match=says):  # and a mapping with the step
+            kind(**options, payment=Sensitivity(bad))
+    declared = {"a": 0.1}
+    caps = pre.MeanImputer.Caps(missing=declared)
+    declared["a"] = 0.9
+    assert caps.missing == {"a": 0.1} == dict(caps)["missing"]
+
+
+def test_typed_caps_belong_to_their_step():
+    with pytest.raises(ValueError, match="MedianImputer takes MedianCaps, or a mapping; got ImputerCaps"):
+        pre.MedianImputer(payment=Sensitivity(pre.MeanImputer.Caps(missing=0.02)))
+    with pytest.raises(ValueError, match="SoftPCA has no cap 'gap'; it needs none"):
+        pre.SoftPCA(payment=Sensitivity({"gap": 0.1}))
+    with pytest.raises(ValueError, match="RankReduction has no cap 'crowd'; it has gap, tail"):
+        pre.RankReduction(2, payment=Sensitivity({"crowd": 3}))
+    with pytest.raises(ValueError, match="the cap 'crowd' is called 'max_neighbors' since"):
+        pre.Deduplicate(0.1, payment=Sensitivity({"crowd": 3}))

@@ -1095,6 +1095,22 @@ MUTANTS = (
         ("tests/pipeline/test_dpsgd_f.py", "-k", "refuse_moved_ones"),
     ),
     Mutant(
+        "a test of the first cap that a bound needs",
+        "all caps that the bound rests on count",
+        "preprocessing/pca.py",
+        "        return min(room[cap] for cap in needs)\n",
+        "        return room[sorted(needs)[0]]\n",
+        ("tests/preprocessing/test_pca_rank_reduction.py", "-k", "test_needs_all_of_them"),
+    ),
+    Mutant(
+        "caps of another step",
+        "a cap is declared in the words of one step",
+        "payment.py",
+        "            if type(declared) is not cls:\n",
+        "            if False:\n",
+        ("tests/attacks/test_payments.py", "-k", "typed_caps"),
+    ),
+    Mutant(
         "a distance of rows with missing cells",
         "our own: rows of NaN went on in a space declared to have none",
         "preprocessing/augment_by_distance.py",

@@ -72,6 +72,7 @@ def rows_of(domain: Domain, rng: np.random.Generator, n: int) -> object:
 def steps_of(public: object) -> dict[str, object]:
     """name: a function of a payment that makes the step, and its caps by sensitivity, tested or not."""
     return {
+        "AugmentByDistance": (lambda p: pre.AugmentByDistance(payment=p), {}),
         "Center": (lambda p: pre.Center(payment=p), {}),
         "ClipFeatures": (lambda p: pre.ClipFeatures(0.25, 0.5, payment=p), {}),
         "ClipFeatures beyond": (lambda p: pre.ClipFeatures(2.0, 3.0, payment=p), {}),
@@ -85,6 +86,7 @@ def steps_of(public: object) -> dict[str, object]:
         "DeduplicateCells, side": (lambda p: pre.DeduplicateCells(0.1, centre=False, payment=p), {}),
         "DeduplicateCells, tiny": (lambda p: pre.DeduplicateCells(1e-11, payment=p), {}),
         "Homogenize": (lambda p: pre.Homogenize(payment=p), {}),
+        "InstanceOptimalCenter": (lambda p: pre.InstanceOptimalCenter(payment=p), {}),
         "MeanImputer": (lambda p: pre.MeanImputer(payment=p), {"missing": 0.3}),
         "MeanImputer, fading": (lambda p: pre.MeanImputer(payment=p), {"missing": 0.1, "fade": 0.2}),
         "MedianImputer": (lambda p: pre.MedianImputer(payment=p), {"missing": 0.3, "gap": 0.2}),

@@ -13,8 +13,8 @@ from neighbouring import Summing
 from prepriv import payment as pay
 from prepriv.domain import Domain, Numeric, Space
 from prepriv.preprocessing.base import RowShift
-from prepriv.preprocessing.impute import FillReleased, MeanImputer
-from prepriv.preprocessing.impute_caps import MissingCaps
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
@@ -170,7 +170,7 @@ def test_no_pair_beats_the_bound_one_column(common, a, b, p, m):
     both = [np.append(common, v) for v in (a, b)]
     share = {"missing": max(0.0, (p - 0.5) / n), "fade": max(0.0, (m - 0.5) / n)}
     step, space = imputer(**share), box(1, 0)
-    caps = MissingCaps.of(step.payment, space, n)
+    caps = step.missing(space, n)
     p = int(caps.full[0])
     if m == 0 and any(np.isnan(x).sum() > p for x in both):
         return
@@ -231,7 +231,7 @@ def test_full_rows_by_enumeration():
     for p in range(0, 8):
         for m in range(1, 9):
             payment = pay.Sensitivity({"missing": p / 40, "fade": m / 40})
-            caps = MissingCaps.of(payment, box(1, 0), 40)
+            caps = MeanImputer(payment=payment).missing(box(1, 0), 40)
             most = max(c * float(caps.weight(np.array([c]))[0]) for c in range(40))
             assert most <= caps.full_rows[0] <= most + 0.26  # the peak may lie between two counts
 

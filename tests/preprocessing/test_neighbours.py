@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from neighbouring import Summing
 
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
@@ -130,6 +131,16 @@ def test_a_dropped_row_is_zero_behind_every_later_step_and_is_paid_for(drop):
     )  # and a whole row has moved, not the width of the clipped box
 
 
+class Odd(pre.FittedMap):
+    """Keeps the rows that begin with more than a half."""
+
+    def transform(self, x):
+        return x
+
+    def keep(self, x, start):
+        return x[:, 0] > 0.5
+
+
 class Hidden(pre.Step):
     """Drops rows and does not say so."""
 
@@ -137,13 +148,6 @@ class Hidden(pre.Step):
         return space
 
     def free(self, space):
-        class Odd(pre.FittedMap):
-            def transform(self, x):
-                return x
-
-            def keep(self, x, start):
-                return x[:, 0] > 0.5
-
         return Odd()
 
 
@@ -238,7 +242,7 @@ def test_regression_fills_a_row_alike_in_any_block(rng):
     x[::3, 20] = np.nan
     rows = encode(x, domain)
     fitted = pre.RegressionImputer(payment=Budget(0.1)).fit_budget(
-        rows, domain.space, 300, lambda r, *, dim, radius: sum(b.sum(axis=0) for b in r)
+        rows, domain.space, 300, Summing(lambda r, *, dim, radius: sum(b.sum(axis=0) for b in r))
     )
     whole = fitted.transform(rows.block(0, 300))
     for i in range(0, 300, 7):

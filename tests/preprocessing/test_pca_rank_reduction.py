@@ -235,7 +235,7 @@ def test_the_step_itself_stays_within_its_claim(centred):
         s1, s2 = neighbours(rng, n, d, rng.choice(["plain", "low rank", "moved"]))
         probe = RankReduction(k, centred=centred, payment=Sensitivity({"gap": 1e-9, "tail": 1.0}))
         space = Space.ball(d, 1.0)
-        room = [probe.distance(blocks(s), space, n) for s in (s1, s2)]
+        room = [min(probe.rooms(blocks(s), space, n, base.UNTOUCHED).values()) for s in (s1, s2)]
         if min(room) <= 0:
             continue
         grid = moment_grid(1.0, n)
@@ -342,7 +342,7 @@ def test_the_statistic_moves_by_at_most_one_and_is_honest(centred, caps):
         s1, s2 = neighbours(rng, n, 3, rng.choice(["plain", "low rank", "two sites"]))
         if rng.random() < 0.3:
             s2[0] = -s1[0]
-        one, two = (step.distance(blocks(s), space, n) for s in (s1, s2))
+        one, two = (min(step.rooms(blocks(s), space, n, base.UNTOUCHED).values()) for s in (s1, s2))
         fastest = max(fastest, abs(one - two))
         values = np.linalg.eigvalsh(moments([s1], moment_grid(1.0, n), 3, n, centred=centred).moment)[::-1]
         holds = values[1] - values[2] >= caps.get("gap", 0) and values[2] <= caps.get("tail", 1)
@@ -357,8 +357,45 @@ def test_the_statistic_of_the_gap_reaches_its_slope():
     s2 = s1.copy()
     s1[0], s2[0] = [1, 0], [0, 1]
     step = RankReduction(1, payment=Sensitivity({"gap": 0.01}))
-    one, two = (step.distance([s], Space.ball(2, 1.0), n) for s in (s1, s2))
+    one, two = (step.rooms([s], Space.ball(2, 1.0), n, base.UNTOUCHED)["gap"] for s in (s1, s2))
     assert one - two == pytest.approx(1.0, rel=1e-6) and one - two <= 1.0
+
+
+def test_a_test_looks_at_the_caps_that_the_bound_needs_here_and_at_no_other():
+    """Data that break a cap nobody uses are not refused; which cap that is, declared facts say."""
+    rng = np.random.default_rng(3)
+    space, n = Space.ball(8, 1.0), 10_000
+
+    def rows(*deviations):
+        x = np.zeros((n, 8))
+        x[:, : len(deviations)] = rng.choice([-1.0, 1.0], (n, len(deviations))) * deviations
+        return x
+
+    spread, even, flat = rows(0.5, *[0.3] * 7), rows(*[0.33] * 8), rows(0.5, 1e-3, 1e-3)
+    for caps, k, needs, kept, broken in [
+        ({"gap": 0.1, "tail": 0.5}, 1, {"gap": 0.1}, spread, even),  # neither meets the tail
+        ({"gap": 1e-5, "tail": 1e-5}, 2, {"tail": 1e-5}, flat, spread),  # neither meets the gap
+    ]:
+        step = RankReduction(k, payment=Sensitivity(caps))
+        (condition,) = step.conditions(space, n)
+        for x, holds in ((kept, True), (broken, False)):
+            assert condition.holds([x], n) is holds
+            assert (step.distance([x], space, n) > 0) is holds
+            assert min(step.rooms([x], space, n, base.UNTOUCHED).values()) < 0
+        alone = RankReduction(k, payment=Sensitivity(needs))
+        assert alone.distance([kept], space, n) == step.distance([kept], space, n)
+        assert alone.sensitivity(space, n) == step.sensitivity(space, n)
+
+
+def test_a_bound_of_two_caps_test_needs_all_of_them():
+    """A gap that is met and a tail that is not."""
+    step = RankReduction(2, payment=Sensitivity({"gap": 0.1, "tail": 1e-3}))
+    space, n, rng = Space.ball(3, 1.0), 10_000, np.random.default_rng(0)
+    met = rng.choice([-1.0, 1.0], (n, 3)) * [0.5, 0.5, 0.01]
+    for far, holds in ((1.0, True), (20.0, False)):
+        x = met * [1.0, 1.0, far]
+        assert [c.holds([x], n) for c in step.conditions(space, n)] == [True, holds]
+        assert (step.distance([x], space, n) > 0) is holds
 
 
 def test_without_caps_there_is_nothing_to_test():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing.base import Floats, Rows
-from prepriv.preprocessing.condition import behind_steps
+from prepriv.preprocessing.condition import Condition, behind_steps
 
 CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
 
@@ -70,6 +71,24 @@ class Column:
         """The observed cells in ascending order, (N,)."""
         ((_, cells),) = sorted_columns(rows, np.array([self.index]), n)
         return cells
+
+
+@dataclass(frozen=True)
+class ColumnCondition(Condition):
+    """A condition on the observed cells of one column, taken in order; it can be tested."""
+
+    column: Column
+
+    @abc.abstractmethod
+    def met(self, ranked: Floats) -> bool:
+        """Whether cells (N,), in ascending order, meet it."""
+
+    @abc.abstractmethod
+    def distance(self, ranked: Floats) -> float:
+        """Cells, of any record, that must change before it fails, or fewer, 1-Lipschitz in them; inf: never."""
+
+    def holds(self, rows: Rows, n: int) -> bool:
+        return self.met(self.column.ranked(rows, n))
 
 
 def padded(ascending: Floats, low: float, high: float) -> Floats:

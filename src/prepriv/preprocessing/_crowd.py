@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv import payment as pay
+from prepriv._arguments import integer
 from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid, finite_rows
@@ -33,8 +36,6 @@ from prepriv.preprocessing.base import (
 )
 from prepriv.preprocessing.condition import Condition, at_least, behind_steps, radius_units
 
-DEFAULT_CROWD = 10
-
 
 def cluster_grid(radius: float) -> RowGrid:
     """Rows are compared on this grid: 2^-23 of the radius or finer."""
@@ -46,17 +47,15 @@ def check_eta(eta: float) -> float:
     return check_positive("eta", eta)
 
 
-def max_neighbors(caps: Mapping[str, Any]) -> int:
-    """The declared cap `max_neighbors`: the most records within 4 eta of one record, itself included."""
-    unknown = sorted(set(caps) - {"max_neighbors"})
-    if "crowd" in unknown:
-        raise ValueError("the cap 'crowd' is called 'max_neighbors' since 0.2.0")
-    if unknown:
-        raise ValueError(f"the cap of clusters is 'max_neighbors'; got {unknown[0]!r}")
-    m = caps.get("max_neighbors", DEFAULT_CROWD)
-    if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-        raise ValueError(f"max_neighbors must be a whole number >= 1; got {m!r}")
-    return m
+@dataclass(frozen=True, eq=False)
+class CrowdCaps(pay.Caps):
+    """max_neighbors: the most records within 4 eta of one record (of its label), itself included."""
+
+    max_neighbors: int = 10
+    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({"crowd": "max_neighbors"})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_neighbors", integer("max_neighbors", self.max_neighbors))
 
 
 @dataclass(frozen=True)

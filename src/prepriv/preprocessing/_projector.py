@@ -10,12 +10,12 @@ Source: Provable Privacy with Non-Private Pre-Processing, Proposition 5 and Lemm
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from prepriv import payment as pay
+from prepriv._arguments import LEAST, number
 from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
 from prepriv.preprocessing._sums import SUM_ERROR
@@ -88,31 +88,30 @@ class Tail(_Spectrum):
         return f"the {self._what} beyond the {self.k}-th add up to at most {exact(self.tail)}{self._units}"
 
 
-@dataclass(frozen=True)
-class SpectrumCaps:
-    """What is declared of the spectrum of the second moment, in the squared units of the rows.
+@dataclass(frozen=True, eq=False)
+class SpectrumCaps(pay.Caps):
+    """What is declared of the spectrum of the second moment, in the squared units of the rows. None: not declared.
 
-    gap: the k-th eigenvalue exceeds the (k+1)-th by at least this much. tail: the eigenvalues beyond the
-    k-th add up to at most this much. None: not declared.
+    gap: the k-th eigenvalue exceeds the (k+1)-th by at least this much, a positive number. tail: the eigenvalues
+    beyond the k-th add up to at most this much, at least 0. ValueError for other values.
     """
 
     gap: float | None = None
     tail: float | None = None
 
-    @staticmethod
-    def of(caps: Mapping[str, Any], k: int, radius: float) -> SpectrumCaps:
-        """Read `gap` and `tail` from declared caps. ValueError for other names and impossible values."""
-        unknown = sorted(set(caps) - {"gap", "tail"})
-        if unknown:
-            raise ValueError(f"caps of a projection are 'gap' and 'tail'; got {unknown[0]!r}")
-        gap, tail = caps.get("gap"), caps.get("tail")
-        if gap is not None and check_positive("gap", gap) > radius**2 / k * (1 + 1e-9):
+    def __post_init__(self) -> None:
+        if self.gap is not None:
+            check_positive("gap", self.gap)
+        if self.tail is not None:
+            number("tail", self.tail, at_least=0.0)
+
+    def check(self, k: int, radius: float) -> SpectrumCaps:
+        """The same. ValueError for a gap that no data set in the ball has."""
+        if self.gap is not None and self.gap > radius**2 / k * (1 + 1e-9):
             raise ValueError(
-                f"gap must be at most radius^2 / k = {down(radius**2 / k)}: no data set has {gap}"
+                f"gap must be at most radius^2 / k = {down(radius**2 / k)}: no data set has {self.gap}"
             )
-        if tail is not None and not (isinstance(tail, int | float) and math.isfinite(tail) and tail >= 0):
-            raise ValueError(f"tail must be a finite number >= 0; got {tail}")
-        return SpectrumCaps(gap, tail)
+        return self
 
     def conditions(
         self, k: int, radius: float, *, centred: bool, behind: tuple[str, ...] = ()
@@ -128,7 +127,7 @@ class SpectrumCaps:
     def on_grid(self, k: int, grid: RowGrid, d: int, *, centred: bool) -> SpectrumCaps:
         """What then holds of the rows cut to the grid: less of a gap, or none, and more of a tail (pca.md, 5)."""
         error, gap, tail = 2 * read_error(d, k, grid.reach), None, None
-        if self.gap is not None and (left := self.gap - cut_gap(grid, d, centred=centred) - error) > 0:
+        if self.gap is not None and (left := self.gap - cut_gap(grid, d, centred=centred) - error) > LEAST:
             gap = left
         if self.tail is not None:
             cut = math.sqrt(d) * grid.step * SLACK  # no row moves further

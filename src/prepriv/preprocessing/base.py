@@ -21,7 +21,7 @@ from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain, Space
 from prepriv.exact.rounding import up
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.payment import FREE, WAYS, Payment, Way, check_payment
+from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
 
 Floats = NDArray[np.float64]
@@ -176,6 +176,7 @@ class Step(abc.ABC):
     ways: the ways to pay that are open to this step; empty for a data-independent one, which is free.
     at_prediction: whether the model needs the fitted map on new rows. If so, and the step is paid for by
     sensitivity, the model cannot be released, and the plan refuses. fitted_state: what the fit computes, in words.
+    Caps: what may be declared of the data (`payment.Caps`), checked when the step is made; None: any names.
     """
 
     payment: Payment | None = field(default=None, kw_only=True)
@@ -184,6 +185,7 @@ class Step(abc.ABC):
     why_not: ClassVar[dict[str, str]] = {}
     at_prediction: ClassVar[bool] = True
     fitted_state: ClassVar[str] = "fitted values"
+    Caps: ClassVar[type[Caps] | None] = None
 
     @property
     def reads_labels(self) -> bool:
@@ -215,6 +217,8 @@ class Step(abc.ABC):
                 way, "it depends on no data and is free" if not self.ways else "no method known"
             )
             raise ValueError(f"{self.name} cannot be paid for by {way}: {reason}")
+        if self.Caps is not None:
+            self.Caps.of(self.name, self.paid)
 
     @property
     def name(self) -> str:

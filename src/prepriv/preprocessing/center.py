@@ -14,7 +14,8 @@ import numpy as np
 from prepriv.domain import Adjacency, Space
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step, sum_shift
-from prepriv.preprocessing.impute import midpoints, observed_sums
+from prepriv.preprocessing.impute import observed_sums
+from prepriv.preprocessing.impute_caps import midpoints
 
 
 @dataclass(frozen=True, eq=False)

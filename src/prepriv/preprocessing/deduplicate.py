@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv import payment as pay
 from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
-from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
+    CrowdCaps,
     Uncrowded,
     changed_rows,
     check_eta,
     cluster_grid,
     crowd_distance,
     grouped,
-    max_neighbors,
 )
 from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
 from prepriv.preprocessing.base import (
@@ -106,6 +106,7 @@ class Deduplicate(_Dropping):
         "public": "which rows are duplicates cannot be learnt from other rows",
         "budget": "which rows are duplicates cannot be released; DeduplicateCells costs nothing",
     }
+    Caps: ClassVar[type[CrowdCaps]] = CrowdCaps
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,19 +117,17 @@ class Deduplicate(_Dropping):
     def reads_labels(self) -> bool:
         return self.by_label
 
-    def _crowd(self) -> int:
-        return max_neighbors(self.paid.caps)
-
     def _uncrowded(self, space: Space) -> Uncrowded:
-        return Uncrowded.of(self._crowd(), self.eta, space, by_label=self.by_label)
+        m = CrowdCaps.of(self.name, self.paid).max_neighbors
+        return Uncrowded.of(m, self.eta, space, by_label=self.by_label)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """rows_dropped = 2 (m - 1) for each record that differs, and the moved rows themselves."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
-        m = self._crowd()
-        dropped = min(changed_rows(m, incoming) + incoming.rows_moved, n - 1.0)
-        own = RowShift(rows_dropped=dropped, conditions=(self._uncrowded(space),))
+        few = self._uncrowded(space)
+        dropped = min(changed_rows(few.m, incoming) + incoming.rows_moved, n - 1.0)
+        own = RowShift(rows_dropped=dropped, conditions=(few,))
         return incoming.plus(own, n=n)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
@@ -172,11 +171,11 @@ class DeduplicateCells(_Dropping):
         "public": "which rows are duplicates cannot be learnt from other rows",
         "budget": "by sensitivity it costs nothing",
     }
+    Caps: ClassVar[type[pay.Caps]] = pay.Caps
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_cells(self)
-        known_caps(self.name, self.paid)
         truth("centre", self.centre)
 
     @property

@@ -8,60 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv import payment as pay
-from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.domain import Adjacency, Space
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    ConfidentialMap,
-    Floats,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    Step,
-    need_n,
-)
-from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
-
-
-def fill_missing(x: Floats, fill: Floats) -> Floats:
-    """NaN cells of a block (b, d) replaced by fill (d,)."""
-    return np.asarray(np.where(np.isnan(x), fill, x))
-
-
-def midpoints(space: Space) -> Floats:
-    """Midpoints of the declared bounds, (d,): what a cell becomes when nothing is known of it."""
-    return np.asarray((space.low + space.high) / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class FillReleased(ReleasedMap):
-    """Missing cells become released values."""
-
-    fill: Floats
-
-    def transform(self, x: Floats) -> Floats:
-        return fill_missing(x, self.fill)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "fill", "fill": self.fill.tolist()}
-
-
-@dataclass(frozen=True, eq=False)
-class FillConfidential(ConfidentialMap):
-    """Missing cells become statistics of the private columns."""
-
-    fill: Floats
-
-    def transform(self, x: Floats) -> Floats:
-        return fill_missing(x, self.fill)
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
+from prepriv.preprocessing.impute_caps import Counts, FillReleased, Imputer, MissingCaps, Moves, midpoints
 
 
 @dataclass(frozen=True)
@@ -79,7 +34,7 @@ class Centred:
             yield x
 
 
-def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[Floats, NDArray[np.int64]]:
+def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[Floats, Counts]:
     """One pass: (sums of the observed cells taken from their midpoints, how many there are), each (k,)."""
     middle = midpoints(space)[columns]
     total, seen = Total(len(columns)), np.zeros(len(columns), dtype=np.int64)
@@ -93,66 +48,29 @@ def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[
 
 
 @dataclass(frozen=True)
-class MeanImputer(Step):
+class MeanImputer(Imputer):
     """Fill each missing numeric cell with its column's mean (at training only: at prediction, the midpoint).
 
-    Paid for by sensitivity, with declared caps (impute_caps.py):
-      `missing`: at most this share of the records misses the cell (one number, or a dict by column name).
-      `fade`: 0 (the claim is conditional on `missing`), or a share of the records over which the filling
-      fades to the midpoint once more cells than that are missing: then the claim is unconditional.
-    The mean divides by max(observed, n - cap), so too few observed cells give a flatter fill, never a
-    larger one.
+    Paid for by sensitivity with declared caps `missing` and `fade` (`ImputerCaps`). The mean divides by
+    max(observed, n - cap), so too few observed cells give a flatter fill, never a larger one. Total shift:
+    sum_j p_j w_j / N_j, N_j = n - p_j, and p_j tau_j / N_j more where rows come in moved.
+
+    >>> from prepriv.domain import Domain, Numeric
+    >>> space = Domain({"age": Numeric(0, 100, missing="impute")}, classes=[0, 1]).space
+    >>> step = MeanImputer(payment=pay.Sensitivity(MeanImputer.Caps(missing=0.02)))
+    >>> round(step.sensitivity(space, n=1000).total_shift, 4)  # of cells scaled to 0..1
+    0.0204
     """
 
-    ways: ClassVar[tuple[str, ...]] = pay.WAYS
-    at_prediction: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known_caps(self.name, self.paid, "missing", "fade")
-
-    def caps(self, space: Space, n: int) -> NDArray[np.int64]:
-        """Declared cap on the missing cells of each imputable column, in records."""
-        return MissingCaps.of(self.paid, space, n).full
-
-    def output(self, space: Space) -> Space:
-        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
-
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """docs/proofs/impute.md: total shift <= sum_j p_j w_j / N_j, N_j = n - p_j, plus what comes in.
-
-        Rows that already moved by tau_j in column j move its mean by another tau_j / N_j.
-        """
-        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps = MissingCaps.of(self.paid, space, n)
+    def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
+        """One cell less moves a mean and its weight in opposite directions: the larger counts, not both."""
         w = space.widths[caps.columns]
         own = w / caps.observed + SUM_ERROR * w
-        # One cell less moves a mean and its weight in opposite directions: the larger counts, not both.
-        return filled_sensitivity(
-            self.name, caps, space, n, incoming, own, own, opposed=True, per_unit=1 / caps.observed
-        )
+        return Moves(own, own, opposed=True, per_unit=1 / caps.observed)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Records that must change before more cells are missing than declared; inf if nothing is assumed."""
-        return MissingCaps.of(self.paid, space, n).distance(rows)
-
-    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        caps = MissingCaps.of(self.paid, space, n)
-        total, seen = observed_sums(rows, space, caps.columns)
-        fill = midpoints(space)
-        fill[caps.columns] += caps.weight(n - seen) * (total / np.maximum(seen, caps.observed))
-        return FillConfidential(fill)
-
-    def prediction_map(self, space: Space) -> ReleasedMap:
-        """New rows: the midpoint of the declared bounds."""
-        return FillReleased(midpoints(space))
-
-    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
-        columns = np.flatnonzero(space.may_miss)
-        total, seen = observed_sums(rows, space, columns)
-        fill = midpoints(space)
-        fill[columns] += total / np.maximum(seen, 1)
-        return FillReleased(fill)
+    def statistics(self, rows: Rows, space: Space, n: int, caps: MissingCaps | None) -> tuple[Floats, Counts]:
+        total, seen = observed_sums(rows, space, np.flatnonzero(space.may_miss))
+        return total / np.maximum(seen, 1 if caps is None else caps.observed), seen
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """Taken from its midpoint, a cell is at most half its width: a record weighs half the diagonal.

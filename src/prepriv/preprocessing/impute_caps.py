@@ -1,23 +1,111 @@
-"""Declared caps on missing cells, and the shift that filling them makes: shared by all imputation steps.
+"""What all imputation steps share: declared caps on missing cells, the shift that filling them makes, the maps.
 
 Proof: docs/proofs/impute.md.
 """
 
 from __future__ import annotations
 
+import abc
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
-from prepriv.domain import Space
-from prepriv.preprocessing._caps import shares
-from prepriv.preprocessing.base import Floats, Rows, RowShift
+from prepriv.domain import Domain, Space, as_space
+from prepriv.preprocessing._columns import ColumnCondition, sorted_columns
+from prepriv.preprocessing.base import (
+    UNTOUCHED,
+    ConfidentialMap,
+    Floats,
+    ReleasedMap,
+    Rows,
+    RowShift,
+    Step,
+    need_n,
+)
 from prepriv.preprocessing.condition import Condition
 
+Counts = NDArray[np.int64]
+Shares: TypeAlias = float | Mapping[str, float]
+"""One share of the records for all columns, or one by column name."""
+
 DEFAULT_MISSING = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class ImputerCaps(pay.Caps):
+    """missing: at most this share of the records misses the cell (0.05; where a dict names no column, too).
+
+    fade: 0 (the claim is conditional on `missing`), or over what share of the records the filling fades to the midpoint
+    once more cells than that are missing: then the claim is unconditional. ValueError for what is no share in [0, 1].
+    """
+
+    missing: Shares = DEFAULT_MISSING
+    fade: Shares = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for f in fields(self):
+            self._check_shares(f.name, getattr(self, f.name))
+
+    @staticmethod
+    def _check_shares(name: str, declared: Any) -> None:
+        if isinstance(declared, Mapping):
+            for column, share in declared.items():
+                pay.check_fraction(f"{name} cap of {column!r}", share)
+        elif not isinstance(declared, int | float):
+            raise ValueError(
+                f"{name} cap must be a number or a dict by column; got {type(declared).__name__}"
+            )
+        else:
+            pay.check_fraction(f"{name} cap", declared)
+
+
+def by_column(name: str, declared: Shares, columns: tuple[str, ...], default: float) -> Floats:
+    """The share of each column, (k,). ValueError for a name that is none of them."""
+    if not isinstance(declared, Mapping):
+        return np.full(len(columns), float(declared))
+    unknown = sorted(str(c) for c in set(declared) - set(columns))
+    if unknown:
+        raise ValueError(f"{name} caps name {unknown[0]!r}, which is no column to impute")
+    return np.array([float(declared.get(c, default)) for c in columns])
+
+
+def fill_missing(x: Floats, fill: Floats) -> Floats:
+    """NaN cells of a block (b, d) replaced by fill (d,)."""
+    return np.asarray(np.where(np.isnan(x), fill, x))
+
+
+def midpoints(space: Space) -> Floats:
+    """Midpoints of the declared bounds, (d,): what a cell becomes when nothing is known of it."""
+    return np.asarray((space.low + space.high) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FillReleased(ReleasedMap):
+    """Missing cells become released values."""
+
+    fill: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return fill_missing(x, self.fill)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "fill", "fill": self.fill.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class FillConfidential(ConfidentialMap):
+    """Missing cells become statistics of the private columns."""
+
+    fill: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        return fill_missing(x, self.fill)
 
 
 @dataclass(frozen=True)
@@ -52,16 +140,14 @@ class MissingCaps:
     n: int
 
     @staticmethod
-    def of(payment: pay.Way, space: Space, n: int) -> MissingCaps:
-        """The caps `missing` and `fade` of a payment by sensitivity (defaults for any other payment)."""
-        declared = payment.caps
+    def of(declared: ImputerCaps, space: Space, n: int) -> MissingCaps:
+        """Declared shares as records of a table of n. ValueError for the name of no column to impute."""
         columns = np.flatnonzero(space.may_miss)
         names = tuple(space.names[j] if space.names else f"x{j}" for j in columns)
-        missing = shares("missing", declared.get("missing", DEFAULT_MISSING), names, DEFAULT_MISSING)
-        fade = shares("fade", declared.get("fade", 0.0), names, 0.0)
-        full = np.array([min(n - 1, math.ceil(s * n)) for s in missing], dtype=np.int64)
-        faded = np.array([math.ceil(s * n) for s in fade], dtype=np.int64)
-        return MissingCaps(columns, full, faded, names, n)
+        missing = by_column("missing", declared.missing, names, DEFAULT_MISSING)
+        fade = by_column("fade", declared.fade, names, 0.0)
+        full = np.minimum(n - 1, np.ceil(missing * n)).astype(np.int64)
+        return MissingCaps(columns, full, np.ceil(fade * n).astype(np.int64), names, n)
 
     @property
     def observed(self) -> NDArray[np.int64]:
@@ -105,47 +191,109 @@ class MissingCaps:
         return float(left.min()) if len(left) else math.inf
 
 
-def filled_sensitivity(
-    step: str,
-    caps: MissingCaps,
-    space: Space,
-    n: int,
-    incoming: RowShift,
-    same: Floats,
-    changed: Floats,
-    *,
-    opposed: NDArray[np.bool_] | bool = False,
-    per_unit: Floats | float = 0.0,
-    lipschitz: float = 1.0,
-    conditions: tuple[Condition, ...] = (),
-) -> RowShift:
-    """The shift after filling, from how far the record moves the statistic of each column.
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """How far one record moves the statistic of each column, in the units of the rows, (k,) each.
 
-    same, changed: (k,) in the units of the rows, when the record has its cell in both data sets or neither,
-    and when it has it in one only. In the second case the weight changes too, by 1 / fade; opposed: (k,)
-    whether that and the move of the statistic cannot add up. per_unit: (k,) further move per unit of the
-    column's incoming shift. lipschitz: Lipschitz constant of the fitted map for rows that differ already.
-    Common rows miss the same cells in both data sets: no step before an imputer may change which cells are
-    missing. Raises ValueError after a step that drops rows.
+    same: when the record has its cell in both data sets or neither; changed: when it has it in one only. Then the weight
+    changes, too, by 1 / fade; opposed: whether that and the move of the statistic cannot add up. per_unit: further move
+    per unit of the column's incoming shift.
     """
-    if incoming.rows_dropped > 0:
-        raise ValueError(f"{step} cannot follow a step that drops rows: impute first")
-    if len(caps.columns) == 0:
-        return incoming
-    w, tau = space.widths[caps.columns], incoming.total_shift
-    rows, full = caps.rows.astype(float), caps.full_rows
-    fading = np.where(caps.fade > 0, w / (2 * np.maximum(caps.fade, 1)), 0.0)
 
-    def largest(at_full: Floats, at_all: Floats) -> Floats:
-        """The two cases, the statistic counted at_full and the change of weight at_all times."""
-        one, two = at_full * changed, at_all * fading
-        return np.maximum(at_full * same, np.where(opposed, np.maximum(one, two), one + two))
+    same: Floats
+    changed: Floats
+    opposed: NDArray[np.bool_] | bool = False
+    per_unit: Floats | float = 0.0
 
-    some = (rows > 0).astype(float)
-    own = np.minimum(largest(some, some), w)
-    unit = np.broadcast_to(np.asarray(per_unit, dtype=float), own.shape)
-    row = float(np.linalg.norm(own)) + tau * float((some * unit).max())
-    total = float(np.minimum(largest(full, rows), rows * w).sum()) + tau * float(np.linalg.norm(full * unit))
-    moved = float(min(rows.sum(), n - 1))
-    made = RowShift(moved, row, total, 0.0, caps.conditions() + conditions)
-    return incoming.through(lipschitz).plus(made, n=n)
+
+@dataclass(frozen=True)
+class Imputer(Step):
+    """Fill each missing numeric cell by a statistic of its column (at prediction: the midpoint of the declared bounds).
+
+    Paid for by sensitivity, it fades to the midpoint as the caps say (`ImputerCaps`). A subclass says how far a record
+    moves its statistics, which further conditions that takes, and how they are computed.
+    """
+
+    ways: ClassVar[tuple[str, ...]] = pay.WAYS
+    at_prediction: ClassVar[bool] = False
+    Caps: ClassVar[type[ImputerCaps]] = ImputerCaps
+
+    def output(self, space: Space) -> Space:
+        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
+
+    def missing(self, space: Space, n: int) -> MissingCaps:
+        """Its caps on missing cells, in records."""
+        return MissingCaps.of(self.Caps.of(self.name, self.paid), space, n)
+
+    @abc.abstractmethod
+    def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
+        """How far one record moves the statistics of the columns with missing cells."""
+
+    def about_columns(self, caps: MissingCaps, space: Space) -> tuple[Condition, ...]:
+        """The conditions of `moves`, beyond those on missing cells."""
+        return ()
+
+    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
+        """The shift after filling, from how far the record moves the statistic of each column (docs/proofs/impute.md).
+
+        Common rows miss the same cells in both data sets: no step before an imputer may change which cells are
+        missing. Raises ValueError after a step that drops rows.
+        """
+        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
+        if incoming.rows_dropped > 0:
+            raise ValueError(f"{self.name} cannot follow a step that drops rows: impute first")
+        caps = self.missing(space, n)
+        if len(caps.columns) == 0:
+            return incoming
+        moves = self.moves(caps, space, incoming)
+        w, tau = space.widths[caps.columns], incoming.total_shift
+        rows, full = caps.rows.astype(float), caps.full_rows
+        fading = np.where(caps.fade > 0, w / (2 * np.maximum(caps.fade, 1)), 0.0)
+
+        def largest(at_full: Floats, at_all: Floats) -> Floats:
+            """The two cases, the statistic counted at_full and the change of weight at_all times."""
+            one, two = at_full * moves.changed, at_all * fading
+            return np.maximum(at_full * moves.same, np.where(moves.opposed, np.maximum(one, two), one + two))
+
+        some = (rows > 0).astype(float)
+        own = np.minimum(largest(some, some), w)
+        unit = np.broadcast_to(np.asarray(moves.per_unit, dtype=float), own.shape)
+        row = float(np.linalg.norm(own)) + tau * float((some * unit).max())
+        total = float(np.minimum(largest(full, rows), rows * w).sum()) + tau * float(
+            np.linalg.norm(full * unit)
+        )
+        moved = float(min(rows.sum(), n - 1))
+        conditions = caps.conditions() + self.about_columns(caps, space)
+        made = RowShift(moved, row, total, 0.0, conditions)
+        return incoming.through(self.lipschitz(space)).plus(made, n=n)
+
+    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
+        """Records that must change before a declared cap fails; inf if nothing is assumed."""
+        caps, records = self.missing(space, n), (incoming or UNTOUCHED).records
+        about = {c.column.index: c for c in self.about_columns(caps, space) if isinstance(c, ColumnCondition)}
+        least = caps.distance(rows)
+        for j, cells in sorted_columns(rows, np.array(sorted(about), dtype=np.intp), n):
+            least = min(least, about[j].distance(cells) / records)
+        return least
+
+    def statistics(self, rows: Rows, space: Space, n: int, caps: MissingCaps | None) -> tuple[Floats, Counts]:
+        """(how far above its midpoint each column to impute is filled, how many cells it has), each (k,).
+
+        caps: what to divide by at least; None on public rows.
+        """
+        raise TypeError(f"{self.name} fills a column by no one number")
+
+    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
+        caps, fill = self.missing(space, n), midpoints(space)
+        above, seen = self.statistics(rows, space, n, caps)
+        fill[caps.columns] += caps.weight(n - seen) * above
+        return FillConfidential(fill)
+
+    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
+        fill = midpoints(space)
+        fill[space.may_miss] += self.statistics(rows, space, n, None)[0]
+        return FillReleased(fill)
+
+    def prediction_map(self, space: Space) -> ReleasedMap:
+        """New rows: the midpoint of the declared bounds."""
+        return FillReleased(midpoints(space))

@@ -7,31 +7,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prepriv import payment as pay
-from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.domain import Adjacency, Space
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._caps import known_caps, shares
-from prepriv.preprocessing._columns import Column, padded, sorted_columns
+from prepriv.preprocessing._columns import Column, ColumnCondition, padded, sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    ConfidentialMap,
-    Floats,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    Step,
-    need_n,
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
+from prepriv.preprocessing.condition import at_most
+from prepriv.preprocessing.impute_caps import (
+    Counts,
+    FillReleased,
+    Imputer,
+    ImputerCaps,
+    MissingCaps,
+    Moves,
+    Shares,
+    by_column,
+    midpoints,
 )
-from prepriv.preprocessing.condition import Condition, at_most
-from prepriv.preprocessing.impute import FillConfidential, FillReleased, midpoints
-from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
 
 _ROUNDING = 2.0**-50  # of the width: a filling is the midpoint and what was taken from it
 
@@ -52,15 +49,17 @@ def median_gap(cells: Floats, h: int, k: int = 0) -> float:
 
 
 @dataclass(frozen=True)
-class NearMedian(Condition):
+class NearMedian(ColumnCondition):
     """The observed values next to the lower median, by rank, are at most `gap` away from it, on either side."""
 
-    column: Column
     gap: float
 
-    def holds(self, rows: Rows, n: int) -> bool:
-        cells = self.column.ranked(rows, n)
-        return median_gap(padded(cells, self.column.low, self.column.high), (len(cells) + 1) // 2) <= self.gap
+    def met(self, ranked: Floats) -> bool:
+        cells = padded(ranked, self.column.low, self.column.high)
+        return median_gap(cells, (len(ranked) + 1) // 2) <= self.gap
+
+    def distance(self, ranked: Floats) -> float:
+        return median_distance(ranked, self.column.low, self.column.high, self.gap)
 
     @property
     def sentence(self) -> str:
@@ -87,79 +86,58 @@ def median_distance(ascending: Floats, low: float, high: float, gap: float) -> f
     return float(few)
 
 
-@dataclass(frozen=True)
-class MedianImputer(Step):
-    """Fill each missing numeric cell with its column's median (at prediction: the midpoint of the bounds).
+@dataclass(frozen=True, eq=False)
+class MedianCaps(ImputerCaps):
+    """gap: the observed values next to the median are at most this share of the declared width away from it.
 
-    Prefer it to MeanImputer for skewed columns that are dense around the median. Paid for by sensitivity with
-    declared caps: `missing` and `fade` as in MeanImputer, and
-      `gap`: the observed values next to the median are at most this share of the declared width away from it
-      (one number, or a dict by column name). Without it a median can jump across the whole width.
-    By budget: the median of a noisy histogram.
+    One number, or a dict by column name (elsewhere the whole width: a median can jump across it).
     """
 
-    ways: ClassVar[tuple[str, ...]] = pay.WAYS
-    at_prediction: ClassVar[bool] = False
+    gap: Shares | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known_caps(self.name, self.paid, "missing", "fade", "gap")
+    @staticmethod
+    def _check_shares(name: str, declared: Any) -> None:
+        if declared is not None:
+            ImputerCaps._check_shares(name, declared)
 
-    def output(self, space: Space) -> Space:
-        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
+
+@dataclass(frozen=True)
+class MedianImputer(Imputer):
+    """Fill each missing numeric cell with its column's median (at prediction: the midpoint of the bounds).
+
+    Prefer it to MeanImputer for skewed columns that are dense around the median. Paid for by sensitivity with the
+    declared caps `missing`, `fade` and `gap` (`MedianCaps`): a changed record moves a median by a rank at most, shifted
+    rows by the largest shift at most. By budget: the median of a noisy histogram.
+    """
+
+    Caps: ClassVar[type[MedianCaps]] = MedianCaps
 
     def _gaps(self, caps: MissingCaps, space: Space) -> Floats:
-        declared = self.paid.caps.get("gap")
+        declared = self.Caps.of(self.name, self.paid).gap
         if declared is None:
             raise ValueError("MedianImputer needs a declared cap: gap, a share of the width, in (0, 1]")
-        return np.array(shares("gap", declared, caps.names, 1.0)) * space.widths[caps.columns]
+        return by_column("gap", declared, caps.names, 1.0) * space.widths[caps.columns]
 
-    def _near(self, caps: MissingCaps, space: Space) -> tuple[NearMedian, ...]:
+    def about_columns(self, caps: MissingCaps, space: Space) -> tuple[NearMedian, ...]:
         """The conditions on the gaps; a gap as wide as the column is none."""
         gaps = zip(caps.columns, self._gaps(caps, space))
         return tuple(
             NearMedian(Column.of(space, j), at_most(gap)) for j, gap in gaps if gap < space.widths[j]
         )
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """A changed record moves a median by a rank at most, shifted rows by the largest shift at most."""
-        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps = MissingCaps.of(self.paid, space, n)
-        gaps = self._gaps(caps, space)
-        conditions = self._near(caps, space)
-        own = gaps + incoming.row_shift + _ROUNDING * space.widths[caps.columns]
-        return filled_sensitivity(self.name, caps, space, n, incoming, own, own, conditions=conditions)
+    def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
+        own = self._gaps(caps, space) + incoming.row_shift + _ROUNDING * space.widths[caps.columns]
+        return Moves(own, own)
 
-    def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Records that must change before a cap on missing cells or a gap fails."""
-        caps = MissingCaps.of(self.paid, space, n)
-        near = {c.column.index: c for c in self._near(caps, space)}
-        least, records = caps.distance(rows), (incoming or UNTOUCHED).records
-        for j, cells in sorted_columns(rows, np.array(sorted(near), dtype=np.intp), n):
-            low, high = near[j].column.low, near[j].column.high
-            least = min(least, median_distance(cells, low, high, near[j].gap) / records)
-        return least
-
-    def _medians(self, rows: Rows, space: Space, n: int) -> tuple[Floats, NDArray[np.int64]]:
-        """(medians in place of the midpoints, observed counts), each (d,)."""
-        fill, seen = midpoints(space), np.zeros(space.d, dtype=np.int64)
-        for j, cells in sorted_columns(rows, np.flatnonzero(space.may_miss), n):
-            fill[j], seen[j] = lower_median(cells, fill[j]), len(cells)
-        return fill, seen
-
-    def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        caps = MissingCaps.of(self.paid, space, n)
-        medians, seen = self._medians(rows, space, n)
-        j, fill = caps.columns, midpoints(space)
-        fill[j] += caps.weight(n - seen[j]) * (medians[j] - fill[j])
-        return FillConfidential(fill)
-
-    def prediction_map(self, space: Space) -> ReleasedMap:
-        """New rows: the midpoint of the declared bounds."""
-        return FillReleased(midpoints(space))
-
-    def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
-        return FillReleased(self._medians(rows, space, n)[0])
+    def statistics(self, rows: Rows, space: Space, n: int, caps: MissingCaps | None) -> tuple[Floats, Counts]:
+        columns = np.flatnonzero(space.may_miss)
+        middle = midpoints(space)[columns]
+        found = [
+            (lower_median(cells, middle[k]), len(cells))
+            for k, (_, cells) in enumerate(sorted_columns(rows, columns, n))
+        ]
+        medians, seen = np.array(found).reshape(-1, 2).T
+        return medians - middle, seen.astype(np.int64)
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         return histogram_shift(space, np.flatnonzero(space.may_miss), adjacency, incoming)

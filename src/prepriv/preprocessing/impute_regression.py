@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
-from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.domain import Adjacency, Space
 from prepriv.exact.ball import norms
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -30,13 +29,10 @@ from prepriv.preprocessing.base import (
     ReleasedMap,
     Rows,
     RowShift,
-    Step,
     check_positive,
-    need_n,
 )
 from prepriv.preprocessing.condition import Condition, at_least, behind_steps
-from prepriv.preprocessing.impute import FillReleased, midpoints
-from prepriv.preprocessing.impute_caps import MissingCaps, filled_sensitivity
+from prepriv.preprocessing.impute_caps import Imputer, ImputerCaps, MissingCaps, Moves, midpoints
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 
 ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
@@ -226,44 +222,50 @@ class _Products:
             yield np.hstack([z[:, i] * z[:, j] * weight, (t[:, :, None] * z[:, None, :]).reshape(len(z), -1)])
 
 
+@dataclass(frozen=True, eq=False)
+class RegressionCaps(ImputerCaps):
+    """curvature: the least eigenvalue of the predictors' second moment over the observed rows, a record, is at least this
+    (0: no condition)."""
+
+    curvature: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pay.check_fraction("curvature cap", self.curvature)
+
+
 @dataclass(frozen=True)
-class RegressionImputer(Step):
+class RegressionImputer(Imputer):
     """Fill each missing numeric cell with a ridge regression on the columns that are never missing.
 
     ridge: the penalty per record, in units where predictors and targets are at most 1. weight_bound: radius B
     of the ball the weights lie in; predictions are clipped to the declared bounds. Prefer it to MeanImputer
     when columns predict each other well: it costs (1 + B) / ridge times as much, or somewhat more for a small B.
-    Paid for by sensitivity with declared caps `missing` and `fade` as in MeanImputer, and optionally
-      `curvature`: the least eigenvalue of the predictors' second moment over the observed rows is at least
-      this (per record); it adds to ridge in the price, and makes the claim conditional.
-    At prediction the midpoint is filled in.
+    Paid for by sensitivity with the declared caps `missing`, `fade` and `curvature` (`RegressionCaps`), which adds to
+    ridge in the price and makes the claim conditional. At prediction the midpoint is filled in.
     """
 
     ridge: float = 0.1
     weight_bound: float = 1.0
 
-    ways: ClassVar[tuple[str, ...]] = pay.WAYS
-    at_prediction: ClassVar[bool] = False
+    Caps: ClassVar[type[RegressionCaps]] = RegressionCaps
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("ridge", self.ridge)
         check_positive("weight_bound", self.weight_bound)
-        known_caps(self.name, self.paid, "missing", "fade", "curvature")
-
-    def output(self, space: Space) -> Space:
-        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def _curvature(self) -> float:
-        declared = self.paid.caps.get("curvature", 0.0)
-        return pay.check_fraction("curvature cap", declared)
+        return self.Caps.of(self.name, self.paid).curvature
 
-    def _curved(self, names: Sequence[str], frame: Frame, behind: tuple[str, ...]) -> tuple[Curved, ...]:
+    def about_columns(self, caps: MissingCaps, space: Space) -> tuple[Curved, ...]:
         """The conditions on the predictors; a curvature of 0 is none."""
-        least = at_least(self._curvature())
+        frame, least = Frame.of(space), at_least(self._curvature())
         about = tuple(frame.predictors.tolist()), tuple(frame.centre.tolist()), frame.radius
         return tuple(
-            Curved(int(j), name, *about, least, behind) for j, name in zip(frame.targets, names) if least > 0
+            Curved(int(j), name, *about, least, space.behind)
+            for j, name in zip(frame.targets, caps.names)
+            if least > 0
         )
 
     def lipschitz(self, space: Space) -> float:
@@ -271,34 +273,20 @@ class RegressionImputer(Step):
         slope = frame.half * self.weight_bound / frame.radius
         return math.hypot(1.0, float(np.linalg.norm(slope)))
 
-    def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
+    def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
         """Weights move by at most (change of the gradient at the optimum) / (curvature)."""
-        space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        caps, bound = MissingCaps.of(self.paid, space, n), self.weight_bound
-        if not len(caps.columns):
-            return incoming
-        frame, least = Frame.of(space), self._curvature()
-        slope = np.hypot(
-            (2 * bound + 1) / frame.radius, 1 / frame.half
-        )  # of one record's gradient, per unit of shift
-        curvature = (self.ridge + max(0.0, least - 2 * read_error(len(frame.predictors) + 1))) * n
+        frame, least, bound = Frame.of(space), self._curvature(), self.weight_bound
+        # Of one record's gradient, per unit of shift.
+        slope = np.hypot((2 * bound + 1) / frame.radius, 1 / frame.half)
+        curvature = (self.ridge + max(0.0, least - 2 * read_error(len(frame.predictors) + 1))) * caps.n
         record = frame.half / curvature  # per unit of what a record's gradient moves by
         other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
-        return filled_sensitivity(
-            self.name,
-            caps,
-            space,
-            n,
-            incoming,
-            record * gradient_diameter(bound) + other,
-            record * (1 + bound) + other,  # the record has the cell in one of the two only
-            lipschitz=self.lipschitz(space),
-            conditions=self._curved(caps.names, frame, space.behind),
-        )
+        # The second: the record has the cell in one of the two only.
+        return Moves(record * gradient_diameter(bound) + other, record * (1 + bound) + other)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
-        least, came = MissingCaps.of(self.paid, space, n).distance(rows), incoming or UNTOUCHED
+        least, came = super().distance(rows, space, n), incoming or UNTOUCHED
         if self._curvature() > 0 and space.may_miss.any():
             frame, curvature = Frame.of(space), at_least(self._curvature())
             # A row moved by d moves z by d / radius, and zz' by twice that; one record moves zz' by 1.
@@ -335,12 +323,8 @@ class RegressionImputer(Step):
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         frame = Frame.of(space)
         weights, seen = self._weights(rows, frame, n)
-        strength = MissingCaps.of(self.paid, space, n).weight(n - seen)
+        strength = self.missing(space, n).weight(n - seen)
         return RegressionConfidential(frame, weights, strength)
-
-    def prediction_map(self, space: Space) -> ReleasedMap:
-        """New rows: the midpoint of the declared bounds."""
-        return FillReleased(midpoints(space))
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         frame = Frame.of(space)

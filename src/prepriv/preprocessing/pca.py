@@ -22,7 +22,14 @@ from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.covariance import Apart, second_moment_grid
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear, finite_rows
-from prepriv.preprocessing._projector import SpectrumCaps, cut_gap, projection_bounds, read_error, smallest
+from prepriv.preprocessing._projector import (
+    Bound,
+    SpectrumCaps,
+    cut_gap,
+    projection_bounds,
+    read_error,
+    smallest,
+)
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -101,50 +108,13 @@ def leading(moment: Floats, k: int) -> Floats:
 
 @dataclass(frozen=True)
 class _Leading(Step):
-    """What both steps share: k, and the statistics of propose-test-release.
-
-    Paid for by sensitivity, with declared caps of the second moment, in squared units of the rows:
-      `gap`: the k-th eigenvalue exceeds the (k+1)-th by at least this;
-      `tail`: the eigenvalues beyond the k-th add up to at most this.
-    Each bound holds for neighbours that both satisfy what it needs.
-    """
+    """What both steps share: k, the number of directions."""
 
     k: int = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()
         settle(self, k=integer("k", self.k))
-        truth("centred", getattr(self, "centred", False))
-
-    def _caps(self, space: Space) -> SpectrumCaps:
-        declared = self.paid.caps
-        return SpectrumCaps.of(declared, self.k, space.radius)
-
-    def _statistic(
-        self, rows: Rows, space: Space, n: int, incoming: RowShift | None, *, centred: bool
-    ) -> float:
-        """The least, over the declared caps, of the room left, in records: each moves it by at most one.
-
-        Of rows cut to the grid: by as much as the cut can do, a cap must hold the better.
-        """
-        need_filled(self.name, space)
-        caps, k, grid = self._caps(space), self.k, moment_grid(space.radius, need_n(n))
-        if caps.gap is None and caps.tail is None:
-            return math.inf
-        moment = moments(rows, grid, space.d, n, centred=centred).moment
-        values = eigvalsh(moment)[::-1]
-        error = 4 * LAPACK_ERROR * space.d * k * grid.reach**2
-        error += 2 * read_error(space.d, k, grid.reach)
-        cut = cut_gap(grid, space.d, centred=centred)
-        unit = moment_shift(grid.reach, n, grid.propagate(incoming or UNTOUCHED, space.d), centred=centred)
-        room: list[float] = []
-        if caps.gap is not None:
-            gap = float(values[k - 1] - values[k])
-            room.append((gap - caps.gap - cut - error) / (unit.nuclear + 2 * error))
-        if caps.tail is not None:
-            tail = float(moment.trace() - values[:k].sum())
-            room.append((caps.tail - tail - cut - error) / (unit.operator + 2 * error))
-        return min(room)
 
 
 @dataclass(frozen=True)
@@ -237,8 +207,9 @@ class RankReduction(_Leading):
     centred: of the second moment about the mean m, and x -> m + P (x - m), pulled back to the ball.
     Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction.
 
-    Total shift, with declared caps (`gap`, `tail`), is the smallest of what is proved in docs/proofs/pca.md;
-    without caps it is that of group privacy, and needs nothing.
+    Paid for by sensitivity with the declared caps `gap` and `tail` (`SpectrumCaps`). The total shift is the smallest of
+    what is proved in docs/proofs/pca.md, and rests on the caps that this bound needs, which a test covers; without caps it
+    is that of group privacy, and needs nothing.
     """
 
     centred: bool = False
@@ -250,6 +221,11 @@ class RankReduction(_Leading):
     }
     at_prediction: ClassVar[bool] = False
     fitted_state: ClassVar[str] = "directions"
+    Caps: ClassVar[type[SpectrumCaps]] = SpectrumCaps
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        truth("centred", self.centred)
 
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
@@ -258,24 +234,64 @@ class RankReduction(_Leading):
         side = np.full(space.d, space.radius)
         return Space(-side, side, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
+    def _caps(self, space: Space) -> SpectrumCaps:
+        return SpectrumCaps.of(self.name, self.paid).check(self.k, space.radius)
+
+    def _best(self, space: Space, n: int, incoming: RowShift) -> Bound:
+        """The smallest proved bound here, incoming: as it reaches the grid."""
+        grid = moment_grid(space.radius, n)
+        there = self._caps(space).on_grid(self.k, grid, space.d, centred=self.centred)
+        return smallest(
+            projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
+        )
+
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """The incoming shift plus the smallest proved shift of the projector (docs/proofs/pca.md)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
-        need_filled(self.name, space)
         self.output(space)
-        caps, grid = self._caps(space), moment_grid(space.radius, n)
-        incoming = grid.propagate(incoming, space.d)
-        there = caps.on_grid(self.k, grid, space.d, centred=self.centred)
-        bounds = projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
-        best = smallest(bounds)
-        declared = caps.conditions(self.k, space.radius, centred=self.centred, behind=space.behind)
+        incoming = moment_grid(space.radius, n).propagate(incoming, space.d)
+        best = self._best(space, n, incoming)
+        declared = self._caps(space).conditions(
+            self.k, space.radius, centred=self.centred, behind=space.behind
+        )
         total = min(best.total, (n - 1) * best.row)
         own = RowShift(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))
         return incoming.plus(own, n=n)
 
+    def rooms(self, rows: Rows, space: Space, n: int, incoming: RowShift) -> dict[str, float]:
+        """For each declared cap the room left, in records: one record moves it by at most one, and it is at most 0 where
+        the cap fails.
+
+        incoming: as it reaches the grid. Of rows cut to it: by as much as the cut can do, a cap must hold the better.
+        """
+        caps, k, grid = self._caps(space), self.k, moment_grid(space.radius, n)
+        moment = moments(rows, grid, space.d, n, centred=self.centred).moment
+        values = eigvalsh(moment)[::-1]
+        error = 4 * LAPACK_ERROR * space.d * k * grid.reach**2
+        error += 2 * read_error(space.d, k, grid.reach)
+        cut = cut_gap(grid, space.d, centred=self.centred)
+        unit = moment_shift(grid.reach, n, incoming, centred=self.centred)
+        room: dict[str, float] = {}
+        if caps.gap is not None:
+            gap = float(values[k - 1] - values[k])
+            room["gap"] = (gap - caps.gap - cut - error) / (unit.nuclear + 2 * error)
+        if caps.tail is not None:
+            tail = float(moment.trace() - values[:k].sum())
+            room["tail"] = (caps.tail - tail - cut - error) / (unit.operator + 2 * error)
+        return room
+
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Records that must be replaced before a declared cap fails; inf without caps."""
-        return self._statistic(rows, space, n, incoming, centred=self.centred)
+        """The least of the rooms of the caps that `sensitivity` needs here; inf if it needs none.
+
+        Which these are depends on declared facts alone (docs/proofs/propose_test_release.md, "The caps that count").
+        """
+        self.output(space)
+        incoming = moment_grid(space.radius, need_n(n)).propagate(incoming or UNTOUCHED, space.d)
+        needs = self._best(space, n, incoming).needs
+        if not needs:
+            return math.inf
+        room = self.rooms(rows, space, n, incoming)
+        return min(room[cap] for cap in needs)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
         need_filled(self.name, space)

@@ -16,12 +16,12 @@ from prepriv._arguments import choice, settle
 from prepriv.domain import Domain, Space, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
+    CrowdCaps,
     Uncrowded,
     changed_rows,
     check_eta,
     cluster_grid,
     crowd_distance,
-    max_neighbors,
 )
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
@@ -83,6 +83,7 @@ class Quantize(Step):
         "budget": "representatives are records and cannot be released; QuantizeCells is free",
     }
     at_prediction: ClassVar[bool] = False
+    Caps: ClassVar[type[CrowdCaps]] = CrowdCaps
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,19 +99,16 @@ class Quantize(Step):
         step = cluster_grid(space.radius).step  # rows are cut towards zero: out of the box by a step at most
         return replace(space, low=space.low - step, high=space.high + step)
 
-    def _crowd(self) -> int:
-        return max_neighbors(self.paid.caps)
-
     def _uncrowded(self, space: Space) -> Uncrowded:
-        return Uncrowded.of(self._crowd(), self.eta, space)
+        return Uncrowded.of(CrowdCaps.of(self.name, self.paid).max_neighbors, self.eta, space)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta behind a
         step that moved rows, and in all one eta more for each record that differs)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
-        m = self._crowd()
-        incoming = cluster_grid(space.radius).propagate(incoming, space.d)
+        few = self._uncrowded(space)
+        m, incoming = few.m, cluster_grid(space.radius).propagate(incoming, space.d)
         came = incoming.rows_moved
         others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
         mean = self.representative == "mean"
@@ -120,7 +118,7 @@ class Quantize(Step):
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))
         total += came * row
-        own = RowShift(others + came, row, total, 0.0, (self._uncrowded(space),))
+        own = RowShift(others + came, row, total, 0.0, (few,))
         both = incoming.plus(own, n=n).within(wide)
         return replace(
             both,

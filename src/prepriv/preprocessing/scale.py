@@ -18,7 +18,6 @@ from prepriv._arguments import choice, length, names, number, settle
 from prepriv.domain import Adjacency, Domain, Space, as_space
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._columns import Column
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
@@ -121,13 +120,13 @@ class StandardScaler(Step):
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     fitted_state: ClassVar[str] = "centres and scales"
+    Caps: ClassVar[type[pay.Caps]] = pay.Caps
 
     def __post_init__(self) -> None:
         super().__post_init__()
         settle(self, floor=length("floor", number("floor", self.floor, above=0.0, at_most=0.5)))
         choice("rule", self.rule, ("max", "root", "none"))
         choice("center", self.center, ("mean", "midpoint"))
-        known_caps(self.name, self.paid)
         if self.radius is not None:
             settle(self, radius=check_positive("radius", self.radius))
         if self.columns is not None:

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from prepriv import payment as pay
 from prepriv._arguments import settle, truth
 from prepriv.domain import Domain, Space, as_space
 from prepriv.guarantees.printed import up
-from prepriv.preprocessing._caps import known_caps
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import (
@@ -59,12 +59,12 @@ class SoftPCA(Step):
     }
     at_prediction: ClassVar[bool] = False
     fitted_state: ClassVar[str] = "directions"
+    Caps: ClassVar[type[pay.Caps]] = pay.Caps
 
     def __post_init__(self) -> None:
         super().__post_init__()
         settle(self, strength=check_positive("strength", self.strength))
         truth("centred", self.centred)
-        known_caps(self.name, self.paid)
 
     def lipschitz(self, space: Space) -> float:
         """Largest eigenvalue of f(M): R^2 / (R^2 + strength)."""

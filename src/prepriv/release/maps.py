@@ -19,7 +19,7 @@ from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
-from prepriv.preprocessing.impute import FillReleased
+from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
