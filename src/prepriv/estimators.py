@@ -15,11 +15,16 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
+from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.exact.engines import Threads, memory_bytes
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
+from prepriv.pipeline.odometer import Priced
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.run import room_for
@@ -187,7 +192,40 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return stream.count() if n is None and domain.adjacency == "replace-one" else n or 0
 
-    def _session(self, plan: Plan) -> Session | None:
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        epsilon: float = 0.1,
+        *,
+        delta: float | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> PrivateEvaluation:
+        """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
+
+        delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins` and `n` of
+        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows, is needed under
+        add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
+
+        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
+        LedgerError, with no cell read, where the ledger grants no charge.
+        """
+        model = self._fitted()
+        there = count_rows(X, y, model.domain)
+        if model.domain.adjacency == "replace-one":
+            options.setdefault("n", there)
+        elif "n" not in options:
+            raise ValueError("n, the declared number of test rows, must be given: the true one is private")
+        plan = plan_evaluation(
+            model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
+        )
+        for note in plan.guarantee.weak:
+            warnings.warn(note, PrivacyWarning, stacklevel=2)
+        ledger = self.ledger if ledger is None else ledger
+        return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
+
+    def _session(self, plan: Priced) -> Session | None:
         """Where noise comes from; None: the operating system (for tests to replace)."""
         return None
 

@@ -77,7 +77,7 @@ DOORS = {
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
-    "NoisySession": ("pipeline/train.py", "description/price.py", PAPERS),
+    "NoisySession": ("pipeline/train.py", "description/price.py", "evaluation/evaluate.py", PAPERS),
     "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/train.py", PAPERS),
 }
 TALK = {

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.audit.replay import Call, Recorder
 from prepriv.domain import Adjacency, Domain
+from prepriv.evaluation.cells import Cells
+from prepriv.evaluation.evaluate import release
+from prepriv.evaluation.plan import plan_evaluation
 from prepriv.guarantees import gaussian, laplace
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -68,6 +71,7 @@ def experiments() -> dict[str, Callable[[], Experiment]]:
         "MeanImputer by sensitivity": imputed,
         "Deduplicate by sensitivity": lambda: deduplicated(naive=False),
         "whole pipeline": whole_pipeline,
+        "evaluation": evaluated,
     }
 
 
@@ -339,3 +343,27 @@ def whole_pipeline(noise: float = 1.0) -> Experiment:
         return np.array([_run(cut, data[neighbour], NoisySession(source)).sum() for _ in range(runs)])
 
     return Experiment("whole pipeline", plan.guarantee.tradeoff, draw)
+
+
+# ---------------------------------------------------------------------------------------------- evaluation
+
+
+def evaluated(epsilon: float = 4.0) -> Experiment:
+    """All counts of an evaluation: one row turns from right, sure and in one class into wrong, sure and in the other."""
+    plan = plan_evaluation(Domain.box(0, 1, 1, (0, 1)), n=1, epsilon=epsilon)
+    rows = ((1.0, 3, 19, 0.0), (0.0, 1, 18, 1.0))
+    asked: list[list[Call]] = []
+    for right, confusion, scores, loss in rows:
+        recorder = Recorder()
+        release(
+            plan,
+            Cells(np.array([right]), np.array([confusion]), np.array([scores]), np.array([loss])),
+            recorder,
+        )
+        asked.append(recorder.calls)
+    each = [of_calls(one.name, one, two) for one, two in zip(*asked)]
+
+    def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
+        return np.asarray(sum(e.draw(neighbour, runs, source) for e in each))
+
+    return Experiment("evaluation", plan.guarantee.tradeoff, draw)

@@ -37,6 +37,11 @@ COMMANDS = {
         "predict",
         "Predict labels of raw rows with the released model alone.",
     ),
+    "evaluate": (
+        "prepriv.commands.evaluate",
+        "evaluate",
+        "How good a released model is on private test rows, as noisy counts with intervals.",
+    ),
     "validate": (
         "prepriv.commands.train",
         "validate",

@@ -1,0 +1,77 @@
+"""A released model on private test rows: priced, charged, then counted with noise."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prepriv.evaluation.cells import Cells, cells
+from prepriv.evaluation.intervals import Floats
+from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.mechanisms.histogram import private_histogram
+from prepriv.mechanisms.session import NoisySession, Session
+from prepriv.mechanisms.split import private_split
+from prepriv.pipeline import odometer
+from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.release.model import Model
+from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.readers import BadData
+
+
+def evaluate(
+    plan: EvaluationPlan,
+    model: Model,
+    rows: Any,
+    labels: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    receipt: Mapping[str, Any] | None = None,
+    session: Session | None = None,
+    counted: bool = True,
+) -> PrivateEvaluation:
+    """Carry out a plan on private test rows (any table of the model's columns) and their labels, (n,).
+
+    ledger: charged before a cell is read; receipt: of a charge made before. session: where noise comes from (default:
+    the operating system). counted: False where the odometer knows of these rows already.
+
+    Raises ValueError, with nothing charged, for rows of another form or number than the plan's; a LedgerError, with no
+    cell read, where no charge is granted.
+    """
+    check_ledger(ledger)
+    there = count_rows(rows, labels, model.domain)
+    if plan.domain.adjacency == "replace-one" and there != plan.n:
+        raise BadData(f"the plan is for n={plan.n} test rows, the table has {there}")
+    if model.domain.classes != plan.domain.classes:
+        raise ValueError("the plan is for a model of other classes")
+    session = session or NoisySession()
+    if ledger is not None:
+        receipt = charge(ledger, plan)
+    if counted:
+        odometer.record(plan, session.private, receipt)
+    table, targets = encode(rows, model.domain), encode_labels(labels, model.domain.classes)  # no cell before
+    counts = release(plan, cells(model, table, targets, plan.edges), session)
+    return PrivateEvaluation(plan, counts, session.private, receipt)
+
+
+def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floats]:
+    """The noisy counts of each measure: all that depends on a record and leaves."""
+    classes = len(plan.domain.classes)
+    shapes = {"confusion": (classes, classes), "scores": (len(plan.edges) + 1, 2)}
+    found = {}
+    for name in plan.measures:
+        options: dict[str, Any] = {
+            "name": name,
+            "n": plan.n,
+            "adjacency": plan.domain.adjacency,
+            "noise_multiplier": plan.noise_multiplier,
+            "session": session,
+        }
+        if (shape := shapes.get(name)) is not None:
+            flat = private_histogram(getattr(of, name), bins=math.prod(shape), **options)
+            found[name] = flat.reshape(shape)
+        else:
+            found[name] = private_split(of.right if name == "accuracy" else of.loss, **options)
+    return found

@@ -1,0 +1,156 @@
+"""Intervals for figures made of noisy counts: the noise is known exactly, the sampling variance is estimated.
+
+A figure is the root of a statistic T that is linear in it and made of noisy counts; the interval is the set of all
+values t with T(t)^2 <= z^2 V(t), V being the variance that T has if t is true (Fieller 1954; Wilson 1927). Both sides are
+quadratic in t. Proof and measured coverage: docs/proofs/evaluation.md, docs/evaluate.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+_MADE_AT = 0.97  # so that what is approximate (normal counts, estimated variances) leaves LEVEL
+Z_SQUARED = float(ndtri(0.5 + _MADE_AT / 2)) ** 2
+FEWEST = 4.0  # a number of rows below so many deviations of its noise is no denominator
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number, with an interval that holds its true value with probability LEVEL at least.
+
+    The true value is that of the people whom the test rows are a sample of. noise, sampling: standard deviations, of the
+    noise that was added and of drawing the rows. value None: refused, too few rows beside the noise; then so are the rest.
+    """
+
+    name: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    noise: float | None = None
+    sampling: float | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.name}: refused, too few rows beside the noise"
+        return f"{self.name}: {self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+def share(name: str, hits: Sequence[float] | Floats, rest: Sequence[float] | Floats, noise: float) -> Figure:
+    """Hits over all, from noisy counts of either kind, each with noise of this deviation."""
+    yes, no = np.asarray(hits, np.float64), np.asarray(rest, np.float64)
+    rows, cells = float(yes.sum() + no.sum()), yes.size + no.size
+    if rows < FEWEST * noise * math.sqrt(cells):
+        return Figure(name)
+    return figure(
+        name,
+        lambda t: (1 - t) * float(yes.sum()) - t * float(no.sum()),
+        lambda t: noise**2 * ((1 - t) ** 2 * yes.size + t**2 * no.size),
+        lambda t: rows * t * (1 - t),
+    )
+
+
+def mean_of(name: str, counts: Floats, values: Floats, noise: float) -> Figure:
+    """Mean of a value that each cell gives its rows, from noisy counts of the cells."""
+    rows, held = float(counts.sum()), np.maximum(counts, 0.0)
+    if rows < FEWEST * noise * math.sqrt(counts.size):
+        return Figure(name)
+    return figure(
+        name,
+        lambda t: float(counts @ (values - t)),
+        lambda t: noise**2 * float(((values - t) ** 2).sum()),
+        lambda t: float(held @ (values - t) ** 2),
+        low=-1.0,
+    )
+
+
+def share_of_n(name: str, pair: Floats, n: int, noise: float) -> Figure:
+    """The same as `share` of a pair of counts that add up to a public n: half of the noise cancels.
+
+    For a mean of numbers in [0, 1] (`mechanisms.split`), t (1 - t) is the largest variance they can have.
+    """
+    hits = float(pair[0] - pair[1] + n) / 2
+    return figure(name, lambda t: hits - n * t, lambda t: noise**2 / 2, lambda t: n * t * (1 - t))
+
+
+def area(name: str, positive: Floats, negative: Floats, noise: float) -> Figure:
+    """Area under the ROC curve: how often a positive row is in a higher bin than a negative one; ties count half.
+
+    Sampling: at most t (1 - t) / (rows of the smaller class) (Birnbaum and Klose 1957). Noise: the noisy counts in place
+    of the true ones make its variance too large on average, never too small.
+    """
+    bins = positive.size
+    rows = float(positive.sum()), float(negative.sum())
+    if min(rows) < FEWEST * noise * math.sqrt(bins):
+        return Figure(name)
+    wins = np.tri(bins, k=-1) + np.eye(bins) / 2
+
+    def of_noise(t: float) -> float:
+        m = wins - t
+        return noise**2 * float(((m @ negative) ** 2).sum() + ((positive @ m) ** 2).sum())
+
+    return figure(
+        name,
+        lambda t: float(positive @ (wins - t) @ negative),
+        of_noise,
+        lambda t: (rows[0] * rows[1]) ** 2 * t * (1 - t) / min(rows),
+    )
+
+
+def mean_of_figures(name: str, parts: Sequence[Figure]) -> Figure:
+    """Mean of independent figures; the interval recovers variances from theirs (Zou and Donner 2008)."""
+    if any(p.value is None for p in parts):
+        return Figure(name)
+    k = len(parts)
+    table = np.array([(p.value, p.low, p.high, p.noise, p.sampling) for p in parts], dtype=np.float64)
+    value, low, high, noise, sampling = table.T
+    middle = float(value.mean())
+    below, above = np.linalg.norm(value - low) / k, np.linalg.norm(high - value) / k
+    return Figure(
+        name,
+        middle,
+        max(0.0, middle - float(below)),
+        min(1.0, middle + float(above)),
+        float(np.linalg.norm(noise)) / k,
+        float(np.linalg.norm(sampling)) / k,
+    )
+
+
+def scaled(made: Figure, factor: float) -> Figure:
+    """The figure in other units."""
+    if made.value is None:
+        return made
+    numbers = (made.value, made.low, made.high, made.noise, made.sampling)
+    return Figure(made.name, *(None if x is None else factor * x for x in numbers))
+
+
+def figure(
+    name: str,
+    statistic: Callable[[float], float],
+    of_noise: Callable[[float], float],
+    of_sampling: Callable[[float], float],
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Figure:
+    """The root of a statistic that falls linearly in [low, high], and its interval."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    slope = (statistic(low) - statistic(high)) / (2 * half)
+    left, at, right = (
+        statistic(t) ** 2 - Z_SQUARED * (of_noise(t) + of_sampling(t)) for t in (low, middle, high)
+    )
+    curve, tilt = (right - 2 * at + left) / (2 * half**2), (right - left) / (2 * half)
+    if not (curve > 0 and slope > 0):  # Fieller: no value is excluded
+        return Figure(name)
+    root = min(high, max(low, low + statistic(low) / slope))
+    reach = math.sqrt(max(0.0, tilt**2 - 4 * curve * at))
+    ends = [min(high, max(low, middle + (sign * reach - tilt) / (2 * curve))) for sign in (-1, 1)]
+    noise, sampling = (math.sqrt(max(0.0, v(root))) / slope for v in (of_noise, of_sampling))
+    return Figure(name, root, min(ends[0], root), max(ends[1], root), noise, sampling)

@@ -1,0 +1,175 @@
+"""What an evaluation on private rows releases: noisy counts, and every figure that follows from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prepriv._text import shown
+from prepriv.evaluation import intervals
+from prepriv.evaluation.intervals import LEVEL, Figure, Floats
+from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import exact, up
+from prepriv.release.model import write_atomically
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateEvaluation:
+    """Noisy counts of one evaluation, and all that is computed of them for nothing.
+
+    counts: of each measure of the plan: "accuracy" and "log_loss" (2,), "confusion" (true, predicted), "scores" (bin,
+    hit). private: whether the noise protects. receipt: of the charge in a ledger, if there is one.
+    """
+
+    plan: EvaluationPlan
+    counts: Mapping[str, Floats]
+    private: bool
+    receipt: Mapping[str, Any] | None = None
+
+    @property
+    def guarantee_(self) -> Guarantee | None:
+        """What holds for the people of the test rows."""
+        return self.plan.guarantee if self.private else None
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """The figures by name, each with its interval; each holds by itself, with probability 95 % or more."""
+        found: list[Figure] = []
+        for measure, counts in self.counts.items():
+            found += getattr(self, f"_{measure}")(counts)
+        return {figure.name: figure for figure in found}
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.figures[name]
+
+    @property
+    def confusion(self) -> Floats:
+        """Noisy counts (true, predicted) in the declared order of the classes. Raises KeyError if not measured."""
+        return self.counts["confusion"]
+
+    @cached_property
+    def reliability(self) -> tuple[tuple[float, float, Figure], ...]:
+        """(low, high, rate of hits) of each bin of the scores; none if not measured."""
+        ends = pairwise((0.0, *self.plan.edges, 1.0))
+        rows = self.counts.get("scores", np.zeros((0, 2)))
+        return tuple(
+            (low, high, intervals.share(f"bin {low:g} to {high:g}", [hit], [miss], self.plan.noise))
+            for (low, high), (miss, hit) in zip(ends, rows)
+        )
+
+    @cached_property
+    def roc(self) -> tuple[tuple[float, Figure, Figure], ...]:
+        """(edge, false positive rate, true positive rate) of "score above this edge", for two classes."""
+        if len(self.plan.domain.classes) > 2 or "scores" not in self.counts:
+            return ()
+        miss, hit = self.counts["scores"].T
+        return tuple(
+            (
+                edge,
+                intervals.share("false positive rate", miss[k + 1 :], miss[: k + 1], self.plan.noise),
+                intervals.share("true positive rate", hit[k + 1 :], hit[: k + 1], self.plan.noise),
+            )
+            for k, edge in enumerate(self.plan.edges)
+        )
+
+    def _pair(self, name: str, counts: Floats) -> Figure:
+        plan = self.plan
+        if plan.domain.adjacency == "replace-one":
+            return intervals.share_of_n(name, counts, plan.n, plan.noise)
+        return intervals.share(name, counts[:1], counts[1:], plan.noise)
+
+    def _accuracy(self, counts: Floats) -> list[Figure]:
+        return [self._pair("accuracy", counts)]
+
+    def _log_loss(self, counts: Floats) -> list[Figure]:
+        return [intervals.scaled(self._pair("log loss", counts), LOSS_BOUND)]
+
+    def _confusion(self, counts: Floats) -> list[Figure]:
+        noise, others = self.plan.noise, ~np.eye(len(counts), dtype=bool)
+        names = self.plan.domain.classes
+        recall = [
+            intervals.share(f"recall of {c}", counts[k, k : k + 1], counts[k, others[k]], noise)
+            for k, c in enumerate(names)
+        ]
+        precision = [
+            intervals.share(f"precision of {c}", counts[k, k : k + 1], counts[others[k], k], noise)
+            for k, c in enumerate(names)
+        ]
+        return [
+            intervals.mean_of_figures("balanced accuracy", recall),
+            *chain.from_iterable(zip(recall, precision)),
+        ]
+
+    def _scores(self, counts: Floats) -> list[Figure]:
+        ends = np.array([0.0, *self.plan.edges, 1.0])
+        middles = (ends[:-1] + ends[1:]) / 2
+        values = np.stack([-middles, 1 - middles], axis=1).ravel()
+        gap = intervals.mean_of("calibration gap", counts.ravel(), values, self.plan.noise)
+        if len(self.plan.domain.classes) > 2:
+            return [gap]
+        return [intervals.area("AUC", counts[:, 1], counts[:, 0], self.plan.noise), gap]
+
+    @property
+    def claim(self) -> str:
+        """The guarantee in one line."""
+        if not self.private:
+            return "private: no (reproducible noise): nothing is claimed"
+        plan = self.plan
+        epsilon = up(plan.guarantee.epsilon(plan.delta))
+        return f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.domain.adjacency}, n = {plan.n} test rows"
+
+    def table(self) -> list[tuple[str, str, str, str, str]]:
+        """(figure, value, 95 % interval, noise, sampling) as texts, one line a figure."""
+        return [
+            (f.name, "refused", "too few rows beside the noise", "", "")
+            if f.value is None
+            else (
+                f.name,
+                f"{f.value:.4f}",
+                f"{f.low:.4f} to {f.high:.4f}",
+                f"{f.noise:.4f}",
+                f"{f.sampling:.4f}",
+            )
+            for f in self.figures.values()
+        ]
+
+    def __str__(self) -> str:
+        lines = [self.claim, *(self.guarantee_.notes if self.guarantee_ else ())]
+        return "\n".join(shown(line) for line in (*lines, *map(str, self.figures.values())))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the plan, the noisy counts, the figures."""
+        out: dict[str, Any] = {
+            "private": self.private,
+            "guarantee": self.guarantee_.to_json(self.plan.delta) if self.guarantee_ else None,
+            "plan": self.plan.to_json(),
+            "plan_hash": self.plan.hash,
+            "level": LEVEL,
+            "figures": [vars(f) for f in self.figures.values()],
+            "counts": {name: c.tolist() for name, c in self.counts.items()},
+        }
+        return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        from prepriv.evaluation.pictures import page
+
+        return page(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write .html or .json, by the name's ending."""
+        path = Path(path)
+        if path.suffix not in (".html", ".json"):
+            raise ValueError(f"an evaluation is saved as .html or .json; got {path.suffix or 'no ending'}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
+        write_atomically(path, self.to_html() if path.suffix == ".html" else text)
+        return path

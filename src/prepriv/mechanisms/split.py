@@ -1,0 +1,41 @@
+"""A private sum of numbers in [0, 1], with its complement: Gaussian noise on an exact sum. Proof: docs/proofs/evaluation.md."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import integer
+from prepriv.domain import Adjacency
+from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.session import Session
+
+
+def private_split(
+    shares: NDArray[np.floating],
+    *,
+    name: str,
+    n: int,
+    adjacency: Adjacency,
+    noise_multiplier: float,
+    session: Session,
+) -> NDArray[np.float64]:
+    """Noisy (sum of v, sum of 1 - v) over shares v in [0, 1], (2,): what a histogram of two bins is for v in {0, 1}.
+
+    shares: (n',), one a record, rounded down to multiples of 2^-16; beyond [0, 1] the nearer end, NaN is 0. n:
+    declared. The release is (1 / noise_multiplier)-GDP: a record adds (v, 1 - v), of norm 1 at most, and two of
+    those are at most sqrt2 apart.
+    """
+    integer("n", n)
+    with np.errstate(invalid="ignore"):
+        parts = np.floor(np.ldexp(np.clip(np.nan_to_num(shares, nan=0.0), 0.0, 1.0), COUNT_BITS))
+    first = int(parts.sum(dtype=np.int64))
+    total = np.array([first, (len(parts) << COUNT_BITS) - first], dtype=np.int64)
+    return session.noisy_sum(
+        name,
+        total,
+        count_sensitivity(adjacency),
+        noise_multiplier,
+        exponent=-COUNT_BITS,
+        largest=2 * n << COUNT_BITS,
+    )

@@ -1,0 +1,294 @@
+"""Evaluation on private rows: what is claimed, charged and counted; no row moves it further; nothing else leaves."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn import metrics
+
+import prepriv
+from prepriv.audit.replay import Recorder, moved_squared, replay
+from prepriv.audit.replay_neighbours import neighbours, synthetic
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.evaluation import cells as of_rows
+from prepriv.evaluation.cells import cells, row_scores
+from prepriv.evaluation.evaluate import evaluate, release
+from prepriv.evaluation.plan import EDGES, LOSS_BOUND, MEASURES, plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.ledger import BudgetExceeded, Ledger
+from prepriv.mechanisms.session import ExactSession
+from prepriv.mechanisms.split import private_split
+from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.readers import BadData
+
+ROOT = Path(__file__).parents[2]
+
+
+def trained(classes=2, adjacency="replace-one", n=400, seed=0):
+    """(estimator, rows, labels): half of made-up rows are trained on, the other half is left."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((2 * n, 4))
+    y = ((X[:, 0] + X[:, 1] + 0.2 * rng.normal(size=2 * n)) * classes / 2).astype(int).clip(0, classes - 1)
+    domain = prepriv.Domain.box(0, 1, 4, list(range(classes)), adjacency=adjacency, n=n)
+    clf = prepriv.PrivateClassifier(domain, epsilon=5.0, steps="linear").fit(X[:n], y[:n])
+    return clf, X[n:], y[n:]
+
+
+CLF, X, Y = trained()
+
+
+@pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)
+@pytest.mark.parametrize("measures", [MEASURES, ("accuracy",), ("scores", "log_loss")])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures, epsilon):
+    domain = prepriv.Domain.box(0, 1, 4, [0, 1], adjacency=adjacency)
+    plan = plan_evaluation(domain, n=400, epsilon=epsilon, delta=1e-6, measures=measures)
+    recorder = Recorder()
+    release(plan, cells(CLF.model_, encode(X, domain), Y.astype(np.int32), plan.edges), recorder)
+    assert [r.name for r in recorder.releases] == [m for m in MEASURES if m in measures]
+    mu = math.sqrt(sum(r.noise_multiplier**-2 for r in recorder.releases))  # an account of its own
+    delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+    assert 0.999e-6 < delta <= 1e-6 * (1 + 1e-9)
+    assert plan.guarantee.mu == pytest.approx(mu, rel=1e-9) and plan.guarantee.mu >= mu
+    assert plan.guarantee.adjacency == adjacency and not plan.guarantee.conditions
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_row_moves_the_counts_further_than_declared_and_some_move_them_as_far(classes):
+    """Every pair of kinds of rows, replaced, added and removed, for each measure."""
+    domain = prepriv.Domain.box(0, 1, 1, list(range(classes)))
+    kinds = [
+        (float(t == p), t * classes + p, 2 * b + h, loss)
+        for t, p, b, h, loss in itertools.product(
+            range(classes), range(classes), (0, 9), (0, 1), (0.0, 0.3, 1.0)
+        )
+    ] + [(0.0, -1, -1, 1.0)]
+    for adjacency in prepriv.domain.ADJACENCIES:
+        plan = plan_evaluation(
+            prepriv.Domain.box(0, 1, 1, domain.classes, adjacency=adjacency), n=3, epsilon=1
+        )
+        farthest = dict.fromkeys(MEASURES, 0.0)
+        recorded = {kind: counted(plan, [kinds[0], kind]) for kind in kinds} | {
+            None: counted(plan, kinds[:1])
+        }
+        pairs = itertools.combinations(kinds, 2) if adjacency == "replace-one" else ((k, None) for k in kinds)
+        for a, b in pairs:
+            for one, two in zip(recorded[a], recorded[b]):
+                share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+                farthest[one.name] = max(farthest[one.name], share)
+        assert all(1 - 2**-15 < share <= 1 for share in farthest.values()), farthest
+
+
+def counted(plan, rows):
+    recorder = Recorder()
+    right, confusion, scores, loss = map(np.array, zip(*rows))
+    release(plan, of_rows.Cells(right, confusion, scores, loss), recorder)
+    return recorder.calls
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_without_noise_the_figures_are_those_of_scikit_learn(classes):
+    clf, X, y = trained(classes)
+    plan = plan_evaluation(clf.model_, n=len(y), epsilon=1e5)
+    of = cells(clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes), plan.edges)
+    made = PrivateEvaluation(plan, release(plan, of, ExactSession()), False)
+    p, predicted = clf.predict_proba(X), clf.predict(X)
+    assert made["accuracy"].value == pytest.approx(metrics.accuracy_score(y, predicted), abs=1e-9)
+    assert made.confusion.tolist() == metrics.confusion_matrix(y, predicted).tolist()
+    balanced = metrics.balanced_accuracy_score(y, predicted)
+    assert made["balanced accuracy"].value == pytest.approx(balanced, abs=1e-9)
+    loss = np.minimum(LOSS_BOUND, -np.log(p[np.arange(len(y)), y])).mean()
+    assert made["log loss"].value == pytest.approx(loss, abs=1e-4)
+    if classes == 2:
+        binned = metrics.roc_auc_score(y, np.digitize(p[:, 1], EDGES))
+        assert made["AUC"].value == pytest.approx(binned, abs=1e-9)
+    hit = y == 1 if classes == 2 else y == predicted
+    score = p[:, 1] if classes == 2 else p.max(axis=1)
+    ends = np.array([0, *EDGES, 1])
+    gap = (hit - ((ends[1:] + ends[:-1]) / 2)[np.digitize(score, EDGES)]).mean()
+    assert made["calibration gap"].value == pytest.approx(gap, abs=1e-9)
+
+
+def test_a_row_has_the_same_bits_wherever_it_stands():
+    """Under add-or-remove-one a row moves all that follow it: theirs must be the same cells."""
+    rng = np.random.default_rng(3)
+    domain = prepriv.Domain.box(0, 1, 70, [0, 1, 2])
+    X = rng.random((700, 70))
+    model = prepriv.PrivateClassifier(domain, epsilon=10.0).fit(X, rng.integers(0, 3, 700)).model_
+    whole = row_scores(model, encode(X, domain))
+    assert np.abs(whole - model.scores(X)).max() < 1e-9 * np.abs(whole).max()
+    for start in (1, 2, 3, 5, 100, 255, 256, 257, 699):
+        assert np.array_equal(row_scores(model, encode(X[start:], domain)), whole[start:])
+        part = cells(model, encode(X[start:], domain), np.zeros(700 - start, np.int32), EDGES)
+        assert np.array_equal(
+            part.scores, cells(model, encode(X, domain), np.zeros(700, np.int32), EDGES).scores[start:]
+        )
+
+
+@pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nothing_but_mechanism_outputs_leaves(adjacency, classes):
+    """Replay on hostile neighbours, as for training."""
+    clf, _, _ = trained(classes, adjacency)
+    plan = plan_evaluation(clf.model_, n=20, epsilon=1.0, delta=1e-3)
+
+    def run(table, session):
+        made = evaluate(plan, clf.model_, table.rows, list(table.labels), session=session, counted=False)
+        return {"json": json.dumps(made.to_json()), "html": made.to_html(), "text": str(made)}
+
+    draws = Draws(5)
+    base = synthetic(clf.domain.with_n(20), 20, draws)
+    pairs = list(itertools.islice(neighbours(base, clf.domain.with_n(20), draws, 40), 40))
+    result = replay(run, base, pairs)
+    assert result.pairs == 40 and not result.findings
+    assert max(result.reach.values()) > 0.6
+
+
+def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses(tmp_path, monkeypatch):
+    path = tmp_path / "L.db"
+    Ledger.create(path, "people", epsilon=0.15, delta=1e-3)
+    monkeypatch.setattr("prepriv.evaluation.evaluate.encode", lambda *_: pytest.fail("a cell was read"))
+    with pytest.raises(pytest.fail.Exception):
+        CLF.evaluate(X, Y, ledger=path)
+    assert Ledger.open(path).remaining().epsilon == pytest.approx(0.05)  # it stays
+    with pytest.raises(BudgetExceeded):
+        CLF.evaluate(X, Y, ledger=path)
+
+
+def test_the_ledger_of_the_estimator_is_charged_and_the_odometer_counts(tmp_path, monkeypatch):
+    path = tmp_path / "L.db"
+    Ledger.create(path, "people", epsilon=6, delta=1e-3)
+    clf = prepriv.PrivateClassifier(CLF.domain, epsilon=5.0, steps="linear", ledger=path).fit(X, Y)
+    made = clf.evaluate(X, Y, epsilon=0.5)
+    assert Ledger.open(path).remaining().epsilon == pytest.approx(0.5)
+    assert made.receipt["sequence"] == 2 and made.private
+    spent = prepriv.spent()
+    assert len(spent.fits) == 2 and spent.fits[1].guarantee is made.plan.guarantee
+    assert made.guarantee_.epsilon(1e-5) <= 0.5 < spent.epsilon["replace-one"]
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"epsilon": -1}, "epsilon must be a positive number"),
+        ({"delta": 1}, "delta must be a number"),
+        ({"measures": ("accuracy", "f1")}, "measures must be some of"),
+        ({"measures": ()}, "measures must be some of"),
+        ({"measures": ("accuracy", "accuracy")}, "measures must be some of"),
+        ({"bins": 1}, "bins must be a whole number, 2 or more"),
+        ({"bins": [0.5, 0.5]}, "increasing edges"),
+        ({"bins": [0.0, 0.5]}, "bins must lie in"),
+        ({"bins": 10**6}, "at most"),
+        ({"n": 399}, "the plan is for n=399 test rows, the table has 400"),
+        ({"n": 0}, "n must be a whole number"),
+        ({"n": 2**60}, "overflow"),
+        ({"ledger": 3}, "ledger must be None or the path"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_costs_nothing(options, says, tmp_path):
+    path = tmp_path / "L.db"
+    Ledger.create(path, "people", epsilon=1, delta=1e-3)
+    with pytest.raises(ValueError, match=re.escape(says)) as caught:
+        CLF.evaluate(X, Y, **{"ledger": path} | options)
+    assert "\n" not in str(caught.value)
+    assert Ledger.open(path).remaining().epsilon == 1 and not prepriv.spent().fits
+
+
+@pytest.mark.parametrize(
+    "rows, labels", [(X[:, :3], Y), (X, Y[:-1]), (X[0], Y), ("text", Y), (X, None)], ids=range(5)
+)
+def test_rows_of_another_form_cost_nothing(rows, labels):
+    with pytest.raises((BadData, ValueError, TypeError)):
+        CLF.evaluate(rows, labels)
+    assert not prepriv.spent().fits
+
+
+def test_under_add_or_remove_one_the_number_of_rows_is_declared_and_never_shown():
+    clf, rows, labels = trained(adjacency="add-or-remove-one")
+    with pytest.raises(ValueError, match="must be given"):
+        clf.evaluate(rows, labels)
+    made = clf.evaluate(rows[:-1], labels[:-1], epsilon=5.0, n=400)
+    assert "399" not in json.dumps(made.to_json()["plan"]) and made["accuracy"].value > 0.5
+
+
+def test_a_label_that_nobody_declared_is_wrong_and_in_no_cell():
+    plan = plan_evaluation(CLF.model_, n=3, epsilon=1.0, delta=1e-3)
+    of = cells(CLF.model_, encode(X[:3], CLF.domain), np.array([-1, -1, -1], np.int32), plan.edges)
+    assert (
+        of.right.sum() == 0
+        and (of.confusion == -1).all()
+        and (of.scores == -1).all()
+        and (of.loss == 1).all()
+    )
+
+
+def test_scores_that_are_no_numbers_abort_nothing():
+    for columns in (1, 2, 3):
+        scores = np.array([[math.nan] * columns, [math.inf] * columns, [-math.inf] * columns])
+        with np.errstate(all="ignore"):
+            of = of_rows._cells(scores, np.array([0, 1, 1]), max(2, columns), EDGES)
+        assert ((of.loss >= 0) & (of.loss <= 1)).all() and (of.scores < 2 * len(EDGES) + 2).all()
+
+
+def test_a_split_takes_any_number_for_a_share():
+    odd = np.array([math.nan, -1.0, 2.0, 0.5, math.inf, -math.inf])
+    options = {"name": "s", "n": 6, "noise_multiplier": 1.0, "session": ExactSession()}
+    assert private_split(odd, adjacency="replace-one", **options).tolist() == [2.5, 3.5]
+
+
+def test_pages_and_files_say_the_same(tmp_path):
+    made = CLF.evaluate(X, Y, epsilon=2.0)
+    data = json.loads(made.save(tmp_path / "e.json").read_text())
+    page = made.save(tmp_path / "e.html").read_text()
+    assert data["guarantee"]["epsilon"] <= 2.0 and f"{made['accuracy'].value:.4f}" in page
+    assert page.count("<svg") == 3 and {f["name"] for f in data["figures"]} == set(made.figures)
+    with pytest.raises(ValueError, match="html"):
+        made.save(tmp_path / "e.txt")
+
+
+def test_a_count_that_is_all_noise_is_refused():
+    made = CLF.evaluate(X[:30], Y[:30], epsilon=0.01)
+    assert made["AUC"].value is None and "refused" in str(made["AUC"])
+    assert 0 <= made["accuracy"].low <= made["accuracy"].high <= 1  # n is public: it always has an answer
+
+
+# ------------------------------------------------------------------------------------------------- coverage
+
+
+def benchmark():
+    spec = importlib.util.spec_from_file_location(
+        "evaluation_benchmark", ROOT / "benchmarks" / "evaluation.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_intervals_cover(epsilon):
+    covered(2, "replace-one", epsilon, 150, 0.91)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_intervals_cover_95_percent_of_a_thousand(classes, adjacency, epsilon):
+    covered(classes, adjacency, epsilon, 1000, 0.95)
+
+
+def covered(classes, adjacency, epsilon, repetitions, least):
+    shared = benchmark()
+    model, of = shared.everybody(classes, adjacency)
+    truth, found = shared.repetitions(model, of, plan_evaluation(model, n=5000, epsilon=epsilon), repetitions)
+    shares = {name: line[0] for name, line in shared.summary(truth, found).items()}
+    assert min(shares.values()) >= least, shares
