@@ -80,8 +80,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--classes", type=int, nargs="+", default=[2, 5])
     options = parser.parse_args()
-    for classes in (2, 5):
+    for classes in options.classes:
         for adjacency in prepriv.domain.ADJACENCIES:
             model, of = everybody(classes, adjacency)
             for epsilon in (0.1, 1.0, 10.0):

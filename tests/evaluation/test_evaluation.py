@@ -123,14 +123,14 @@ def test_a_row_has_the_same_bits_wherever_it_stands():
     domain = prepriv.Domain.box(0, 1, 70, [0, 1, 2])
     X = rng.random((700, 70))
     model = prepriv.PrivateClassifier(domain, epsilon=10.0).fit(X, rng.integers(0, 3, 700)).model_
-    whole = row_scores(model, encode(X, domain))
+    whole, norms = row_scores(model, encode(X, domain))
+    p = of_rows._probabilities(model, whole, norms)
     assert np.abs(whole - model.scores(X)).max() < 1e-9 * np.abs(whole).max()
+    assert np.abs(p - model.predict_proba(X)).max() < 1e-9 and model.link is not None
     for start in (1, 2, 3, 5, 100, 255, 256, 257, 699):
-        assert np.array_equal(row_scores(model, encode(X[start:], domain)), whole[start:])
-        part = cells(model, encode(X[start:], domain), np.zeros(700 - start, np.int32), EDGES)
-        assert np.array_equal(
-            part.scores, cells(model, encode(X, domain), np.zeros(700, np.int32), EDGES).scores[start:]
-        )
+        some, some_norms = row_scores(model, encode(X[start:], domain))
+        assert np.array_equal(some, whole[start:]) and np.array_equal(some_norms, norms[start:])
+        assert np.array_equal(of_rows._probabilities(model, some, some_norms), p[start:])
 
 
 @pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)
@@ -232,10 +232,10 @@ def test_a_label_that_nobody_declared_is_wrong_and_in_no_cell():
 
 
 def test_scores_that_are_no_numbers_abort_nothing():
-    for columns in (1, 2, 3):
-        scores = np.array([[math.nan] * columns, [math.inf] * columns, [-math.inf] * columns])
+    for classes in (2, 3):
+        p = np.array([[math.nan] * classes, [math.inf] * classes, [0.0] * classes])
         with np.errstate(all="ignore"):
-            of = of_rows._cells(scores, np.array([0, 1, 1]), max(2, columns), EDGES)
+            of = of_rows._cells(np.array([0, 1, 1]), p, np.array([0, 1, 1]), EDGES)
         assert ((of.loss >= 0) & (of.loss <= 1)).all() and (of.scores < 2 * len(EDGES) + 2).all()
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.evaluation.plan import LOSS_BOUND
+from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import Floats
+from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
 from prepriv.tables.encode import BLOCK, Table
 
@@ -31,45 +33,49 @@ class Cells:
 def cells(model: Model, table: Table, targets: NDArray[np.int32], edges: Sequence[float]) -> Cells:
     """The cells of encoded rows with these class indices (-1: no declared class)."""
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
-        return _cells(row_scores(model, table), targets.astype(np.int64), len(model.domain.classes), edges)
+        scores, norms = row_scores(model, table)
+        return _cells(winners(scores), _probabilities(model, scores, norms), targets.astype(np.int64), edges)
 
 
-def row_scores(model: Model, table: Table) -> Floats:
-    """Scores (n, K) as `Model.scores`, up to rounding: here each row has the same bits wherever it stands.
+def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
+    """(scores (n, K), norms (n,)) as of `predict_scores`, up to rounding: a row has the same bits wherever it stands.
 
     One record more or less moves all that follow; a product of matrices may then round the others' scores otherwise,
     and more than one record would change its cell. A sum along a row does not.
     """
     bodies = np.ascontiguousarray(model.weights[:-1].T)
-    out = np.empty((table.n, len(bodies)))
+    out, norms = np.empty((table.n, len(bodies))), np.empty(table.n)
     with np.errstate(all="ignore"):
         for start in range(0, table.n, BLOCK):
-            x = table.block(start, min(start + BLOCK, table.n))
+            stop = min(start + BLOCK, table.n)
+            x = table.block(start, stop)
             for fitted in model.maps:
                 x = fitted.transform(np.ascontiguousarray(x))
             x = np.ascontiguousarray(x)
             for k, body in enumerate(bodies):
-                out[start : start + len(x), k] = (x * body).sum(axis=1) + model.weights[-1, k]
+                out[start:stop, k] = (x * body).sum(axis=1) + model.weights[-1, k]
+            norms[start:stop] = row_norms(x)[:, 0]
+    return out, norms
+
+
+def _probabilities(model: Model, scores: Floats, norms: Floats) -> Floats:
+    """(n, classes) as `Model.predict_proba`. Row by row: a link multiplies matrices, whose rounding knows the others."""
+    if model.link is None:
+        return softmax(scores)
+    link, out = model.link, np.empty((len(scores), len(model.domain.classes)))
+    for i in range(len(scores)):
+        out[i] = link.probabilities(scores[i : i + 1], norms[i : i + 1])[0]
     return out
 
 
-def _cells(scores: Floats, y: NDArray[np.int64], classes: int, edges: Sequence[float]) -> Cells:
-    at = np.asarray(edges)
-    if classes == 2:
-        margin = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
-        predicted, hit = (margin > 0).astype(np.int64), y
-        place = np.searchsorted(np.log(at) - np.log1p(-at), margin, side="right")
-        loss = np.logaddexp(0.0, np.where(y == 1, -margin, margin))
-    else:
-        predicted = scores.argmax(axis=1)
-        best, hit = scores.max(axis=1), (predicted == y).astype(np.int64)
-        total = sum(np.exp(scores[:, k] - best) for k in range(classes))
-        place = np.searchsorted(at, 1 / total, side="right")
-        loss = np.log(total) + best - np.take_along_axis(scores, np.maximum(y, 0)[:, None], 1)[:, 0]
-    known = y >= 0
+def _cells(predicted: NDArray[np.intp], p: Floats, y: NDArray[np.int64], edges: Sequence[float]) -> Cells:
+    known, right, classes = y >= 0, predicted == y, p.shape[1]
+    score, hit = (p[:, 1], y) if classes == 2 else (p.max(axis=1), right.astype(np.int64))
+    place = np.searchsorted(np.asarray(edges), score, side="right")
+    loss = -np.log(np.take_along_axis(p, np.maximum(y, 0)[:, None], axis=1)[:, 0])
     return Cells(
-        np.where(known & (predicted == y), 1.0, 0.0),
+        np.where(known & right, 1.0, 0.0),
         np.where(known, y * classes + predicted, -1),
         np.where(known, 2 * place + hit, -1),
-        np.where(known & (loss <= LOSS_BOUND), loss / LOSS_BOUND, 1.0),  # NaN: the largest
+        np.where(known & (loss <= LOSS_BOUND), np.maximum(loss, 0.0) / LOSS_BOUND, 1.0),  # NaN: the largest
     )
