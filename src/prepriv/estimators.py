@@ -18,8 +18,8 @@ from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.exact.engines import Threads, memory_bytes
+from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import check_ledger
