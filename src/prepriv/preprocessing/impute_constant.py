@@ -10,7 +10,7 @@ import numpy as np
 from prepriv._arguments import LARGEST, number, settle
 from prepriv.domain import Space
 from prepriv.preprocessing.base import ReleasedMap, Step
-from prepriv.preprocessing.impute import FillReleased
+from prepriv.preprocessing.impute_caps import FillReleased
 
 
 @dataclass(frozen=True)
