@@ -6,9 +6,12 @@ To add one: write a module with a typer-compatible function, and a line in REPRO
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from prepriv.papers import everything
 from prepriv.papers.feature_preprocessing import dpsgd_f
 from prepriv.papers.provable_privacy import calculators, soft_pca
 from prepriv.papers.provable_privacy import figures as preprocessing_figures
@@ -37,3 +40,21 @@ def _reproduce() -> None:
 
 for _name, _function in REPRODUCTIONS.items():
     app.command(_name)(_function)
+
+
+@app.command("all")
+def _all(
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, sms_spam.tsv.gz.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for a folder of each.")] = Path("run/papers"),
+    small: Annotated[bool, typer.Option("--small", help="Each in its small size: minutes.")] = False,
+) -> None:
+    """Every reproduction in turn, each in a folder of its own."""
+    everything.run_all(REPRODUCTIONS, data, out, small)
+
+
+@app.command("list")
+def _list() -> None:
+    """Every item of the papers with its command and its verdict; nothing is computed."""
+    everything.print_list(everything.listed(REPRODUCTIONS))

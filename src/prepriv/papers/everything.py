@@ -1,0 +1,45 @@
+"""`prepriv reproduce all` and `prepriv reproduce list`: every reproduction in turn, and what each says in the end."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prepriv.commands.common import console, print_table
+from prepriv.papers.verdicts import Item, items_of, print_items
+
+Command = Callable[..., None]
+
+
+def run_all(commands: Mapping[str, Command], data: Path | None, out: Path, small: bool) -> None:
+    """Each command with what it takes of --data, --out (a folder of its own under OUT) and --small."""
+    begun = time.monotonic()
+    for number, (name, command) in enumerate(commands.items(), 1):
+        takes = inspect.signature(command).parameters
+        given: dict[str, Any] = {"data": data, "out": out / name, "small": small}
+        if "data" in takes and takes["data"].default is inspect.Parameter.empty and data is None:
+            console.print(f"\n({number} of {len(commands)}) {name}: not run, it needs --data", style="bold")
+            print_items(items_of(command))
+            continue
+        console.print(f"\n({number} of {len(commands)}) {name}", style="bold")
+        command(**{key: value for key, value in given.items() if key in takes})
+    console.print(f"all of it: {time.monotonic() - begun:.0f} s")
+
+
+def listed(commands: Mapping[str, Command]) -> list[tuple[str, Item]]:
+    """Every item with the name of its command."""
+    return [(name, item) for name, command in commands.items() for item in items_of(command)]
+
+
+def print_list(entries: Sequence[tuple[str, Item]]) -> None:
+    """Paper, item, command, verdict and reason, without computing anything."""
+    for paper in dict.fromkeys(item.paper for _, item in entries):
+        rows = [
+            (item.item, f"reproduce {name}", item.verdict, item.why)
+            for name, item in entries
+            if item.paper == paper
+        ]
+        print_table(paper, ("item", "command", "verdict", "why"), rows)
