@@ -59,8 +59,10 @@ def print_items(items: Sequence[Item]) -> None:
 
 
 def items_of(command: Callable[..., None]) -> tuple[Item, ...]:
-    """The items of a reproduction, from `ITEMS` of the module its function stands in. Raises AttributeError."""
-    found: tuple[Item, ...] = import_module(command.__module__).ITEMS
+    """The items of a reproduction, from `ITEMS` of the module its function stands in, or its own part of `ITEMS_OF`,
+    by the function's name, where a module backs several commands. Raises AttributeError."""
+    module = import_module(command.__module__)
+    found: tuple[Item, ...] = getattr(module, "ITEMS_OF", {}).get(command.__name__, module.ITEMS)
     return found
 
 

@@ -14,7 +14,7 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.papers.feature_preprocessing import as_printed
-from prepriv.papers.provable_privacy.figures import new_figure
+from prepriv.papers.provable_privacy.drawing import new_figure
 from prepriv.papers.user_data import collection
 from prepriv.papers.verdicts import Resume
 from prepriv.pipeline.plan import make_plan

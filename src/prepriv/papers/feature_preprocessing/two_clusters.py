@@ -13,7 +13,7 @@ from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge
 from prepriv.mechanisms.session import NoisySession
-from prepriv.papers.provable_privacy.figures import new_figure
+from prepriv.papers.provable_privacy.drawing import new_figure
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import dpsgd_f, map_back

@@ -52,6 +52,7 @@ ITEMS = (
         "rows are √Λ from their projections in the mean, not Λ (L18); the constant of O(·) is not given, here 1",
     ),
 )
+ITEMS_OF = {"sgd_iteration": ITEMS[:2], "ptr_utility": ITEMS[2:]}
 
 
 def theorem_15(

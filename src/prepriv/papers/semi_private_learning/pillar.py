@@ -15,7 +15,7 @@ import typer
 
 from prepriv.commands.common import console, reproduction_folder
 from prepriv.commands.exits import Stop
-from prepriv.papers.provable_privacy.figures import new_figure
+from prepriv.papers.provable_privacy.drawing import new_figure
 from prepriv.papers.provable_privacy.tables import show, write_csv
 from prepriv.papers.semi_private_learning import measures
 from prepriv.papers.semi_private_learning.items import ITEMS, found_items
