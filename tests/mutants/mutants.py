@@ -1288,4 +1288,28 @@ MUTANTS = (
         "    def input_lipschitz(self, radius: float, weight_norm: float) -> float:\n        return 1.0\n\n    def smoothness(self, radius: float) -> float:\n        return math.inf\n",
         ("tests/pipeline/test_other_libraries.py", "-k", "two_clips"),
     ),
+    Mutant(
+        "DP-PCA is drawn without a rejection",
+        "DP-PCA by Gibbs steps that are stopped early: the law is not that of the exponential mechanism",
+        "papers/provable_privacy/dp_pca.py",
+        "        if math.log(0.5 * math.erfc(drawn[-1] / math.sqrt(2))) < accept:",
+        "        if True:",
+        ("tests/papers/test_dp_pca.py", "-k", "law_of or grid"),
+    ),
+    Mutant(
+        "DP-PCA at twice its epsilon",
+        "exponential mechanisms without the 2 of a score that moves both ways",
+        "papers/provable_privacy/dp_pca.py",
+        "    score = epsilon / 2 * squares",
+        "    score = epsilon * squares",
+        ("tests/papers/test_dp_pca.py", "-k", "law_of or grid"),
+    ),
+    Mutant(
+        "a price is divided out of the noise",
+        "the paper's learner behind a step, with less noise than without it",
+        "papers/provable_privacy/low_rank.py",
+        "        multiplier *= math.sqrt(1.05 * (4 + tau**2) / 2)",
+        "        multiplier /= math.sqrt(1.05 * (4 + tau**2) / 2)",
+        ("tests/commands/test_reproduce_preprocessing.py", "-k", "papers_learner"),
+    ),
 )

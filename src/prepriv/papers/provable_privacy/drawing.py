@@ -85,7 +85,7 @@ def draw_gain(path: Path, settings: Rows, delta: float) -> None:
         xscale="log",
         yscale="log",
     )
-    legend_below(axes, 3)
+    legend_below(axes, 1)
     figure.savefig(path, dpi=130)
 
 
