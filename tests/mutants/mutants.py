@@ -583,8 +583,8 @@ MUTANTS = (
         "a run that is counted only when it ends well",
         "a refused or failed run taken for free",
         "pipeline/run.py",
-        '    if counted:\n        odometer.record(plan, session.private, receipt)\n    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave\n        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)\n',
-        '    with np.errstate(all="ignore"):\n        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)\n    if counted:\n        odometer.record(plan, session.private, receipt)\n',
+        "        odometer.record(plan, session.private, receipt)\n    rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)\n",
+        "        pass\n    rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)\n    odometer.record(plan, session.private, receipt)\n",
         ("tests/pipeline/test_odometer.py", "-k", "fails_is_spent"),
     ),
     Mutant(
@@ -599,8 +599,8 @@ MUTANTS = (
         "no receipt in the artifact",
         "a ledger rolled back that nobody sees",
         "pipeline/run.py",
-        "    return dataclasses.replace(trained, receipt=receipt)\n",
-        "    return trained\n",
+        "plan.private and session.private, receipt)\n",
+        "plan.private and session.private)\n",
         ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
     ),
     Mutant(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.mechanisms.session import Session
+from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import fit_step
-from prepriv.preprocessing.base import FittedMap, ReleasedMap
+from prepriv.pipeline.run import prepare
 from prepriv.preprocessing.condition import Condition
 from prepriv.tables.encode import Table
 
@@ -28,15 +28,10 @@ def check(
     something else holds.
     table, targets: encoded rows and class indices, as many as the plan's n.
     """
-    exact = dataclasses.replace(plan, epsilon=math.inf)
-    private: list[FittedMap] = []
-    released: list[ReleasedMap] = []
-    last = max((i for i, p in enumerate(plan.steps) if p.conditions), default=-1)
-    with np.errstate(all="ignore"):
-        for planned in plan.steps[: last + 1]:
-            rows = Mapped(table, private, targets)
-            for condition in planned.conditions:
-                yield planned.step.name, condition, condition.holds(rows, plan.n)
-            training, prediction = fit_step(planned, exact, rows, released, session)
-            private.append(training)
-            released.append(prediction)
+    found: list[tuple[str, Condition, bool]] = []
+
+    def look(planned: PlannedStep, rows: Mapped) -> None:
+        found.extend((planned.step.name, c, c.holds(rows, plan.n)) for c in planned.conditions)
+
+    prepare(dataclasses.replace(plan, epsilon=math.inf), table, targets, session, watch=look)
+    return iter(found)

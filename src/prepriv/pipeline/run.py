@@ -6,17 +6,18 @@ Nothing here looks at a record except through `preprocessing` (confidential maps
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.domain import Domain
 from prepriv.exact.ball import row_norms
-from prepriv.exact.engines import THREADS, Block, Engine, Held, Room
+from prepriv.exact.engines import THREADS, Block, Engine, Room
 from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
@@ -69,61 +70,84 @@ def execute(
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
-    room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with each planned step and the private rows as they reach it.
-    receipt: of the charge in a ledger, if there is one. counted: False where the rows are public or made up, which
+    room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with
+    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. counted: False where the rows are public or made up, which
     the odometer leaves out.
 
     Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
     Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise). ValueError, too,
     where a public table of the plan shares memory with `table`.
     """
+    check_run(plan, table, session)
+    if counted:
+        odometer.record(plan, session.private, receipt)
+    rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
+    run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
+    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
+        held = (room or room_for(plan)).load(_labelled(rows, plan, progress), table.n, plan.learner.bias)
+        weights = plan.learner.train(held, plan.setting, run)
+    weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
+    return Trained(plan, released, weights, plan.private and session.private, receipt)
+
+
+class Steps(Protocol):
+    """What a plan says of its steps, with or without a learner behind them."""
+
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def private(self) -> bool: ...
+    @property
+    def pipeline(self) -> tuple[Step, ...]: ...
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]: ...
+
+
+def check_run(plan: Steps, table: Table, session: Session) -> None:
+    """ValueError unless these rows and this session are those of the plan: before anything is released."""
     if plan.private and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
     if plan.domain.adjacency == "replace-one" and table.n != plan.n:
         raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
     check_apart(plan.pipeline, table)
-    if counted:
-        odometer.record(plan, session.private, receipt)
-    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        trained = _execute(plan, table, targets, session, room or room_for(plan), progress, watch)
-    return dataclasses.replace(trained, receipt=receipt)
 
 
-def _execute(
-    plan: Plan,
+@np.errstate(all="ignore")
+def prepare(
+    plan: Steps,
     table: Table,
     targets: NDArray[np.int32],
     session: Session,
-    room: Room,
-    progress: Progress | None,
-    watch: Watch | None,
-) -> Trained:
+    *,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
+    """Fit every step by its payment: (the private rows behind the last one, the maps that may leave, in order)."""
     private: list[FittedMap] = []
     released: list[ReleasedMap] = []
     distances: dict[int, float] = {}
     for i, planned in enumerate(plan.steps):
         if progress is not None:
             progress("pre-processing", i + 1, len(plan.steps))
-        rows = Mapped(table, private, targets)
+        rows = Mapped(table, tuple(private), targets)
         if watch is not None:
             watch(planned, rows)
         if planned.step.paid.test > 0 and plan.private:
             distances[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [distances[k] for k in planned.covers], session)
-        training, prediction = fit_step(planned, plan, rows, released, session)
+        access = _Access(planned, plan, rows, released, session)
+        training, prediction = planned.step.paid.fit(planned.step, planned.before, access)
         if type(training).keep is not FittedMap.keep and not planned.step.drops:
             raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
         private.append(training)
         released.append(prediction)
-    blocks = _labelled(Mapped(table, private), targets, plan, progress)
-    held = room.load(blocks, table.n, plan.learner.bias)
-    weights = _train(plan, held, session, progress)
-    weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
-    return Trained(plan, tuple(released), weights, plan.private and session.private)
+    return Mapped(table, tuple(private), targets), tuple(released)
 
 
-def _test(planned: PlannedStep, plan: Plan, distances: Sequence[float], session: Session) -> None:
+def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session: Session) -> None:
     """One bit for the conditions of several steps: the least of their distances, at least 0. Raises Refused.
 
     A later distance is 1-Lipschitz only while the earlier conditions hold; cut off at 0 the least of them is so
@@ -135,33 +159,12 @@ def _test(planned: PlannedStep, plan: Plan, distances: Sequence[float], session:
         raise Refused(", ".join(plan.steps[k].step.name for k in planned.covers))
 
 
-def _train(plan: Plan, rows: Held, session: Session, progress: Progress | None) -> Floats:
-    def show(done: int, of: int) -> None:
-        if progress is not None:
-            progress("training", done, of)
-
-    run = Run(session, plan.learner_noise_multiplier, progress=show)
-    return plan.learner.train(rows, plan.setting, run)
-
-
-def fit_step(
-    planned: PlannedStep,
-    plan: Plan,
-    private_rows: Mapped,
-    released: Sequence[ReleasedMap],
-    session: Session,
-) -> tuple[FittedMap, ReleasedMap]:
-    """(map of the training rows, map that leaves: for public rows and for prediction)."""
-    access = _Access(planned, plan, private_rows, released, session)
-    return planned.step.paid.fit(planned.step, planned.before, access)
-
-
 @dataclass(frozen=True, eq=False)
 class _Access:
     """What the fit of one step may see (`payment.Access`)."""
 
     planned: PlannedStep
-    plan: Plan
+    plan: Steps
     rows: Mapped
     released: Sequence[ReleasedMap]
     session: Session
@@ -200,14 +203,12 @@ def room_for(plan: Plan, engine: Engine = THREADS) -> Room:
     return engine.room(plan.learner.grid(plan.space.radius, plan.n, plan.incoming), plan.n, plan.space.d)
 
 
-def _labelled(
-    rows: Mapped, targets: NDArray[np.int32], plan: Plan, progress: Progress | None
-) -> Iterator[Block]:
+def _labelled(rows: Mapped, plan: Plan, progress: Progress | None) -> Iterator[Block]:
     """The rows as they reach the learner. Progress tells of their number where that is public, and else of nothing."""
     for x, kept, start in rows.blocks():
         if progress is not None and plan.domain.adjacency == "replace-one" and start % _TOLD == 0:
             progress("reading", start + len(x), plan.n)
-        block = targets[start : start + len(x)]
+        block = rows.labels[start : start + len(x)]
         yield x, block if kept is None else np.where(kept, block, -1), start
 
 
