@@ -121,6 +121,7 @@ def _imputation():
             f"{name}, at the caps",
             Pipeline(table(), (step(payment=Sensitivity(caps)),), tables=at_the_caps),
         )
+    yield "a constant", Pipeline(table(), (pre.ConstantImputer(0.3),))
     tested = pre.MeanImputer(payment=Sensitivity({"missing": 0.9}, test=0.2))
     yield "mean, tested", Pipeline(table(), (tested,))
 
