@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prepriv import guarantees, preprocessing
+    from prepriv.description.describe import describe
     from prepriv.domain import Categorical, Domain, Numeric
     from prepriv.estimators import PrivateClassifier
     from prepriv.guarantees.guarantee import Guarantee
@@ -32,6 +33,7 @@ __all__ = [
     "Report",
     "Sensitivity",
     "account",
+    "describe",
     "from_sklearn",
     "guarantees",
     "make_plan",
@@ -54,6 +56,7 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "pipeline.account",
+    "describe": "description.describe",
     "from_sklearn": "pipeline.from_sklearn",
     "make_plan": "pipeline.plan",
     "spent": "pipeline.odometer",

@@ -31,6 +31,30 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    Mutant(
+        "three sums weighted so that they move further than one",
+        "factor between what is declared and what a record moves",
+        "description/estimates.py",
+        "PRESENT, SQUARE = 1.5, 1.66 ",
+        "PRESENT, SQUARE = 1.5, 1.8 ",
+        ("tests/description/test_describe.py", "-k", "further_apart"),
+    ),
+    Mutant(
+        "correlations of half the sensitivity under replace-one",
+        "factor 2 between replace-one and add-or-remove-one",
+        "description/describe.py",
+        '        shift = radius * (2 if look.adjacency == "replace-one" else 1)\n',
+        "        shift = radius / 2\n",
+        ("tests/description/test_describe.py", "-k", "furthest_pair"),
+    ),
+    Mutant(
+        "the number of rows as it is, where it is private",
+        "exact counts beside noisy ones",
+        "description/describe.py",
+        '        noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)\n',
+        '        noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)\n        noisy = noisy * 0 + n\n',
+        ("tests/description/test_describe.py", "-k", "replay and add"),
+    ),
     # ------------------------------------------------------------------------------------ a look at the data
     Mutant(
         "a lone value is measured against the threshold of no record",

@@ -52,6 +52,11 @@ COMMANDS = {
         "report",
         "What a released model promises, read from its artifact.",
     ),
+    "describe": (
+        "prepriv.commands.describe",
+        "describe",
+        "Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar.",
+    ),
     "shuffle": (
         "prepriv.commands.shuffle",
         "shuffle",

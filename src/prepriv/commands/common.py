@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from prepriv._text import shown
-from prepriv.commands.exits import AFTER_TOUCH, REFUSED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
+from prepriv.description.price import Look, pay
 from prepriv.guarantees.printed import exact, places, up
+from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
@@ -60,6 +62,25 @@ def private_data_open() -> Iterator[None]:
             "of a record (a charge, if any, stays)",
             AFTER_TOUCH,
         ) from None
+
+
+@contextlib.contextmanager
+def paid(look: Look, ledger: str | None) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
+    """A look at private data, charged before they are opened: (what pays for it, the receipt). Whatever ends it after a
+    charge says that the charge stays."""
+    charged = False
+    try:
+        payer, receipt = pay(look, None, ledger)
+        charged = receipt is not None
+        with private_data_open():
+            yield payer, receipt
+    except KeyboardInterrupt:
+        told = "after the charge, which stays" if charged else "before a charge was granted"
+        raise Stop(f"interrupted {told}", INTERRUPTED) from None
+    except BadData as error:
+        if not charged:
+            raise
+        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
 
 
 @contextlib.contextmanager

@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from prepriv._text import shown
-from prepriv.commands.common import private_data_open, writable_file, write_text
-from prepriv.commands.exits import AFTER_TOUCH, Stop
+from prepriv.commands.common import paid, writable_file, write_text
+from prepriv.commands.exits import Stop
 from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
-from prepriv.description.price import pay
 from prepriv.domain import check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.declared_file import BadSchema
@@ -42,7 +41,7 @@ def schema_init(
         str, typer.Option(help="With --epsilon: replace-one or add-or-remove-one.")
     ] = "replace-one",
     ledger: Annotated[
-        Path | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
+        str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
     ] = None,
 ) -> None:
     """Draft a schema from a table.
@@ -86,16 +85,10 @@ def schema_init(
         typer.echo(f"LOOK AT {note}", err=True)
 
 
-def _drafted(data: Path, plan: DraftPlan, ledger: Path | None) -> PrivateDraft:
+def _drafted(data: Path, plan: DraftPlan, ledger: str | None) -> PrivateDraft:
     """The private draft of a file: charged before a record is read."""
-    payer, receipt = pay(plan.look, None, ledger)
-    try:
-        with private_data_open():
-            return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)
-    except BadData as error:
-        if receipt is None:
-            raise
-        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+    with paid(plan.look, ledger) as (payer, _):
+        return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)
 
 
 def _write_private(drafted: PrivateDraft, out: Path | None) -> None:

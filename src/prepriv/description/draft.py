@@ -24,7 +24,7 @@ from scipy.special import ndtri
 from prepriv._arguments import LARGEST, LEAST
 from prepriv._text import shown
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
-from prepriv.description.price import Look, Part, pay, price
+from prepriv.description.price import Look, Part, multiplier, pay, price
 from prepriv.domain import MISSING, OTHER, Adjacency, Categorical, Column, Domain, Numeric, check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
@@ -249,11 +249,11 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
         bins=BINS,
         n=look.n,
         adjacency=look.adjacency,
-        noise_multiplier=_multiplier(first),
+        noise_multiplier=multiplier(first),
         session=session,
     )
     # From here on the first round is public: what follows is chosen by it alone.
-    deviation = _multiplier(first) * (math.sqrt(2) if look.adjacency == "replace-one" else 1)
+    deviation = multiplier(first) * (math.sqrt(2) if look.adjacency == "replace-one" else 1)
     used = np.flatnonzero(noisy[:TEXT] > plan._seen * deviation)
     if not len(used) or noisy[used].sum() < noisy[TEXT]:
         names = _names(look, second, column, session)
@@ -263,11 +263,6 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
     low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)
     impute = noisy[GAP] + max(noisy[TEXT], 0.0) > 3 * deviation
     return Numeric(low, high, "impute" if impute else "midpoint")
-
-
-def _multiplier(part: Part) -> float:
-    """The noise multiplier of a Gaussian release that is part.mu-GDP, rounded up."""
-    return 1 / part.mu * (1 + 1e-12)
 
 
 def _bounds(
@@ -306,7 +301,7 @@ def _names(look: Look, part: Part, column: Cells, session: Session) -> tuple[str
     names = [text(cell) for cell in distinct]
     times = np.bincount(codes[codes >= 0], minlength=len(distinct)).tolist()
     mechanism = StabilityHistogram(
-        noise_multiplier=_multiplier(part), delta=part.delta, adjacency=look.adjacency
+        noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
     )
     counts = {name: count for name, count in zip(names, times) if _is_name(name)}
     seen = session.common(f"values of {part.name}", mechanism, counts)

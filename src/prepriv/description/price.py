@@ -37,6 +37,11 @@ class Part:
     delta: float = 0.0
 
 
+def multiplier(part: Part) -> float:
+    """The noise multiplier of a Gaussian release that is part.mu-GDP, rounded up."""
+    return 1 / part.mu * (1 + 1e-12)
+
+
 @dataclass(frozen=True)
 class Look:
     """The frozen plan of some releases on one table.

@@ -1,0 +1,78 @@
+"""`prepriv describe`: a table in noisy numbers, each with its error bar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prepriv.commands.common import (
+    console,
+    load,
+    paid,
+    print_table,
+    read_columns,
+    writable_own,
+    write_text,
+)
+from prepriv.commands.exits import Stop
+from prepriv.description.describe import Description, plan_description, release_description
+from prepriv.description.page import json_text, rows, to_html
+from prepriv.guarantees.printed import exact, up
+from prepriv.tables.readers import check_table_file
+
+
+def describe(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of all numbers together.")] = 0.5,
+    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    number: Annotated[
+        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A page, .html; the same as .json beside it.")] = None,
+    correlations: Annotated[
+        bool, typer.Option("--correlations", help="Of all pairs of numeric columns.")
+    ] = False,
+) -> None:
+    """Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
+    declared = load(schema)
+    n = declared.rows if number is None else number
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    plan = plan_description(
+        declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, correlations=correlations
+    )
+    if out is not None:
+        if out.suffix != ".html":
+            raise Stop(f"--out must end in .html; got {out.name}")
+        writable_own(out, b"<title>prepriv description</title>", "no description")
+        writable_own(out.with_suffix(".json"), b'"plan_hash": ', "no description")
+    check_table_file(data)
+    with paid(plan.look, ledger) as (payer, receipt):
+        raw = read_columns(data, declared, label=True)
+        found = replace(release_description(plan, raw, payer), receipt=receipt)
+    _show(found)
+    if out is not None:
+        write_text(out, to_html(found))
+        write_text(out.with_suffix(".json"), json_text(found))
+        console.print(f"wrote {out}, {out.with_suffix('.json')}")
+
+
+def _show(found: Description) -> None:
+    look = found.plan.look
+    spent = up(look.guarantee.epsilon(look.delta))
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}")
+    if look.adjacency != "replace-one":
+        console.print(f"rows: {found.rows}")
+    lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]
+    print_table("Each with the 95 % interval of its noise", ("column", "", ""), lines)
+    if found.correlations:
+        pairs = [(a, b, str(e)) for (a, b), e in found.correlations.items()]
+        print_table("Correlations", ("", "", ""), pairs)

@@ -1,0 +1,373 @@
+"""A table described in private: gaps, mean, deviation, quantiles, histogram, counts of categories, correlations on request.
+
+Budget: the square of mu in equal parts to the columns (the label is one), to the number of rows where it is private, and to the correlations
+where they are asked for. Of a numeric column's part a quarter pays for gaps, mean and deviation, a quarter for the histogram, and
+half, in equal parts, for the quantiles. Proof: docs/proofs/describe.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from prepriv._arguments import integer, numbers, truth
+from prepriv.description.draft import frame_of
+from prepriv.description.estimates import (
+    PRESENT,
+    SHIFT,
+    SQUARE,
+    SURE,
+    Estimate,
+    Floats,
+    Moments,
+    moment_rows,
+    quantile_interval,
+)
+from prepriv.description.price import Look, multiplier, pay, price
+from prepriv.domain import MISSING, OTHER, Domain, Numeric
+from prepriv.mechanisms.histogram import private_histogram
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
+from prepriv.mechanisms.session import Session
+from prepriv.pipeline.checks import check_domain
+from prepriv.tables.encode import Table, encode, encode_labels
+from prepriv.tables.readers import BadData
+
+QUANTILES = (0.25, 0.5, 0.75)
+BINS = 20
+POINTS = 4097  # of the grid on which a quantile is chosen
+_BLOCK = 2**16
+_MOST_PAIRS = 2000  # of columns whose correlations are asked for
+
+
+@dataclass(frozen=True)
+class NumericSummary:
+    """What is said of a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
+
+    missing: share of rows. mean, deviation, quantiles: of the cells that are no gaps, clamped to the declared bounds.
+    """
+
+    missing: Estimate
+    mean: Estimate
+    deviation: Estimate
+    quantiles: dict[float, Estimate]
+    edges: tuple[float, ...]
+    counts: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class CategoricalSummary:
+    """What is said of a categorical column, or of the label: how many records have each value, "other" and "missing" among them."""
+
+    counts: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class DescribePlan:
+    """What a description will release, priced: `look`; of which domain, with n; which quantiles, how many bins."""
+
+    domain: Domain
+    look: Look
+    quantiles: tuple[float, ...]
+    bins: int
+    correlations: bool
+
+    @property
+    def numeric(self) -> list[str]:
+        """The names of the numeric columns."""
+        return [name for name, column in self.domain.columns.items() if isinstance(column, Numeric)]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What was released of a table, and what follows from it. rows: of the table, without an error where n is public.
+
+    correlations: of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
+    """
+
+    plan: DescribePlan
+    rows: Estimate
+    columns: dict[str, NumericSummary | CategoricalSummary]
+    correlations: dict[tuple[str, str], Estimate]
+    receipt: Mapping[str, Any] | None = None
+
+
+def plan_description(
+    domain: Domain,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n: int | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+    bins: int = BINS,
+    correlations: bool = False,
+) -> DescribePlan:
+    """Price a description of a table of this domain. No row is read. ValueError for what cannot be planned."""
+    check_domain(domain)
+    if domain.is_ball:
+        raise ValueError("domain: a ball has no columns to describe; declare them")
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    levels = tuple(numbers("quantiles", list(quantiles), above=0.0, below=1.0).tolist())
+    bins, correlations = integer("bins", bins, at_most=1000), truth("correlations", correlations)
+    weights: dict[str, float] = {}
+    numeric = 0
+    for i, column in enumerate(domain.columns.values()):
+        if not isinstance(column, Numeric):
+            weights[f"counts {i}"] = 1.0
+            continue
+        numeric += 1
+        share = 0.25 if levels else 0.5
+        weights |= {f"moments {i}": share, f"histogram {i}": share}
+        weights |= {f"quantile {i} {q!r}": 0.5 / len(levels) for q in levels}
+    if domain.label is not None:
+        weights["label"] = 1.0
+    if domain.adjacency != "replace-one":
+        weights["rows"] = 1.0
+    if correlations:
+        pairs = numeric * (numeric - 1) // 2
+        if not 1 <= pairs <= _MOST_PAIRS:
+            raise ValueError(f"correlations need 2 to 63 numeric columns; the domain has {numeric}")
+        weights["correlations"] = 1.0
+    domain = domain.with_n(integer("n", n))
+    look = price(
+        "description",
+        weights,
+        n=integer("n", n),
+        adjacency=domain.adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        declared=[domain.to_json(), bins],
+    )
+    return DescribePlan(domain, look, levels, bins, correlations)
+
+
+def describe(
+    table: Any,
+    domain: Domain,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    ledger: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Description:
+    """Describe a pandas, polars or Arrow table with the declared columns (and its label, where the domain names one).
+
+    options: n (default: the domain's; under replace-one the table's), quantiles, bins, correlations (False). All that is released costs
+    (epsilon, delta) together, charged to `ledger` before a cell is read. Error bars are made from the noise alone: they
+    say nothing of how the rows came to be.
+
+    Raises ValueError, with nothing charged, for mistakes and where the table does not fit.
+
+    >>> import pandas as pd
+    >>> from prepriv import Domain, Numeric, describe
+    >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(6000)], "y": ["a", "b"] * 3000})
+    >>> domain = Domain({"age": Numeric(0, 100)}, classes=["a", "b"], label="y")
+    >>> age = describe(table, domain, epsilon=1.0).columns["age"]
+    >>> age.mean.low < 49.5 < age.mean.high or abs(age.mean.value - 49.5) < 2
+    True
+    """
+    check_domain(domain)
+    if options.get("n") is None and domain.n is None and domain.adjacency == "replace-one":
+        options["n"] = len(frame_of(table))
+    plan = plan_description(domain, epsilon=epsilon, delta=delta, **options)
+    return describe_in_private(plan, table, ledger=ledger)
+
+
+def describe_in_private(
+    plan: DescribePlan,
+    table: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
+) -> Description:
+    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
+    frame = _fitting(plan, table)
+    payer, receipt = pay(plan.look, session, ledger)
+    return replace(release_description(plan, frame, payer), receipt=receipt)
+
+
+def _fitting(plan: DescribePlan, table: Any) -> Any:
+    """The table, if it has the columns and (where it is public) the number of rows of the plan. No cell is read."""
+    frame, domain = frame_of(table), plan.domain
+    wanted = [*domain.columns, *([domain.label] if domain.label is not None else [])]
+    missing = next((name for name in wanted if name not in frame.columns), None)
+    if missing is not None:
+        raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+    if domain.adjacency == "replace-one" and len(frame) != plan.look.n:
+        raise BadData(f"the plan is for {plan.look.n} records, which is not what the table has")
+    return frame
+
+
+def release_description(plan: DescribePlan, table: Any, session: Session) -> Description:
+    """The same, paid for already."""
+    frame, domain = _fitting(plan, table), plan.domain
+    as_gaps = {
+        name: replace(c, missing="impute") if isinstance(c, Numeric) else c
+        for name, c in domain.columns.items()
+    }
+    rows = encode(frame.select(list(domain.columns)).to_native(), replace(domain, columns=as_gaps))
+    ask = _Asker(plan, session)
+    n = ask.rows(rows.n)
+    columns: dict[str, NumericSummary | CategoricalSummary] = {}
+    moments: dict[str, Moments] = {}
+    for i, (name, column) in enumerate(domain.columns.items()):
+        cells = rows.columns[i]
+        if isinstance(column, Numeric):
+            moments[name] = ask.moments(i, cells, n.value)
+            columns[name] = ask.numeric(i, column, cells, moments[name])
+        else:
+            names = [*map(str, column.categories), OTHER, MISSING]
+            columns[name] = CategoricalSummary(ask.counts(f"counts {i}", cells, names))
+    if domain.label is not None:
+        at = encode_labels(frame[domain.label].to_native(), domain.classes)
+        names = [*map(str, domain.classes), "no declared class"]
+        shown = np.where(at < 0, len(domain.classes), at)
+        columns[domain.label] = CategoricalSummary(ask.counts("label", shown, names))
+    pairs = ask.correlations(rows, moments, n.value) if plan.correlations else {}
+    return Description(plan, n, columns, pairs)
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Asks for the releases of a plan, each with the noise that its part pays for."""
+
+    plan: DescribePlan
+    session: Session
+
+    def _counts(self, part: str, indices: Any, bins: int) -> tuple[Floats, float]:
+        """Noisy counts, and the standard deviation of their noise."""
+        look = self.plan.look
+        z = multiplier(look[part])
+        noisy = private_histogram(
+            np.asarray(indices),
+            name=part,
+            bins=bins,
+            n=look.n,
+            adjacency=look.adjacency,
+            noise_multiplier=z,
+            session=self.session,
+        )
+        return noisy, z * (math.sqrt(2) if look.adjacency == "replace-one" else 1.0) * (1 + 1e-3)
+
+    def rows(self, n: int) -> Estimate:
+        if self.plan.look.adjacency == "replace-one":
+            return Estimate.around(float(self.plan.look.n), 0.0)
+        noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)
+        return Estimate.around(float(noisy[0]), SURE * noise).within(0, math.inf)
+
+    def counts(self, part: str, indices: Any, names: Sequence[str]) -> dict[str, Estimate]:
+        noisy, noise = self._counts(part, indices, len(names))
+        return {name: Estimate.around(float(c), SURE * noise) for name, c in zip(names, noisy)}
+
+    def moments(self, i: int, unit: Floats, n: float) -> Moments:
+        z = multiplier(self.plan.look[f"moments {i}"])
+        u = 2 * unit - 1
+        total = gaussian_sum(
+            (moment_rows(u[start : start + _BLOCK]) for start in range(0, len(u), _BLOCK)),
+            name=f"moments {i}",
+            dim=3,
+            radius=SHIFT,
+            shift=SHIFT,
+            moved=0,
+            n=self.plan.look.n,
+            noise_multiplier=z,
+            session=self.session,
+        )
+        a, b, c = total.tolist()
+        return Moments((a, b, c), SHIFT * z, n)
+
+    def numeric(self, i: int, column: Numeric, unit: Floats, moments: Moments) -> NumericSummary:
+        plan, width = self.plan, column.high - column.low
+        there = unit[~np.isnan(unit)]
+        at = np.minimum((there * plan.bins).astype(np.int64), plan.bins - 1)
+        noisy, noise = self._counts(f"histogram {i}", at, plan.bins)
+        counts = tuple(Estimate.around(float(c), SURE * noise) for c in noisy)
+        edges = np.linspace(0.0, 1.0, plan.bins + 1)
+        present = moments.present.value
+        found: dict[float, Estimate] = {}
+        for q in plan.quantiles:
+            release = QuantileRelease(
+                plan.look[f"quantile {i} {q!r}"].mu * (1 - 1e-9), Grid(0.0, 1.0, POINTS)
+            )
+            above = rank_above(q, max(round(present), 1))
+            value = release.release(there, name=f"quantile {i}", above=above, session=self.session)
+            off = release.ranks(0.025) + moments.present.error
+            found[q] = self._scaled(
+                quantile_interval(value, present - above, off, noisy, noise, edges), column
+            )
+        middle = (column.low + column.high) / 2
+        mean, spread = moments.mean, moments.spread
+        return NumericSummary(
+            Estimate(*(1 - x / max(moments.n, 1.0) for x in _swapped(moments.present))).within(0, 1),
+            Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high))),
+            Estimate(*(width / 2 * x for x in (spread.value, spread.low, spread.high))),
+            found,
+            tuple((column.low + width * edges).tolist()),
+            counts,
+        )
+
+    @staticmethod
+    def _scaled(e: Estimate, column: Numeric) -> Estimate:
+        width = column.high - column.low
+        return Estimate(*(column.low + width * x for x in (e.value, e.low, e.high)))
+
+    def correlations(
+        self, rows: Table, moments: Mapping[str, Moments], n: float
+    ) -> dict[tuple[str, str], Estimate]:
+        names, look = self.plan.numeric, self.plan.look
+        places = [list(self.plan.domain.columns).index(name) for name in names]
+        first, second = np.triu_indices(len(names), 1)
+        radius = math.sqrt(len(first))
+        z = multiplier(look["correlations"])
+
+        def products(start: int) -> Floats:
+            u = np.column_stack([2 * rows.columns[i][start : start + _BLOCK] - 1 for i in places])
+            u = np.where(np.isnan(u), 0.0, u)
+            return np.asarray(u[:, first] * u[:, second])
+
+        shift = radius * (2 if look.adjacency == "replace-one" else 1)
+        total = gaussian_sum(
+            map(products, range(0, rows.n, _BLOCK)),
+            name="correlations",
+            dim=len(first),
+            radius=radius,
+            shift=shift,
+            moved=0,
+            n=look.n,
+            noise_multiplier=z,
+            session=self.session,
+        )
+        filled = {name: _filled(m, n) for name, m in moments.items()}
+        noise = SURE * shift * z * (1 + 1e-3) / max(n, 1.0)
+        return {
+            (names[a], names[b]): _correlation(t / max(n, 1.0), noise, filled[names[a]], filled[names[b]])
+            for a, b, t in zip(first, second, total.tolist())
+        }
+
+
+def _swapped(e: Estimate) -> tuple[float, float, float]:
+    return e.value, e.high, e.low
+
+
+def _filled(m: Moments, n: float) -> Moments:
+    """The moments with every gap filled by the middle, u = 0: then all n rows have a cell."""
+    gaps = max(n - m.total[0] / PRESENT, 0.0)
+    return replace(m, total=(PRESENT * n, m.total[1], m.total[2] - SQUARE / 2 * gaps))
+
+
+def _correlation(product: float, noise: float, one: Moments, two: Moments) -> Estimate:
+    """(E[uv] - E[u] E[v]) / (spread of u times that of v), its error the sum of what each part adds."""
+    a, b, s, t = one.mean, two.mean, one.spread, two.spread
+    if not min(s.low, t.low) > 0:  # also where nothing can be said
+        return Estimate(math.nan, -1.0, 1.0)
+    value = (product - a.value * b.value) / (s.value * t.value)
+    half = (noise + abs(a.value) * b.error + abs(b.value) * a.error + a.error * b.error) / (s.low * t.low)
+    half += abs(value) * (s.error / s.low + t.error / t.low)
+    return Estimate.around(value, half).within(-1, 1)

@@ -1,0 +1,145 @@
+"""Noisy numbers with error bars made from the noise alone, and what follows from a few noisy sums of a column.
+
+A row of a numeric column is u in [-1, 1] (its bounds at the ends), or a gap. One sum releases three numbers of it: whether
+there is a cell, u, and u^2 - 1/2, weighted so that replacing a row moves them no further than u alone would move: by 2.
+Proof: docs/proofs/describe.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
+SHIFT = 2.0  # how far one record moves the sum, replaced, added or removed
+SURE = 1.96  # deviations of a 95 % interval
+_NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, more than enough
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A noisy number. low, high: hold what would be seen without noise, with a chance of at least 95 %, the noise
+    being all that is random; nan where nothing can be said."""
+
+    value: float
+    low: float
+    high: float
+
+    @staticmethod
+    def around(value: float, half: float) -> Estimate:
+        """value plus or minus half."""
+        return Estimate(value, value - half, value + half)
+
+    def within(self, low: float, high: float) -> Estimate:
+        """The same where the number is known to lie between low and high."""
+        return Estimate(*(min(max(x, low), high) for x in (self.value, self.low, self.high)))
+
+    @property
+    def error(self) -> float:
+        """The longer half of the interval."""
+        return max(self.value - self.low, self.high - self.value)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "too few to say"
+        return f"{short(self.value)} (95 %: {short(self.low)} to {short(self.high)})"
+
+
+def short(x: float) -> str:
+    """A noisy number as a person reads it: four digits, or all in front of the point.
+
+    >>> short(48211.7), short(0.123456), short(-3e9)
+    ('48,212', '0.1235', '-3e+09')
+    """
+    return f"{x:,.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"
+
+
+NOTHING = Estimate(math.nan, math.nan, math.nan)
+
+
+def moment_rows(u: Floats) -> Floats:
+    """The three numbers of each row, (n, 3), of norm at most 2; u: NaN for a gap, which is a row of zeros."""
+    there = ~np.isnan(u)
+    u = np.where(there, u, 0.0)
+    return np.column_stack([PRESENT * there, u, SQUARE * (u * u - 0.5) * there])
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the noisy sum of `moment_rows` says. noise: its standard deviation, in each coordinate; n: of all rows."""
+
+    total: tuple[float, float, float]
+    noise: float
+    n: float
+
+    @property
+    def present(self) -> Estimate:
+        """How many cells are no gaps."""
+        return Estimate.around(self.total[0] / PRESENT, SURE * self.deviation / PRESENT).within(0, self.n)
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise, with what the grid adds."""
+        return self.noise * _NOISE
+
+    @property
+    def enough(self) -> bool:
+        """Whether the cells stand out of the noise: a ratio of less says nothing."""
+        return self.present.value > 5 * self.deviation
+
+    @property
+    def mean(self) -> Estimate:
+        """Of u."""
+        if not self.enough:
+            return NOTHING
+        count = self.present.value
+        mean = min(max(self.total[1] / count, -1.0), 1.0)
+        half = SURE * self.deviation / count * math.hypot(1.0, mean / PRESENT)
+        return Estimate.around(mean, half * self._ratio).within(-1, 1)
+
+    @property
+    def variance(self) -> Estimate:
+        """Of u, around its mean, divided by the number of cells."""
+        if not self.enough:
+            return NOTHING
+        count, mean = self.present.value, self.mean
+        square = self.total[2] / SQUARE / count  # less one half
+        value = square + 0.5 - mean.value**2
+        parts = (1 / SQUARE, 2 * mean.value, (2 * mean.value**2 - square) / PRESENT)
+        half = SURE * self.deviation / count * math.hypot(*parts)
+        return Estimate.around(value, half * self._ratio + mean.error**2).within(0, 1)
+
+    @property
+    def _ratio(self) -> float:
+        # An interval for A / B by first order is short by a factor of 1 / (1 - e), e the relative error of B.
+        return 1 / (1 - SURE * self.deviation / PRESENT / self.present.value)
+
+    @property
+    def spread(self) -> Estimate:
+        """The standard deviation of u."""
+        v = self.variance
+        return NOTHING if math.isnan(v.value) else Estimate(*map(math.sqrt, (v.value, v.low, v.high)))
+
+
+def quantile_interval(
+    value: float, below: float, off: float, counts: Floats, noise: float, edges: Floats
+) -> Estimate:
+    """Where the q-quantile lies: below = q n of the cells are under it. off: how many ranks the chosen value is off.
+
+    counts: noisy, of the bins between `edges`; noise: their deviation. An edge is below the quantile where the cells
+    under it are surely fewer than `below`, less what is unknown.
+    """
+    under = np.concatenate([[0.0], np.cumsum(counts)])
+    unsure = 2.24 * noise * np.sqrt(np.arange(len(under))) + off
+    low = edges[np.flatnonzero(under + unsure < below)[-1:]]
+    high = edges[np.flatnonzero(under - unsure > below)[:1]]
+    ends = (float(low[0]) if len(low) else float(edges[0]), float(high[0]) if len(high) else float(edges[-1]))
+    return Estimate(value, min(ends[0], value), max(ends[1], value))

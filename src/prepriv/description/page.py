@@ -1,0 +1,134 @@
+"""A description as JSON and as one HTML page with pictures: nothing but what was released, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from prepriv._text import shown
+from prepriv.description.describe import CategoricalSummary, Description, NumericSummary
+from prepriv.description.estimates import Estimate, short
+from prepriv.guarantees.printed import exact, up
+from prepriv.release.pictures import label, stroke, svg
+
+_BLUE, _ORANGE = "#2563eb", "#d97706"
+_WIDE, _TALL = 420, 150
+
+
+def to_json(d: Description) -> dict[str, Any]:
+    """Plain data: every number with the ends of its 95 % interval; null where there is too little to say."""
+    look = d.plan.look
+    out: dict[str, Any] = {
+        "guarantee": look.guarantee.to_json(look.delta),
+        "plan_hash": look.hash,
+        "rows": _plain(d.rows),
+        "columns": {name: _summary(summary) for name, summary in d.columns.items()},
+        "correlations": [{"columns": list(pair)} | _plain(e) for pair, e in d.correlations.items()],
+    }
+    if d.receipt is not None:
+        out["ledger"] = dict(d.receipt)
+    return out
+
+
+def json_text(d: Description) -> str:
+    """`to_json` as text."""
+    return json.dumps(to_json(d), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(e: Estimate) -> dict[str, float | None]:
+    numbers = {"value": e.value, "low": e.low, "high": e.high}
+    return {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+
+
+def _summary(summary: NumericSummary | CategoricalSummary) -> dict[str, Any]:
+    if isinstance(summary, CategoricalSummary):
+        return {"counts": {name: _plain(e) for name, e in summary.counts.items()}}
+    return {
+        "missing": _plain(summary.missing),
+        "mean": _plain(summary.mean),
+        "deviation": _plain(summary.deviation),
+        "quantiles": {f"{q:g}": _plain(e) for q, e in summary.quantiles.items()},
+        "histogram": {"edges": list(summary.edges), "counts": [_plain(e) for e in summary.counts]},
+    }
+
+
+def to_html(d: Description) -> str:
+    """One self-contained page."""
+    source = resources.files("prepriv.description").joinpath("page.html.j2").read_text(encoding="utf-8")
+    page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_as_text)
+    look = d.plan.look
+    return page.from_string(source).render(
+        d=d,
+        short=short,
+        look=look,
+        epsilon=up(look.guarantee.epsilon(look.delta), 4),
+        delta=exact(look.delta),
+        summaries=[(name, s, Markup(picture(name, s)), rows(s)) for name, s in d.columns.items()],
+        json=json_text(d),
+    )
+
+
+def _as_text(value: Any) -> Any:
+    return shown(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estimate]]:
+    """The lines of a column's table."""
+    if isinstance(summary, CategoricalSummary):
+        return list(summary.counts.items())
+    quantiles = [(f"quantile {q:g}", e) for q, e in summary.quantiles.items()]
+    return [
+        ("share missing", summary.missing),
+        ("mean", summary.mean),
+        ("deviation", summary.deviation),
+        *quantiles,
+    ]
+
+
+def picture(name: str, summary: NumericSummary | CategoricalSummary) -> str:
+    """Bars of the noisy counts with their 95 % intervals; a count below zero has no bar."""
+    if isinstance(summary, CategoricalSummary):
+        return _lying(f"counts of {name}", list(summary.counts.items())[:40])
+    counts, edges = summary.counts, summary.edges
+    top = max(1.0, *(e.high for e in counts))
+    width = _WIDE / len(counts)
+    parts: list[str] = []
+    for i, e in enumerate(counts):
+        height = _TALL * max(e.value, 0.0) / top
+        parts.append(
+            f'<rect x="{20 + i * width:.1f}" y="{10 + _TALL - height:.1f}" width="{max(width - 1, 0.5):.1f}" height="{height:.1f}" fill="{_BLUE}"/>'
+        )
+        middle = 20 + (i + 0.5) * width
+        parts.append(_whisker([(middle, 10 + _TALL * (1 - max(y, 0.0) / top)) for y in (e.low, e.high)]))
+    for q, e in summary.quantiles.items():
+        at = 20 + _WIDE * (e.value - edges[0]) / (edges[-1] - edges[0])
+        parts += [
+            stroke(at, 10, at, 10 + _TALL, _ORANGE, dash=True),
+            label(at, 8, f"{q:g}", "middle", _ORANGE),
+        ]
+    parts.append(stroke(20, 10 + _TALL, 20 + _WIDE, 10 + _TALL))
+    for at in (0, len(counts) // 2, len(counts)):
+        parts.append(label(20 + at * width, 26 + _TALL, f"{edges[at]:.4g}", "middle"))
+    return svg(f"histogram of {name}", _WIDE + 40, _TALL + 36, parts)
+
+
+def _lying(title: str, counts: Sequence[tuple[str, Estimate]]) -> str:
+    top = max(1.0, *(e.high for _, e in counts))
+    parts: list[str] = []
+    for i, (name, e) in enumerate(counts):
+        y, width = 14 + 20 * i, 260 * max(e.value, 0.0) / top
+        parts.append(label(140, y + 8, name if len(name) <= 20 else f"{name[:19]}…", "end"))
+        parts.append(f'<rect x="146" y="{y - 2}" width="{width:.1f}" height="13" fill="{_BLUE}"/>')
+        parts.append(_whisker([(146 + 260 * max(x, 0.0) / top, y + 4.5) for x in (e.low, e.high)]))
+    return svg(title, _WIDE + 40, 20 + 20 * len(counts), parts)
+
+
+def _whisker(ends: Sequence[tuple[float, float]]) -> str:
+    (x1, y1), (x2, y2) = ends
+    return stroke(x1, y1, x2, y2, _ORANGE)

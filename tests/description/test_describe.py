@@ -1,0 +1,280 @@
+"""A description: its sums move no further than declared, its bars hold, and nothing else leaves."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import prepriv
+from prepriv import Categorical, Domain, Numeric
+from prepriv.audit.replay import Neighbour, Recorder, replay
+from prepriv.cli import run
+from prepriv.description.describe import describe_in_private, plan_description
+from prepriv.description.estimates import Estimate, Moments, moment_rows
+from prepriv.description.page import json_text, to_html
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.tables.readers import BadData
+
+N = 3000
+ADJACENCIES = ["replace-one", "add-or-remove-one"]
+
+
+def table(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(17, 91, n).astype(float)
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, age).astype(str),
+            "pay": (1000 * age + rng.normal(0, 9000, n)).round(2).astype(str),
+            "job": rng.choice(["clerk", "smith", "diver", "?"], n, p=[0.6, 0.3, 0.05, 0.05]),
+            "y": np.where(age > 50, "high", "low"),
+        }
+    )
+
+
+def domain(adjacency="replace-one", **settings):
+    columns = {"age": Numeric(0, 100), "pay": Numeric(0, 120_000), "job": Categorical(["clerk", "smith"])}
+    return Domain(columns, ["high", "low"], label="y", adjacency=adjacency, **settings)
+
+
+def described(people, session=None, epsilon=2.0, adjacency="replace-one", n=None, **options):
+    plan = plan_description(domain(adjacency), epsilon=epsilon, n=n or len(people), **options)
+    return describe_in_private(plan, people, session=session)
+
+
+# ------------------------------------------------------------------------------------------------- sensitivity
+
+
+def test_no_two_rows_are_further_apart_than_declared():
+    u = np.append(np.linspace(-1, 1, 801), np.nan)
+    rows = moment_rows(u)
+    apart = np.sqrt(((rows[:, None, :] - rows[None, :, :]) ** 2).sum(axis=2))
+    assert 1.9999 < apart.max() <= 2.0
+    assert np.sqrt((rows**2).sum(axis=1)).max() <= 2.0
+    assert (rows[-1] == 0).all()
+
+
+HOSTILE = ["1e400", "-1e-320", "\x1b[31m", "y" * 10**6, "🙂", "other", "nan", "0", "100", "<b>", "high"]
+
+
+def surfaces(options):
+    def run_(data, session):
+        found = described(data, session, n=N, **options)
+        return {"page": to_html(found), "json": json_text(found)}
+
+    return run_
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_replay_of_hostile_records(adjacency):
+    people = table()
+    neighbours = []
+    for cell in HOSTILE:
+        odd = people.copy()
+        odd.iloc[7, :] = cell
+        neighbours.append(Neighbour(f"cells {cell[:9]!a}", odd))
+    if adjacency != "replace-one":
+        neighbours = [
+            Neighbour("one less", people.iloc[1:]),
+            Neighbour("one more", pd.concat([people, odd.iloc[7:8]])),
+        ]
+    result = replay(surfaces({"adjacency": adjacency, "correlations": True}), people, neighbours)
+    assert result.findings == [] and result.pairs == len(neighbours)
+
+
+def test_the_furthest_pair_of_correlations():
+    """All products at +1 against as many at -1 as there can be: more than one norm apart."""
+    people = pd.DataFrame({f"c{i}": ["1"] * 50 for i in range(3)} | {"y": ["a", "b"] * 25})
+    other = people.copy()
+    other.loc[0, "c0"] = "-1"
+    space = Domain({f"c{i}": Numeric(-1, 1) for i in range(3)}, ["a", "b"], label="y")
+
+    def run_(data, session):
+        plan = plan_description(space, epsilon=1.0, n=50, correlations=True)
+        return {"json": json_text(describe_in_private(plan, data, session=session))}
+
+    result = replay(run_, people, [Neighbour("flipped", other)])
+    assert result.findings == []
+    moved = result.reach["correlations"] * 2 * math.sqrt(3)
+    assert moved > 1.05 * math.sqrt(3)
+
+
+# ------------------------------------------------------------------------------------------------- the numbers
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("runs", [16, pytest.param(200, marks=pytest.mark.slow)])
+def test_bars_hold_what_is_there_without_noise(adjacency, runs):
+    people = table(800)
+    age = pd.to_numeric(people.age, errors="coerce")
+    truth = {
+        "missing": age.isna().mean(),
+        "mean": age.mean(),
+        "deviation": age.std(ddof=0),
+        0.25: age.quantile(0.25),
+        0.5: age.quantile(0.5),
+        0.75: age.quantile(0.75),
+        "job": (people.job == "clerk").sum(),
+        "bin": ((age >= 20) & (age < 25)).sum(),
+        "corr": np.corrcoef(age.fillna(50), pd.to_numeric(people.pay).clip(0, 120_000))[0, 1],
+        "rows": len(people),
+    }
+    held = dict.fromkeys(truth, 0)
+    for seed in range(runs):
+        session = NoisySession(NoiseSource.for_tests(seed))
+        d = described(people, session, epsilon=2.0, adjacency=adjacency, correlations=True)
+        a = d.columns["age"]
+        said = {"missing": a.missing, "mean": a.mean, "deviation": a.deviation, **a.quantiles}
+        said |= {"job": d.columns["job"].counts["clerk"], "bin": a.counts[4]}
+        said |= {"corr": d.correlations["age", "pay"], "rows": d.rows}
+        for name, e in said.items():
+            held[name] += e.low - 1e-9 <= truth[name] <= e.high + 1e-9
+    least = binom.ppf(1e-4, runs, 0.95)
+    assert min(held.values()) >= least and sum(held.values()) >= 0.93 * runs * len(held), held
+
+
+def test_with_much_budget_the_numbers_are_those_of_the_table():
+    people = table(20_000)
+    age, d = pd.to_numeric(people.age, errors="coerce"), described(people, epsilon=100.0)
+    a = d.columns["age"]
+    assert float(a.mean) == pytest.approx(age.mean(), abs=0.05)
+    assert float(a.deviation) == pytest.approx(age.std(), abs=0.1)
+    assert float(a.missing) == pytest.approx(age.isna().mean(), abs=0.002)
+    assert [float(a.quantiles[q]) for q in (0.25, 0.5, 0.75)] == pytest.approx(
+        age.quantile([0.25, 0.5, 0.75]).tolist(), abs=0.5
+    )
+    assert sum(map(float, a.counts)) == pytest.approx(age.notna().sum(), abs=20)
+    counts = d.columns["job"].counts
+    assert counts["missing"].value == pytest.approx((people.job == "?").sum(), abs=5)
+    assert counts["other"].value == pytest.approx((people.job == "diver").sum(), abs=5)
+    assert d.columns["y"].counts["no declared class"].value == pytest.approx(0, abs=5)
+
+
+@pytest.mark.parametrize("cells", [[""] * N, ["39"] * N, ["39", *[""] * (N - 1)], ["x"] * N])
+def test_nothing_one_value_and_a_constant(cells):
+    d = described(table().assign(age=cells), epsilon=1.0)
+    a = d.columns["age"]
+    if set(cells) == {"39"}:
+        assert float(a.mean) == pytest.approx(39, abs=3) and a.deviation.low == 0
+    else:
+        assert math.isnan(float(a.mean)) and float(a.missing) > 0.9
+        assert json.loads(json_text(d))["columns"]["age"]["mean"]["value"] is None
+    assert "too few to say" in to_html(d) or set(cells) == {"39"}
+
+
+def test_a_ratio_without_a_denominator_is_refused():
+    m = Moments((0.0, 1.0, 2.0), 1.0, 100)
+    assert math.isnan(float(m.mean)) and math.isnan(float(m.spread)) and str(m.mean) == "too few to say"
+    assert Estimate.around(5.0, 1.0).within(0, 5.5) == Estimate(5.0, 4.0, 5.5)
+
+
+def test_names_are_shown_as_text():
+    people = table().rename(columns={"age": "<script>"})
+    space = Domain(
+        {"<script>": Numeric(0, 100), "job": Categorical(["<b>", "\u202e"])}, ["high", "low"], label="y"
+    )
+    page = to_html(prepriv.describe(people, space, epsilon=1.0))
+    assert "<script>" not in page and "<b>" not in page and "\u202e" not in page
+
+
+# ---------------------------------------------------------------------------------------------------- the price
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_what_is_spent_is_what_is_claimed(adjacency):
+    session = Recorder()
+    d = described(table(), session, adjacency=adjacency, correlations=True, quantiles=(0.1, 0.5))
+    look = d.plan.look
+    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    assert spent == pytest.approx(look.guarantee.mu**2, rel=1e-4) and spent <= look.guarantee.mu**2 * (
+        1 + 1e-9
+    )
+    assert look.guarantee.epsilon(look.delta) <= 2.0
+    assert len(session.releases) == 2 * 4 + 2 + 1 + (adjacency != "replace-one")
+
+
+def test_charged_to_a_ledger_and_counted(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=1, delta=1e-5)
+    before = len(prepriv.spent().fits)
+    d = prepriv.describe(table(), domain(), epsilon=0.4, ledger=tmp_path / "L.db")
+    assert d.receipt is not None and d.receipt["sequence"] == 1
+    assert Ledger.open(tmp_path / "L.db").remaining().epsilon == pytest.approx(0.6, abs=1e-6)
+    assert len(prepriv.spent().fits) == before + 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": math.inf},
+        {"epsilon": 0},
+        {"quantiles": [1.5]},
+        {"bins": 0},
+        {"correlations": 1},
+        {"n": N + 1},
+        {"delta": 0},
+    ],
+)
+def test_mistakes_are_sentences(options):
+    with pytest.raises(ValueError):
+        prepriv.describe(table(), domain(), **({"epsilon": 1.0} | options))
+
+
+def test_a_table_without_a_declared_column():
+    with pytest.raises(BadData, match="no column 'pay'"):
+        prepriv.describe(table().drop(columns="pay"), domain(), epsilon=1.0)
+
+
+# -------------------------------------------------------------------------------------------------- the command
+
+SCHEMA = """
+label: {name: y, classes: [high, low]}
+columns:
+  age: {type: numeric, low: 0, high: 100}
+  job: {type: categorical, categories: [clerk, smith]}
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("d.csv", index=False)
+    (tmp_path / "S.yaml").write_text(SCHEMA, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_command_writes_a_page_and_data(files, capsys):
+    assert (
+        run(
+            ["describe", "d.csv", "--schema", "S.yaml", "--rows", str(N), "--epsilon", "2", "--out", "p.html"]
+        )
+        == 0
+    )
+    assert "ε = 2 at δ = 1e-06" in capsys.readouterr().out
+    data = json.loads((files / "p.json").read_text(encoding="utf-8"))
+    assert (
+        data["columns"]["age"]["histogram"]["edges"][-1] == 100 and "<svg" in (files / "p.html").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ([], "--rows"),
+        (["--rows", "2999"], "which is not what the table has"),
+        (["--rows", "3000", "--out", "p.txt"], ".html"),
+        (["--rows", "3000", "--out", "d.html"], "not overwritten"),
+        (["--rows", "3000", "--correlations"], "2 to 63 numeric columns"),
+    ],
+)
+def test_bad_input_is_one_line(files, capsys, options, says):
+    (files / "d.html").write_text("mine", encoding="utf-8")
+    assert run(["describe", "d.csv", "--schema", "S.yaml", *options]) == 2
+    said = capsys.readouterr()
+    assert says in said.err and len(said.err.splitlines()) == 1 and not said.out
