@@ -300,7 +300,8 @@ def table_4(size: Size, out: Path) -> list[dict[str, Any]]:
     epsilons = [e for e in PAPER_TABLE_4 if e in size.epsilons]
     norms = np.linalg.norm(task.raw, axis=1, keepdims=True)
     largest, gap = float(norms.max()), task.gap * size.radius**2
-    rows = Resume(out / "table_4_runs.jsonl", {"table": 4, "size": list(map(str, vars(size).values()))}, 0)
+    setting = {"table": 4, "size": list(map(str, vars(size).values()))}
+    rows = Resume(out / "table_4_runs.jsonl", setting, 2 * len(CLIPS) * len(epsilons) * size.runs)
     table = []
     for epsilon, (column, clip) in itertools.product(epsilons, enumerate(CLIPS)):
         clipped = task.raw * np.minimum(1.0, clip * largest / norms) @ task.directions
