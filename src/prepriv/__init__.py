@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prepriv.pipeline.plan import Plan, make_plan
     from prepriv.release.model import Model
     from prepriv.release.report import Report
+    from prepriv.transformer import PrivateTransformer
 
     __version__: str
 
@@ -29,6 +30,7 @@ __all__ = [
     "Numeric",
     "Plan",
     "PrivateClassifier",
+    "PrivateTransformer",
     "Public",
     "Report",
     "Sensitivity",
@@ -52,6 +54,7 @@ _HOMES = {
     "Numeric": "domain",
     "Plan": "pipeline.plan",
     "PrivateClassifier": "estimators",
+    "PrivateTransformer": "transformer",
     "Public": "payment",
     "Report": "release.report",
     "Sensitivity": "payment",

@@ -1336,4 +1336,20 @@ MUTANTS = (
         "        multiplier /= math.sqrt(1.05 * (4 + tau**2) / 2)",
         ("tests/commands/test_reproduce_preprocessing.py", "-k", "papers_learner"),
     ),
+    Mutant(
+        "pre-processing alone spends each share of the whole anew",
+        "our own: shares of steps without a learner are proportions, and add up to the budget",
+        "pipeline/preparation.py",
+        "mu = budget(self.epsilon, self.delta) / math.sqrt(shares) if shares else math.inf",
+        "mu = budget(self.epsilon, self.delta) / min(p.paid.share for p in self.pipeline) if shares else math.inf",
+        ("tests/test_transformer.py", "-k", "no_more or claimed"),
+    ),
+    Mutant(
+        "pre-processing alone that no ledger hears of",
+        "our own: a release beside the training",
+        "pipeline/preparation.py",
+        "    receipt = charge(ledger, plan) if ledger is not None and paid else None\n",
+        "    receipt = None\n",
+        ("tests/test_transformer.py", "-k", "ledger_is_charged"),
+    ),
 )

@@ -141,7 +141,7 @@ class Plan:
             "n": self.n,
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
             "delta": self.delta,
-            "steps": [_step_json(s) for s in self.steps],
+            "steps": [step_json(s) for s in self.steps],
             "test_delta": self.test_delta,
             "learner": {
                 "name": kind_of(type(self.learner)),
@@ -182,7 +182,8 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _step_json(planned: PlannedStep) -> dict[str, Any]:
+def step_json(planned: PlannedStep) -> dict[str, Any]:
+    """A step in its place as plain data."""
     step = planned.step
     options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
     out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **options}

@@ -1,0 +1,156 @@
+"""Pre-processing alone, under a guarantee of its own: a frozen plan without a learner, and its run.
+
+Proof: docs/proofs/composition.md. What is trained behind it on the prepared private rows is not covered, and costs what it costs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from prepriv._arguments import integer
+from prepriv._callers import callers_level
+from prepriv.domain import Domain, Space
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import PrivacyWarning, notes_on
+from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.pipeline import odometer
+from prepriv.pipeline.apart import check_apart
+from prepriv.pipeline.chain import Chain, PlannedStep, chain
+from prepriv.pipeline.charge import charge
+from prepriv.pipeline.checks import check_budget, check_domain, check_steps
+from prepriv.pipeline.plan import budget, step_json
+from prepriv.pipeline.public import check_public_steps
+from prepriv.pipeline.run import check_run, prepare
+from prepriv.preprocessing.base import ReleasedMap, Step
+from prepriv.tables.encode import Table, encode
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Steps that are free, public or paid for by budget, and what they cost together. Made by `make_preparation`.
+
+    domain: with n. epsilon, delta: the budget, which the Budget steps share in the proportion of their shares.
+    """
+
+    domain: Domain
+    epsilon: float
+    delta: float
+    pipeline: tuple[Step, ...]
+
+    @property
+    def n(self) -> int:
+        """The declared number of records."""
+        assert self.domain.n is not None
+        return self.domain.n
+
+    @property
+    def private(self) -> bool:
+        """False for epsilon = inf: no noise, no claim."""
+        return math.isfinite(self.epsilon)
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The steps in their places."""
+        shares = sum(step.paid.share for step in self.pipeline)
+        mu = budget(self.epsilon, self.delta) / math.sqrt(shares) if shares else math.inf
+        return chain(self.pipeline, self.domain, self.n, mu)
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Each step with its spaces and its mechanism."""
+        return self.chain.steps
+
+    @property
+    def space(self) -> Space:
+        """The declared space of the prepared rows."""
+        return self.chain.space
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """Of the maps that leave, from the events that run; None without privacy."""
+        if not self.private:
+            return None
+        events = [event for planned in self.steps for event in planned.events]
+        made = Guarantee.of_gaussians(events, self.domain.adjacency)
+        epsilon, mu = made.epsilon(self.delta), made.mu or 0.0
+        return dataclasses.replace(made, notes=notes_on(epsilon, self.delta, self.n, mu) if mu else ())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: what was declared and decided. The same preparation gives the same bytes."""
+        return {
+            "domain": self.domain.to_json(),
+            "n": self.n,
+            "epsilon": self.epsilon if self.private else "inf",
+            "delta": self.delta,
+            "steps": [step_json(planned) for planned in self.steps],
+            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee else None,
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON, for the ledger."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_preparation(
+    domain: Domain, steps: Sequence[Step], *, epsilon: float, delta: float, n: int | None = None
+) -> Preparation:
+    """Freeze and price pre-processing alone. Reads no data.
+
+    Raises ValueError for a step paid for by sensitivity: its map may not leave, and only noise of a learner pays for it.
+    """
+    epsilon, delta = check_budget(epsilon, delta)
+    check_domain(domain)
+    check_steps(steps)
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    for step in steps:
+        if not step.paid.leaves:
+            raise ValueError(
+                f"{step.name} is paid for by sensitivity, which the noise of a learner pays: here there is none; pay for it by "
+                "public data or by budget, or train with PrivateClassifier"
+            )
+    plan = Preparation(domain.with_n(integer("n", n)), epsilon, delta, tuple(steps))
+    for p in plan.steps:
+        if p.noise_multiplier is not None:
+            p.step.check_release(p.before, plan.n, domain.adjacency, p.incoming, p.noise_multiplier)
+    for note in plan.guarantee.weak if plan.guarantee else ():
+        warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
+    return plan
+
+
+def run_preparation(
+    plan: Preparation,
+    rows: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
+) -> tuple[Table, tuple[ReleasedMap, ...], Mapping[str, Any] | None]:
+    """(the encoded rows, the maps that leave in order, the receipt of the charge). Charged before a cell is read.
+
+    Raises as `prepriv.pipeline.train.train` does.
+    """
+    check_apart(plan.pipeline, rows)
+    check_public_steps(plan.domain, plan.pipeline)
+    paid = plan.guarantee is not None and plan.guarantee.mu != 0
+    session = session or (NoisySession() if plan.private else ExactSession())
+    receipt = charge(ledger, plan) if ledger is not None and paid else None
+    table = encode(rows, plan.domain)  # no cell before
+    check_run(plan, table, session)
+    if paid or not plan.private:
+        odometer.record(plan, session.private, receipt)
+    _, maps = prepare(plan, table, np.zeros(table.n, np.int32), session)
+    return table, maps, receipt

@@ -1,0 +1,128 @@
+"""`PrivateTransformer`: pre-processing alone, as a transformer of scikit-learn, with a guarantee that composes with any other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from prepriv.domain import Domain
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.mechanisms.session import Session
+from prepriv.pipeline.charge import check_ledger
+from prepriv.pipeline.checks import check_domain
+from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
+from prepriv.preprocessing.base import Step
+from prepriv.tables.encode import encode
+
+
+class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Steps fitted with differential privacy, for any model behind them.
+
+    The guarantee covers the fitted maps. Rows that `transform` gives are as private as they were: a model trained on the
+    prepared *private* rows has to be private itself, and costs what it costs beside `guarantee_`:
+    `guarantee_.remaining(epsilon, delta)` is what a whole budget leaves for it.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is public about the data; classes may be any two names if there are none.
+    steps : list of steps
+        Free, public or paid for by budget (`prepriv.preprocessing`). Shares of Budget steps are proportions: they spend
+        epsilon together, all of it.
+    epsilon, delta : float
+        The budget of the steps; epsilon positive, or math.inf for no noise and no claim.
+    ledger : path or None
+        Each `fit` is charged to it before a cell is read.
+
+    Attributes
+    ----------
+    plan_ : Preparation. guarantee_ : Guarantee or None. maps_ : the released maps, in order.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import StandardScaler
+    >>> domain = prepriv.Domain.box(0, 10, features=2, classes=[0, 1])
+    >>> scaler = StandardScaler(payment=prepriv.Budget())
+    >>> private = prepriv.PrivateTransformer(domain, [scaler], epsilon=0.5, delta=1e-5)
+    >>> rows = np.tile([[2.0, 3.0], [4.0, 9.0]], (5000, 1))
+    >>> private.fit_transform(rows).shape, bool(private.guarantee_.epsilon(1e-5) <= 0.5)
+    ((10000, 2), True)
+    """
+
+    def __init__(
+        self,
+        domain: Domain | None = None,
+        steps: Sequence[Step] = (),
+        *,
+        epsilon: float = 0.1,
+        delta: float = 1e-5,
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.domain = domain
+        self.steps = steps
+        self.epsilon = epsilon
+        self.delta = delta
+        self.ledger = ledger
+
+    def plan(self, n: int | None = None) -> Preparation:
+        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        if self.domain is None:
+            raise ValueError("domain must be declared: bounds are never inferred from private data")
+        check_domain(self.domain)
+        return make_preparation(self.domain, list(self.steps), epsilon=self.epsilon, delta=self.delta, n=n)
+
+    def fit(self, X: Any, y: Any = None) -> PrivateTransformer:
+        """Fit the steps on rows X (matrix or table with the domain's columns); y is not looked at.
+
+        Raises as `PrivateClassifier.fit` does: nothing charged for a wrong form, no cell read without its charge.
+        """
+        check_ledger(self.ledger)
+        domain = self.domain
+        declared = None if domain is None else domain.n
+        n = len(X) if declared is None and hasattr(X, "__len__") and _counts(domain) else declared
+        plan = self.plan(n)
+        _, maps, receipt = run_preparation(plan, X, ledger=self.ledger, session=self._session(plan))
+        self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
+        self.guarantee_: Guarantee | None = plan.guarantee
+        self.n_features_in_ = plan.domain.n_inputs
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Prepared rows, (n, d): of the space `plan_.space`. Private rows stay private ones."""
+        self._check_fitted()
+        out = []
+        with np.errstate(all="ignore"):
+            for _, x in encode(X, self.plan_.domain).blocks():
+                for fitted in self.maps_:
+                    x = fitted.transform(x)
+                out.append(x)
+        return np.concatenate(out) if out else np.zeros((0, self.plan_.space.d))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the prepared features, (d,)."""
+        self._check_fitted()
+        space = self.plan_.space
+        return np.asarray(space.names or [f"x{j}" for j in range(space.d)], dtype=object)
+
+    def _session(self, plan: Preparation) -> Session | None:
+        """Where noise comes from; None: the operating system (for tests to replace)."""
+        return None
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "maps_"):
+            raise NotFittedError("This PrivateTransformer instance is not fitted yet. Call 'fit' first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "maps_")
+
+
+def _counts(domain: Domain | None) -> bool:
+    """Whether n may be taken from the table: it is public under replace-one."""
+    return domain is not None and domain.adjacency == "replace-one"
