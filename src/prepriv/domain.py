@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from prepriv._arguments import LARGEST, LEAST, choice, integer, length, numbers, real, settle, shown
 from prepriv.tables.cell import text_of
 
+__all__ = ["Adjacency", "Categorical", "Column", "Domain", "Numeric", "Space", "as_space", "check_adjacency"]
+
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
 OTHER = "other"
@@ -86,6 +88,11 @@ class Numeric:
     low, high: finite, low < high, in the units of the column.
     missing: what a missing or unreadable cell becomes: "impute" leaves it to an imputation step (which has
     to be paid for; without one it becomes the midpoint), "midpoint" fills in (low + high)/2, free.
+
+    Raises ValueError for bounds beyond 1e30, closer than 1e-30, or the wrong way round.
+
+    >>> Numeric(17, 90, missing="impute").width
+    1
     """
 
     low: float
@@ -118,6 +125,10 @@ class Categorical:
     """A categorical column with declared categories. One-hot encoded; data-independent, hence free.
 
     A cell outside `categories` becomes "other", an empty one "missing": two categories of their own.
+    Raises ValueError for an empty list, a value twice (in two spellings, too), or one of these two names.
+
+    >>> Categorical(["clerk", "smith"]).width
+    4
     """
 
     categories: tuple[str, ...]
@@ -147,6 +158,7 @@ class Space:
 
     low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
     may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
+    Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
     names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
     them; none: the rows are as they were encoded.
     """
@@ -208,6 +220,12 @@ class Domain:
        Keep such rows: an empty cell is imputed or has a category of its own, an unknown label counts as nothing.
     label: name of the label column in a table, if any.
     ball_radius, ball_features: instead of columns, rows are points of a ball.
+    adjacency: what neighbours are, "replace-one" or "add-or-remove-one" of one record.
+
+    Raises ValueError, one sentence, for anything that could not be a declared fact.
+
+    >>> Domain({"age": Numeric(17, 90), "job": Categorical(["clerk"])}, classes=[0, 1]).space.d
+    4
     """
 
     columns: Mapping[str, Column] = field(default_factory=dict)

@@ -36,6 +36,8 @@ class Access(Protocol):
         """The mechanisms its share pays for (`mechanisms.handle.Mechanisms`)."""
 
 
+__all__ = ["Access", "Budget", "Caps", "Payment", "Public", "Sensitivity", "Way", "check_payment"]
+
 C = TypeVar("C", bound="Caps")
 
 
@@ -163,7 +165,8 @@ class Public(Way):
 class Budget(Way):
     """Fit by a differentially private mechanism; the result may be released.
 
-    share: the part of the whole budget (in mu squared, the quantity that adds up under composition), at least 1e-12.
+    share: the part of the whole budget (in mu squared, the quantity that adds up under composition), at least 1e-12 and
+    below 1; ValueError else.
     """
 
     way: ClassVar[str] = "budget"
@@ -236,7 +239,10 @@ WAYS: tuple[str, ...] = (Public.way, Budget.way, Sensitivity.way)
 
 
 def check_payment(step: str, payment: Any) -> None:
-    """ValueError unless it is None or an instance of one of the three: of no subclass, which could say anything."""
+    """ValueError unless `payment` is None or an instance of one of the three: of no subclass, which could say anything.
+
+    step: its name, for the sentence.
+    """
     if payment is None or type(payment) in (Public, Budget, Sensitivity):
         return
     if isinstance(payment, type):

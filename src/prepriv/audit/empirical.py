@@ -27,7 +27,7 @@ _THRESHOLDS = 400
 class Experiment:
     """A mechanism on two neighbours, its claim, and the attacker's statistic.
 
-    draw(neighbour, runs, source): the statistic of `runs` independent runs, (runs,), on the first data set
+    name: in the report. claim: the trade-off function to refute. draw(neighbour, runs, source): the statistic of `runs` independent runs, (runs,), on the first data set
     (neighbour = False) or on the second; larger values speak for the second.
     """
 
@@ -40,7 +40,7 @@ class Experiment:
 class Verdict:
     """What an audit saw.
 
-    false_alarms, misses: upper bounds that hold together with the confidence. mu: the Gaussian mechanism leaks
+    name: of the experiment. runs: on each data set. false_alarms, misses: upper bounds that hold together with the confidence. mu: the Gaussian mechanism leaks
     at least this much too (a lower bound). claimed: the same number for the claim at that rate of false alarms.
     """
 
@@ -60,7 +60,10 @@ class Verdict:
 def audit(
     experiment: Experiment, runs: int, *, doubt: float = 1e-6, source: NoiseSource | None = None
 ) -> Verdict:
-    """Attack with `runs` runs on each data set; with probability above 1 - doubt a true claim is not refuted."""
+    """Attack an experiment with `runs` runs on each data set; with probability above 1 - doubt a true claim is not refuted.
+
+    source: of its noise; None: fresh. ValueError for fewer than 100 runs.
+    """
     if runs < 100:
         raise ValueError(f"runs must be at least 100; got {runs}")
     source = source or NoiseSource()

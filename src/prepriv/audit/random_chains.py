@@ -55,7 +55,9 @@ class ChainsResult:
 def attack_chains(
     chains: int, *, pairs: int = 12, seed: int = 0, progress: Callable[[int, int], object] | None = None
 ) -> ChainsResult:
-    """Attack this many random chains with so many neighbour pairs each; the same seed gives the same attack."""
+    """Attack this many random chains with so many neighbour pairs each; the same seed gives the same attack.
+
+    progress: called with (chains done, of how many)."""
     draws, out = Draws(seed), ChainsResult()
     for k in range(chains):
         if progress is not None:

@@ -194,7 +194,10 @@ class Finding:
 
 @dataclass
 class Result:
-    """What a replay saw. reach: for each mechanism, the largest movement over its declared sensitivity."""
+    """What a replay saw.
+
+    pairs, skipped: how many were compared, and how many broke a condition. calls: of mechanisms, in all. findings: each
+    difference that no noise explains. kinds: pairs by kind of neighbour. reach: for each mechanism, the largest movement over its declared sensitivity."""
 
     pairs: int = 0
     skipped: int = 0

@@ -47,7 +47,7 @@ HOSTILE: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """A table before it is read: rows (n, inputs) of any Python objects, and a label of any kind for each."""
+    """A table before it is read: rows (n, inputs) of any Python objects, and labels of any kind, one for each."""
 
     rows: NDArray[Any]
     labels: tuple[Any, ...]
@@ -89,7 +89,7 @@ class RawTable:
 def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
     """A table of n records drawn from the declared domain.
 
-    missing: share of empty cells in columns to be imputed, reached about and exceeded never.
+    draws: what decides it, and repeats it. missing: share of empty cells in columns to be imputed, reached about and exceeded never.
     """
     rows = [[_ordinary(c, draws) for c in _columns(domain)] for _ in range(n)]
     for j, column in enumerate(_columns(domain)):
@@ -110,7 +110,7 @@ def neighbours(
 ) -> Iterator[Neighbour[RawTable]]:
     """`count` neighbours of `table` under the domain's adjacency, every kind of record in turn.
 
-    at_end: records come and go at the end only (for samplers, whose coins belong to positions).
+    draws: what decides them, and repeats them. at_end: records come and go at the end only (for samplers, whose coins belong to positions).
     """
     start = draws.below(6 * len(HOSTILE))  # so that few pairs of each of many pipelines see every kind
     for k in range(start, start + count):

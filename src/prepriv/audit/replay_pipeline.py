@@ -126,7 +126,10 @@ def replay_plan(
     form: Encode = as_objects,
     bases: int = 1,
 ) -> Result:
-    """Replay a plan on `pairs` adversarial neighbour pairs, of `table` or of synthetic ones (`bases` of them)."""
+    """Replay a plan on `pairs` adversarial neighbour pairs, of `table` or of synthetic ones (`bases` of them).
+
+    seed: decides the pairs. missing: share of empty cells of a synthetic table. form: makes of a table and the plan what
+    `train` is handed."""
     draws = Draws(seed)
     total, run = Result(), PlanRun(plan, form=form)
     at_end = plan.learner.samples

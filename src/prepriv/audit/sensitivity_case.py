@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is attacked.
+    """What is attacked, and its name in the table of attacks.
 
     steps: one step, or a chain. space, n: declared. incoming: how far apart the common rows may be before the
     first step (to attack `sensitivity(..., incoming)` without building the steps that cause it).

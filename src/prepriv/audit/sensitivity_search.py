@@ -28,8 +28,8 @@ ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shi
 class SearchResult:
     """The largest shifts found, each over all pairs, beside the declared bound.
 
-    pairs: pairs tried of which every condition held. beaten: pair that beats the paper's bound by the largest
-    factor, and that factor (0 if the case has no such bound). worst: the pair of the largest total shift.
+    pairs: pairs tried of which every condition held. beaten, paper_factor: pair that beats the paper's
+    bound by the largest factor, and that factor (0 if the case has no such bound). worst: the pair of the largest total shift.
     """
 
     case: Case
@@ -60,7 +60,9 @@ class SearchResult:
 def search(
     case: Case, *, seed: int = 0, pairs: int | None = None, seconds: float | None = None
 ) -> SearchResult:
-    """Attack one case with a budget of pairs (reproducible) or of processor seconds; at least one must be given."""
+    """Attack one case with a budget of pairs (reproducible by its seed) or of processor seconds.
+
+    ValueError unless at least one is given."""
     if pairs is None and seconds is None:
         raise ValueError("search needs a budget: pairs, or seconds")
     attack = _Attack(case, Draws(seed))

@@ -284,7 +284,7 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
     """Bounds as a person would write them: two digits of the distance between them, rounded away from it.
 
     >>> rounded_outward(17.2, 88.9), rounded_outward(0.0, 9381.0), rounded_outward(0.41, 0.41)
-    ((17.0, 89.0), (0.0, 9400.0), (0.4, 0.42))
+    ((17.0, 89.0), (0.0, 9400.0), (0.41, 0.42))
     """
     width = high - low if high > low else max(abs(high), 1.0) / 10
     digits = 1 - math.floor(math.log10(max(width, LEAST)))

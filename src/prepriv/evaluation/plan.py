@@ -124,7 +124,7 @@ def plan_evaluation(
     >>> import prepriv
     >>> plan = plan_evaluation(prepriv.Domain.box(0, 1, features=2, classes=[0, 1]), n=5000, epsilon=0.1)
     >>> round(plan.guarantee.epsilon(1e-5), 3), round(plan.noise)
-    (0.1, 80)
+    (0.1, 87)
     """
     epsilon, delta = check_budget(epsilon, delta)
     if not math.isfinite(epsilon):

@@ -86,7 +86,8 @@ def private_second_moment(
     zero. n: declared. One record moves the sum by at most radius^2 in Frobenius norm, one replaced by sqrt2
     radius^2, and apart is what earlier steps did to the common rows. The release is (1 / noise_multiplier)-GDP.
     Cost: one product of integers, n d^2, and a few times d^2 numbers of memory. For centred rows it is the
-    covariance.
+    covariance. The session draws it and writes it down under `name`; adjacency: what neighbours are. ValueError where sum
+    and noise might not fit into 64 bits.
     """
     integer("n", n)
     number("radius", radius, above=0.0)

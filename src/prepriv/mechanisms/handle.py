@@ -27,7 +27,7 @@ LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be cal
 class Mechanisms:
     """The mechanisms of one step, each with the noise that the whole share of the step pays for: it may ask one once.
 
-    name: of the step. n: the declared number of records. apart: what earlier steps did to the common rows.
+    name: of the step. n, adjacency: declared. noise_multiplier: over the sensitivity, of the whole share. apart: what earlier steps did to the common rows.
     l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
     step says so itself; if not, it is that of the rows as they reach it, and no other sum is given. session: one that
     counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn.

@@ -30,7 +30,10 @@ _MOST_ROUNDS = 60
 
 @dataclass(frozen=True)
 class MeanShares:
-    """How the budget (mu squared) is split: centre, distance, clipped mean. Adds up to 1."""
+    """How the budget (mu squared) of an instance-optimal mean is split: center, distance, clipped mean.
+
+    Raises ValueError unless each is above 0 and they add up to 1.
+    """
 
     center: float = 0.25
     distance: float = 0.25

@@ -39,7 +39,8 @@ def gaussian_sum(
     neighbours, in the units of the rows (preprocessing.base.sum_shift). moved: how many common rows can
     differ between neighbours: each, and the record itself, can be cut to the grid differently, which costs
     sqrt(dim) steps apiece. n: the declared number of records (twice as many rows are allowed for overflow).
-    The release is (1 / noise_multiplier)-GDP.
+    The release is (1 / noise_multiplier)-GDP, drawn and written down under `name` by the session; ValueError where sum and
+    noise might not fit into 64 bits.
     """
     grid = sum_grid(dim, radius, 2 * n)
     total = np.zeros(dim, dtype=np.int64)

@@ -100,6 +100,9 @@ class DistanceTest(abc.ABC):
 class LaplaceTest(DistanceTest):
     """The test with discrete Laplace noise: the bit is epsilon-DP.
 
+    delta: the most a pass may have where the condition fails. error: bound on the float error of a distance, in records.
+    Raises ValueError outside their ranges. docs/proofs/propose_test_release.md.
+
     In units of the distance the threshold is 1 + log(1 / (2 delta)) / epsilon, a few millionths more.
 
     >>> test = LaplaceTest(epsilon=0.5, delta=1e-6)
@@ -137,6 +140,9 @@ class LaplaceTest(DistanceTest):
 @dataclass(frozen=True, kw_only=True)
 class GaussianTest(DistanceTest):
     """The test with rounded Gaussian noise: the bit is mu-GDP and composes with Gaussian releases exactly.
+
+    delta: the most a pass may have where the condition fails. error: bound on the float error of a distance, in records.
+    Raises ValueError outside their ranges. docs/proofs/propose_test_release.md.
 
     In units of the distance the threshold is 1 + Phi^-1(1 - delta) / mu: at small delta much lower than the
     Laplace test's for the same total guarantee.

@@ -25,7 +25,7 @@ _MOST_POINTS = 2**52
 class Grid:
     """The declared points lower + j * step, 0 <= j < points, with step = (upper - lower) / (points - 1).
 
-    lower < upper: finite. points: 2 to 2^52. Nothing about it may come from the data.
+    lower < upper: finite. points: 2 to 2^52; ValueError else. Nothing about it may come from the data.
     """
 
     lower: float
@@ -76,7 +76,8 @@ def private_quantile(
     the declared n; never a count of the data. mechanism: of score range 2; its epsilon, or mu, is the whole
     cost, under add-or-remove-one and under replace-one. With probability at least 1 - beta at most above + t
     values reach the next grid point and, if n >= above, at least above - t reach the result, where
-    t = (2 / epsilon) log(points / beta): so equal values do no harm.
+    t = (2 / epsilon) log(points / beta): so equal values do no harm. source: of its noise. ValueError for other shapes
+    or a mechanism of a smaller range. docs/proofs/quantile.md.
 
     >>> grid = Grid(0.0, 100.0, 101)
     >>> mechanism = ExponentialMechanism(epsilon=1.0, score_range=2)
@@ -133,7 +134,11 @@ def _scored(
 
 
 def rank_above(q: float, n: int) -> int:
-    """How many of n values lie above the q-quantile: round((1 - q) n), 0 <= q <= 1."""
+    """How many of n values lie above the q-quantile: round((1 - q) n), 0 <= q <= 1; ValueError else.
+
+    >>> rank_above(0.9, 1000)
+    100
+    """
     return round((1.0 - number("q", q, at_least=0.0, at_most=1.0)) * integer("n", n))
 
 
@@ -148,8 +153,8 @@ def private_threshold(
 ) -> float:
     """A clipping threshold that few of the distances exceed (The Importance of Feature Preprocessing, Lemma 4 and Appendix B.2).
 
-    distances: shape (n,), in [0, upper]. n, upper: declared. outliers: about how many records may lie
-    beyond; default (100 / 3 epsilon) log n, the paper's choice. The grid has step upper / n^2, and one step
+    distances: shape (n,), in [0, upper]. n, upper: declared. mechanism, source: as for `private_quantile`. outliers: about
+    how many records may lie beyond; default (100 / 3 epsilon) log n, the paper's choice. ValueError outside these ranges. The grid has step upper / n^2, and one step
     is added to the chosen point. It exists so that one extreme record cannot set the clipping norm for all.
     """
     n = integer("n", n)

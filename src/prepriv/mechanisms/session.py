@@ -26,8 +26,10 @@ RELEASE_BITS = 20  # the integer sensitivity a release is coarsened to: the nois
 
 @dataclass(frozen=True)
 class Release:
-    """One call of a mechanism: what was asked, in grid steps. Holds nothing that depends on a record: 0 coordinates
-    where their number does."""
+    """One call of a mechanism, by its name: what was asked. Holds nothing that depends on a record: 0 coordinates
+    where their number does.
+
+    sensitivity: L2, in grid steps. noise_multiplier: the noise's deviation over it."""
 
     name: str
     sensitivity: int

@@ -30,7 +30,7 @@ class StabilityHistogram:
 
     noise_multiplier: noise over the L2 sensitivity of the counts. delta: in (0, 0.25], the chance that a value of one
     record alone is seen. What leaves is the names that pass, and their noisy counts; values that do not occur
-    cannot pass, so they need no noise.
+    cannot pass, so they need no noise. adjacency: what neighbours are. Raises ValueError outside these ranges.
 
     >>> mechanism = StabilityHistogram(noise_multiplier=1.0, delta=1e-6, adjacency="add-or-remove-one")
     >>> round(mechanism.least, 2)

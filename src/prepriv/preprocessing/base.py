@@ -38,6 +38,7 @@ class RowShift:
     conditions: what has to hold of both data sets for these numbers to be true; empty = unconditional.
     any_order: False: rows are matched by their number. True: by their content, so whatever depends on the
     order of the rows (one pass, fixed batches) must not follow.
+    Raises ValueError for a negative number; inf is allowed. docs/proofs/chaining.md.
     """
 
     rows_moved: float = 0.0

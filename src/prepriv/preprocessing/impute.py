@@ -55,9 +55,9 @@ class MeanImputer(Imputer):
     max(observed, n - cap), so too few observed cells give a flatter fill, never a larger one. Total shift:
     sum_j p_j w_j / N_j, N_j = n - p_j, and p_j tau_j / N_j more where rows come in moved.
 
-    >>> from prepriv.domain import Domain, Numeric
+    >>> from prepriv import Domain, Numeric, Sensitivity
     >>> space = Domain({"age": Numeric(0, 100, missing="impute")}, classes=[0, 1]).space
-    >>> step = MeanImputer(payment=pay.Sensitivity(MeanImputer.Caps(missing=0.02)))
+    >>> step = MeanImputer(payment=Sensitivity(MeanImputer.Caps(missing=0.02)))
     >>> round(step.sensitivity(space, n=1000).total_shift, 4)  # of cells scaled to 0..1
     0.0204
     """
