@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from prepriv._arguments import shown
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.exact.engines import Threads, memory_bytes
+from prepriv.exact.engines import Room, Threads, memory_bytes
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
@@ -27,7 +29,7 @@ from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.odometer import Priced
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.run import room_for
+from prepriv.pipeline.run import Trained, room_for
 from prepriv.pipeline.train import train
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
@@ -69,13 +71,19 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ledger : path, URL or None
         A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and refused with its
         BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
+    holdout : float or None
+        Share of the records, each chosen by a coin, that are not trained on but measured: one charge, and the larger
+        of both prices, not their sum (docs/evaluate.md).
+    evaluate_epsilon : float
+        What that measurement spends of those records' privacy.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain; classes_ in sorted order,
         which metrics and ensembles rely on (`model_` keeps the declared one).
     plan_ : Plan. guarantee_ : Guarantee or None, of this one fit. model_ : Model, what may leave; its `receipt` is
-        that of the charge. report_ : Report.
+        that of the charge. report_ : Report. evaluation_ : with a holdout, what was measured; guarantee_ is then that of
+        training and measurement together.
 
     Notes
     -----
@@ -110,6 +118,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threads: int | None = None,
         memory: int | str | None = None,
         ledger: str | os.PathLike[str] | None = None,
+        holdout: float | None = None,
+        evaluate_epsilon: float = 0.1,
     ) -> None:
         self.domain = domain
         self.epsilon = epsilon
@@ -119,11 +129,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.threads = threads
         self.memory = memory
         self.ledger = ledger
+        self.holdout = holdout
+        self.evaluate_epsilon = evaluate_epsilon
 
     def plan(self, n: int | None = None) -> Plan:
         """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        return self._plan(self._domain(), n)
+
+    def _plan(self, domain: Domain, n: int | None) -> Plan:
         epsilon, delta = check_budget(self.epsilon, self.delta)
-        domain = self._domain()
         n = domain.n if n is None else n
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
@@ -162,18 +176,46 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
         if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
+        names = getattr(X, "columns", None) if stream is None else stream.names
+        if self.holdout is not None:
+            return self._fit_with_holdout(X, y, domain, n, names)
         plan = self.plan(n if domain.adjacency == "replace-one" else None)
+        room = self._room(plan)
+        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
+        self.guarantee_ = plan.guarantee if trained.private else None
+        if hasattr(self, "evaluation_"):
+            del self.evaluation_
+        return self._released(trained, None, names)
+
+    def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> PrivateClassifier:
+        if domain.adjacency != "replace-one":
+            if domain.n is None:
+                raise ValueError("n, the number of records, must be declared in the domain for a holdout")
+            n = domain.n
+        if domain.n is not None and n != domain.n:
+            raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon)
+        whole = replace(domain, n=None)  # each part has a number of its own
+        plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
+        session, room = self._session(plan), self._room(plan.training)
+        trained, made = train_and_evaluate(plan, X, y, ledger=self.ledger, session=session, room=room)
+        self.guarantee_ = plan.guarantee if trained.private else None
+        self.evaluation_ = made
+        return self._released(trained, made, names)
+
+    def _room(self, plan: Plan) -> Room:
         room = room_for(plan, Threads(self.threads, self.memory))
         if room.note is not None:
-            warnings.warn(room.note, RowsOnDisk, stacklevel=2)
-        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
+            warnings.warn(room.note, RowsOnDisk, stacklevel=3)
+        return room
+
+    def _released(self, trained: Trained, made: PrivateEvaluation | None, names: Any) -> PrivateClassifier:
+        plan, domain = trained.plan, self._domain()
         self.plan_ = plan
-        self.guarantee_ = plan.guarantee if trained.private else None
         self.model_ = Model.of(trained)
-        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt)
+        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt, measured=made)
         self.classes_ = domain.labels[_sorted(domain.classes)]
         self.n_features_in_ = domain.n_inputs
-        names = getattr(X, "columns", None) if stream is None else stream.names
         if names is not None and all(isinstance(c, str) for c in names):
             # The declared ones in the declared order: one odd record can add a column to a frame, or turn its order.
             used = domain.columns if all(c in names for c in domain.columns) and not domain.is_ball else names

@@ -77,8 +77,8 @@ DOORS = {
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
-    "NoisySession": ("pipeline/train.py", "description/price.py", "evaluation/evaluate.py", PAPERS),
-    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/train.py", PAPERS),
+    "NoisySession": ("pipeline/train.py", "description/price.py", "evaluation/", PAPERS),
+    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/validate.py", PAPERS),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),

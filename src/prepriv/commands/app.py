@@ -43,7 +43,7 @@ COMMANDS = {
         "How good a released model is on private test rows, as noisy counts with intervals.",
     ),
     "validate": (
-        "prepriv.commands.train",
+        "prepriv.commands.validate",
         "validate",
         "FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the conditions that the guarantee rests on. Never publish the output.",
     ),

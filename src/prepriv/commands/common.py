@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.description.price import Look, pay
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
@@ -112,6 +113,15 @@ def print_table(
         table.add_row(*(shown(cell) for cell in row))
     console.print(f"\n{title}", style="bold")
     (console if console.is_terminal else PlainConsole(width=140)).print(table)
+
+
+def print_measured(made: PrivateEvaluation) -> None:
+    """What an evaluation found: claim and figures."""
+    console.print(made.claim, soft_wrap=True)
+    print_table(
+        "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
+    )
+    console.print("Each interval holds by itself; noise and sampling are standard deviations.")
 
 
 def print_prices(table: Sequence[Price]) -> None:

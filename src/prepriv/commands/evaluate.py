@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console, print_table, private_data_open, writable_own
+from prepriv.commands.common import console, print_measured, private_data_open, writable_own
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
@@ -61,10 +61,7 @@ def evaluate(
         receipt = charge(ledger, plan) if ledger is not None else None
         charged = receipt is not None
         made = _run(plan, released, test, name, receipt)
-        print_table(
-            "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
-        )
-        console.print("Each interval holds by itself; noise and sampling are standard deviations.")
+        print_measured(made)
         if out is not None:
             _write(made, out, ledger)
     except KeyboardInterrupt:
@@ -79,8 +76,9 @@ def evaluate(
 def _say_plan(plan: EvaluationPlan) -> None:
     g = plan.guarantee
     console.print(
-        f"ε = {up(g.epsilon(plan.delta))} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n} test rows "
-        f"({up(g.mu or 0.0, 5)}-GDP); counts of {', '.join(plan.measures)} with noise {down(plan.noise, 4)}"
+        f"to spend: ε = {up(g.epsilon(plan.delta))} at δ = {exact(plan.delta)} ({up(g.mu or 0.0, 5)}-GDP) on counts of "
+        f"{', '.join(plan.measures)} with noise {down(plan.noise, 4)}",
+        soft_wrap=True,
     )
     for note in g.notes:
         console.print(f"  {note}")

@@ -1,4 +1,4 @@
-"""`prepriv train`, `plan`, `validate`: a raw table in, a private model out."""
+"""`prepriv train`, `plan`: a raw table in, a private model out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv.commands.common import (
@@ -18,6 +16,7 @@ from prepriv.commands.common import (
     console,
     load,
     print_guarantee,
+    print_measured,
     print_prices,
     print_table,
     private_data_open,
@@ -27,11 +26,12 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
+from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.exact.engines import Room, Threads
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.ledger import Ledger
-from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import check_budget
@@ -46,7 +46,7 @@ from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, paid_for
-from prepriv.tables.encode import Table, encode, encode_labels
+from prepriv.tables.encode import encode, encode_labels
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, files
 
@@ -186,6 +186,13 @@ def train(
         str | None,
         typer.Option(help="What rows may take, such as 2GB (default: half of what is free); else on disk."),
     ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Set this share of the records aside, by a coin each, and measure on them."),
+    ] = None,
+    evaluate_epsilon: Annotated[
+        float, typer.Option(help="What the measurement spends of the records set aside.")
+    ] = 0.1,
     overwrite: Overwrite = False,
 ) -> None:
     """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
@@ -207,6 +214,7 @@ def train(
             ledger,
             public_test,
             memory,
+            None if holdout is None else Holdout(holdout, evaluate_epsilon),
             overwrite,
             came,
         )
@@ -251,6 +259,7 @@ def _train(
     ledger: str | None,
     public_test: Path | None,
     memory: str | None,
+    holdout: Holdout | None,
     overwrite: bool,
     came: Progress,
 ) -> None:
@@ -259,9 +268,20 @@ def _train(
     if public_test is not None:
         check_other_file(public_test, data)
     n = _declared_rows(declared, data, rows, adjacency, ledger)
-    frozen = plan_for(
-        declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency, private=data
-    )
+
+    def made(count: int) -> Plan:
+        return plan_for(
+            declared,
+            schema.parent,
+            rows=count,
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=adjacency,
+            private=data,
+        )
+
+    whole = plan_holdout(holdout, made, n, declared.domain(adjacency=adjacency)) if holdout else None
+    frozen = whole.training if whole else made(n)
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     if test is not None and test.num_rows == 0:
         raise BadData(f"{public_test} has no rows")
@@ -271,10 +291,10 @@ def _train(
         console.print(room.note)
     with reserved_run(out, overwrite) as folder:
         came.charging = ledger is not None
-        receipt = charge(ledger, frozen) if ledger is not None else None
+        receipt = charge(ledger, whole or frozen) if ledger is not None else None
         try:
             came.charged = receipt is not None
-            trained = run_on_files(stream, declared, frozen, room, receipt)
+            trained, measured = run_on_files(stream, declared, whole or frozen, room, receipt)
         except BadData as error:
             if receipt is None:
                 raise
@@ -285,7 +305,7 @@ def _train(
             evaluation = Evaluation(
                 test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
             )  # its name: a path would tell of this machine
-        report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt)
+        report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt, measured=measured)
         try:
             came.writing = True
             written = model.save(folder / "model")
@@ -302,6 +322,8 @@ def _train(
             Ledger.open(ledger).released(receipt["plan_uid"], digest)
     print_guarantee(frozen, private)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(frozen))
+    if measured is not None:
+        print_measured(measured)
     if evaluation is not None:
         console.print(f"accuracy on {evaluation.table} (declared public): {100 * evaluation.accuracy:.2f} %")
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
@@ -327,21 +349,19 @@ def _declared_rows(
 
 
 def run_on_files(
-    stream: Files, schema: Schema, plan: Plan, room: Room, receipt: Mapping[str, Any] | None = None
-) -> Trained:
+    stream: Files,
+    schema: Schema,
+    plan: Plan | HoldoutPlan,
+    room: Room,
+    receipt: Mapping[str, Any] | None = None,
+) -> tuple[Trained, PrivateEvaluation | None]:
     """Open the private table and run the plan on it. From here on no message holds a value of a record."""
     with private_data_open(), progress_bar() as progress:
-        return run_plan(
-            plan, stream, schema.label.name, room=room, receipt=receipt, progress=progress, checked=True
-        )
-
-
-def encoded(raw: Any, schema: Schema, plan: Plan) -> tuple[Table, NDArray[np.int32]]:
-    """The rows of a labelled Arrow table and their class indices."""
-    return (
-        encode(raw.select(list(schema.columns)), plan.domain),
-        encode_labels(raw[schema.label.name], plan.domain.classes),
-    )
+        label = schema.label.name
+        if isinstance(plan, HoldoutPlan):
+            return train_and_evaluate(plan, stream, label, room=room, receipt=receipt, progress=progress)
+        trained = run_plan(plan, stream, label, room=room, receipt=receipt, progress=progress, checked=True)
+        return trained, None
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:
@@ -349,50 +369,3 @@ def accuracy(model: Model, table: Any, domain: Domain) -> float:
     assert domain.label is not None
     targets = encode_labels(table[domain.label], domain.classes)
     return float((model.predict_index(table.select(list(domain.columns))) == targets).mean())
-
-
-def validate(
-    data: Annotated[Path, typer.Argument(help="The private table.")],
-    schema: SchemaFile,
-    rows: Rows = None,
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
-) -> None:
-    """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
-    conditions that the guarantee rests on. Never publish the output."""
-    from prepriv.tables.encode import counts_of_bad_cells
-
-    declared = load(schema, drafts=True)
-    raw = read_columns(data, declared, label=True)
-    domain = declared.domain(rows=rows)
-    console.print("for the curator only: these counts are not private", style="bold red")
-    console.print(f"records: {raw.num_rows}" + (f" (declared: {domain.n})" if domain.n else ""))
-    lines = [
-        (name, *(str(counts.get(k, 0)) for k in ("missing", "out of bounds", "unknown")))
-        for name, counts in counts_of_bad_cells(raw, domain).items()
-    ]
-    print_table(
-        "Cells the declared rules will change",
-        ("column", "missing", "out of bounds", "unknown"),
-        lines,
-        (1, 2, 3),
-    )
-    steps = declared.steps if isinstance(declared.steps, list) else []
-    if any(step.get("pay") == pay.Sensitivity.way for step in steps):
-        n = rows or declared.rows or raw.num_rows
-        frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
-        _show_conditions(frozen, encoded(raw, declared, frozen))
-
-
-def _show_conditions(plan: Plan, rows: tuple[Table, NDArray[np.int32]]) -> None:
-    """Each condition of the plan and whether the rows meet it: for the curator."""
-    from prepriv.pipeline.conditions import check
-
-    if rows[0].n != plan.n:
-        console.print(f"conditions: not checked, the plan is for {plan.n} records")
-        return
-    console.print(
-        "conditions of the guarantee, on this table (what is released before them taken without noise):"
-    )
-    for step, condition, good in check(plan, *rows, ExactSession()):
-        console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)

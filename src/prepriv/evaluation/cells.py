@@ -13,7 +13,7 @@ from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import Floats
 from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
-from prepriv.tables.encode import BLOCK, Table
+from prepriv.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,8 @@ def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
     bodies = np.ascontiguousarray(model.weights[:-1].T)
     out, norms = np.empty((table.n, len(bodies))), np.empty(table.n)
     with np.errstate(all="ignore"):
-        for start in range(0, table.n, BLOCK):
-            stop = min(start + BLOCK, table.n)
-            x = table.block(start, stop)
+        for start, x in table.blocks():
+            stop = start + len(x)
             for fitted in model.maps:
                 x = fitted.transform(np.ascontiguousarray(x))
             x = np.ascontiguousarray(x)

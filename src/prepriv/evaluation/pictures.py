@@ -75,22 +75,22 @@ def roc(of: PrivateEvaluation) -> str:
 
 def page(of: PrivateEvaluation) -> str:
     """All of it as one self-contained page."""
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(shown(c))}</td>' for c in line)}</tr>" for line in of.table())
-    notes = "".join(f"<p>{escape(note)}</p>" for note in (of.guarantee_.notes if of.guarantee_ else ()))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>prepriv evaluation</title><style>'
         ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:58rem;margin:2rem auto;"
         "padding:0 1rem}td,th{text-align:left;padding:.3rem .8rem .3rem 0}svg{width:100%;max-width:26rem}</style></head>"
-        f"<body><h1>How good the model is</h1><p>{escape(of.claim)}</p>{notes}{fragment(rows, pictures(of))}</body></html>\n"
+        f"<body><h1>How good the model is</h1>{fragment(of)}</body></html>\n"
     )
 
 
-def fragment(rows: str, drawn: list[str]) -> str:
-    """The table and the pictures, for a page."""
+def fragment(of: PrivateEvaluation) -> str:
+    """The claim, the table and the pictures, for a page."""
     heads = "".join(f"<th>{h}</th>" for h in ("figure", "value", "95 % interval", "noise", "sampling"))
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(shown(c))}</td>' for c in line)}</tr>" for line in of.table())
+    notes = "".join(f"<p>{escape(note)}</p>" for note in (of.guarantee_.notes if of.guarantee_ else ()))
     return (
-        f"<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and sampling included; both are "
-        f"standard deviations.</p><div>{''.join(drawn)}</div>"
+        f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
+        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>'
     )
 
 

@@ -26,13 +26,15 @@ class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
     counts: of each measure of the plan: "accuracy" and "log_loss" (2,), "confusion" (true, predicted), "scores" (bin,
-    hit). private: whether the noise protects. receipt: of the charge in a ledger, if there is one.
+    hit). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
+    this together, where coins set the test rows aside (holdout.py).
     """
 
     plan: EvaluationPlan
     counts: Mapping[str, Floats]
     private: bool
     receipt: Mapping[str, Any] | None = None
+    whole: Guarantee | None = None
 
     @property
     def guarantee_(self) -> Guarantee | None:
@@ -124,7 +126,11 @@ class PrivateEvaluation:
             return "private: no (reproducible noise): nothing is claimed"
         plan = self.plan
         epsilon = up(plan.guarantee.epsilon(plan.delta))
-        return f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.domain.adjacency}, n = {plan.n} test rows"
+        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.domain.adjacency}, n = {plan.n} test rows"
+        if self.whole is None:
+            return said
+        both = up(self.whole.epsilon(plan.delta))
+        return f"{said}; a coin set each row aside, so training and this together have ε = {both}"
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line a figure."""
@@ -156,6 +162,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.private and self.whole is not None:
+            out["with_training"] = self.whole.to_json(self.plan.delta)
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
 
     def to_html(self) -> str:
@@ -163,6 +171,12 @@ class PrivateEvaluation:
         from prepriv.evaluation.pictures import page
 
         return page(self)
+
+    def fragment(self) -> str:
+        """What of the page another one can hold: claim, table, pictures."""
+        from prepriv.evaluation.pictures import fragment
+
+        return fragment(self)
 
     def save(self, path: str | Path) -> Path:
         """Write .html or .json, by the name's ending."""

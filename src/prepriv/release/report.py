@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jinja2
 from markupsafe import Markup
@@ -36,6 +36,16 @@ class Evaluation:
     table: str = "a table declared public"
 
 
+class Measured(Protocol):
+    """What was measured in private of the model (`prepriv.evaluation`)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+
+    def fragment(self) -> str:
+        """Its part of the page, as HTML."""
+
+
 @dataclass(frozen=True)
 class Report:
     """What a run promises. `save("report.html")` or `save("report.json")`."""
@@ -46,6 +56,7 @@ class Report:
     evaluation: Evaluation | None = None
     paid: tuple[tuple[str, str, str], ...] = field(default=())
     receipt: Mapping[str, Any] | None = None
+    measured: Measured | None = None
 
     def __repr__(self) -> str:
         claim = self.plan.guarantee if self.private else None
@@ -58,17 +69,18 @@ class Report:
         private: bool,
         evaluation: Evaluation | None = None,
         receipt: Mapping[str, Any] | None = None,
+        measured: Measured | None = None,
     ) -> Report:
         """The report of a plan. private: whether the run really used noise from the operating system.
 
-        receipt: of the charge in a ledger (`Model.receipt`).
+        receipt: of the charge in a ledger (`Model.receipt`). measured: on rows set aside.
         """
         table: Sequence[Price] = ()
         if plan.private:
             steps = [p.step for p in plan.steps]
             table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
         return Report(
-            plan, private and plan.private, tuple(table), evaluation, tuple(paid_for(plan)), receipt
+            plan, private and plan.private, tuple(table), evaluation, tuple(paid_for(plan)), receipt, measured
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +99,8 @@ class Report:
             out["ledger"] = dict(self.receipt)
         if self.evaluation is not None:
             out["evaluation_on_public_table"] = asdict(self.evaluation)
+        if self.measured is not None:
+            out["measured_in_private"] = self.measured.to_json()
         return out
 
     def to_html(self) -> str:
@@ -107,6 +121,7 @@ class Report:
             titles=TITLES,
             evaluation=self.evaluation,
             curve=Markup(pictures.curve(guarantee.tradeoff)) if guarantee else "",
+            measured=Markup(self.measured.fragment()) if self.measured is not None else "",
             bars=Markup(pictures.bars(self.prices)) if self.prices else "",
             json=json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False),
         )

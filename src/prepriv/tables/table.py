@@ -70,6 +70,13 @@ class Table:
             x = np.where(np.isnan(x) & ~impute, 0.5, x)
         return np.asarray(x)
 
+    def some(self, chosen: NDArray[np.bool_]) -> Table:
+        """The chosen rows of a table in memory, as a table of their own."""
+        if self.matrix is None and not self.columns:
+            raise BadData("the rows of this stream are read anew for each pass: they cannot be split")
+        matrix = None if self.matrix is None else self.matrix[chosen]
+        return Table(self.domain, int(chosen.sum()), matrix, tuple(c[chosen] for c in self.columns))
+
     def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
         low = np.array([c.low for c in kinds])

@@ -1,0 +1,174 @@
+"""Train on some records and measure on the others, which a coin each set aside: one price for both.
+
+The parts are disjoint and no record decides another's part, so a pair of neighbours pays for one of them. Proof, under
+both adjacencies: docs/proofs/holdout.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import number
+from prepriv.domain import Domain
+from prepriv.evaluation.cells import cells
+from prepriv.evaluation.evaluate import release
+from prepriv.evaluation.plan import MEASURES, EvaluationPlan, plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.exact.engines import Room
+from prepriv.guarantees.disjoint import disjoint
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.mechanisms.coins import record_coins
+from prepriv.mechanisms.session import NoisySession, Session
+from prepriv.pipeline import odometer
+from prepriv.pipeline.apart import check_apart
+from prepriv.pipeline.charge import charge
+from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.public import check_public
+from prepriv.pipeline.run import Progress, Trained, execute
+from prepriv.release.model import Model
+from prepriv.tables.encode import encode, encode_labels, encode_stream, label_of
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import as_stream
+from prepriv.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """A share of the records to measure on, each set aside by a coin, and the ε of that measurement.
+
+    >>> Holdout(0.2, epsilon=0.1)
+    Holdout(share=0.2, epsilon=0.1, measures=('accuracy', 'confusion', 'scores', 'log_loss'))
+    """
+
+    share: float
+    epsilon: float = 0.1
+    measures: str | Sequence[str] = MEASURES
+
+    def __post_init__(self) -> None:
+        number("holdout", self.share, above=0.0, below=1.0)
+        plan_evaluation(  # its settings are wrong now, or never
+            Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=self.epsilon, measures=self.measures
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HoldoutPlan:
+    """A plan for each part of the records. Made by `plan_holdout`.
+
+    n: all records, as declared. coins: of each record, drawn before the plan, which knows how many came up (replace-one);
+    None: drawn when the rows are there, since their number is private.
+    """
+
+    training: Plan
+    evaluation: EvaluationPlan
+    holdout: Holdout
+    n: int
+    coins: NDArray[np.bool_] | None = None
+
+    @property
+    def delta(self) -> float:
+        """That of both parts."""
+        return self.training.delta
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """What holds for all that leaves of both parts."""
+        if self.training.guarantee is None:
+            return None
+        return disjoint([self.training.guarantee, self.evaluation.guarantee])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: both plans and the share."""
+        return {
+            "holdout": self.holdout.share,
+            "n": self.n,
+            "training": self.training.to_json(),
+            "evaluation": self.evaluation.to_json(),
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON, for the ledger."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plan_holdout(
+    holdout: Holdout, make: Callable[[int], Plan], n: int, domain: Domain, session: Session | None = None
+) -> HoldoutPlan:
+    """Freeze and price both parts. make: the plan of training for so many records. Reads no row.
+
+    Under replace-one the coins of all n records are drawn here. Raises ValueError where a part is left without records.
+    """
+    coins = None
+    test = round(holdout.share * n)
+    if domain.adjacency == "replace-one":
+        coins = record_coins(n, holdout.share, session or NoisySession())
+        test = int(coins.sum())
+    if not 0 < test < n:
+        raise ValueError(
+            f"a holdout of {holdout.share:g} of {n} records leaves a part without any; use more records"
+        )
+    training = make(n - test)
+    if training.guarantee is None:
+        raise ValueError("holdout: without privacy no noise is needed; split the rows yourself")
+    evaluation = plan_evaluation(
+        domain, n=test, epsilon=holdout.epsilon, delta=training.delta, measures=holdout.measures
+    )
+    return HoldoutPlan(training, evaluation, holdout, n, coins)
+
+
+def train_and_evaluate(
+    plan: HoldoutPlan,
+    rows: Any,
+    labels: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    receipt: Mapping[str, Any] | None = None,
+    session: Session | None = None,
+    room: Room | None = None,
+    progress: Progress | None = None,
+) -> tuple[Trained, PrivateEvaluation]:
+    """Carry out both plans on private rows and labels, as `prepriv.pipeline.train.train` does; one charge for both.
+
+    Raises as that does; where a test of the training refuses, nothing is measured either.
+    """
+    check_apart(plan.training.pipeline, rows, labels)
+    check_public(plan.training)
+    session = session or NoisySession()
+    receipt = charge(ledger, plan) if ledger is not None else receipt
+    table, targets = _encoded(plan, rows, labels)  # no cell before
+    odometer.record(plan, session.private, receipt)
+    coins = plan.coins if plan.coins is not None else record_coins(table.n, plan.holdout.share, session)
+    if len(coins) != table.n:
+        raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
+    trained = execute(
+        plan.training,
+        table.some(~coins),
+        targets[~coins],
+        session,
+        room=room,
+        progress=progress,
+        receipt=receipt,
+        counted=False,
+    )
+    of = cells(Model.of(trained), table.some(coins), targets[coins], plan.evaluation.edges)
+    counts = release(plan.evaluation, of, session)
+    private = trained.private and session.private
+    return trained, PrivateEvaluation(plan.evaluation, counts, private, receipt, plan.guarantee)
+
+
+def _encoded(plan: HoldoutPlan, rows: Any, labels: Any) -> tuple[Table, NDArray[np.int32]]:
+    domain, stream = plan.training.domain, as_stream(rows)
+    if stream is None:
+        return encode(rows, domain), encode_labels(labels, domain.classes)
+    return encode_stream(stream, domain, label_of(labels, domain), keep=True)
