@@ -108,6 +108,8 @@ def _paths(table: Any) -> tuple[Path, ...]:
     if isinstance(table, str | os.PathLike):
         with suppress(BadData):  # its reader says what is wrong
             return files(table)
+    if type(table).__name__ == "FileSystemDataset":  # of Arrow, which is not imported for this
+        return tuple(path for path in map(Path, table.files) if path.is_file())
     return table.paths if isinstance(table, Files) else ()
 
 
