@@ -47,12 +47,12 @@ def streams(frame, folder):
         parquet(table, folder / f"g{group}" / "t.parquet", group)
         yield f"row groups of {group}", folder / f"g{group}" / "t.parquet"
     (folder / "parts").mkdir()
-    for i, start in enumerate(range(0, N, 311)):
-        part = table.slice(start, 311)
+    for i, start in enumerate(range(0, N, 97)):
+        part = table.slice(start, 97)
         if i % 2:
-            parquet(part, folder / "parts" / f"{i}.parquet", 100)
+            parquet(part, folder / "parts" / f"{i:02}.parquet", 40)
         else:
-            pa.csv.write_csv(part, folder / "parts" / f"{i}.csv")
+            pa.csv.write_csv(part, folder / "parts" / f"{i:02}.csv")
     yield "a folder", folder / "parts"
     yield "a glob", str(folder / "parts" / "*")
     pa.csv.write_csv(table, folder / "one.csv")

@@ -1,0 +1,133 @@
+"""Tables larger than memory: peak memory, and what a pass over rows on disk costs. `python benchmarks/large.py`.
+
+A made-up table of 50 numeric columns is written as Parquet, part by part, and trained on by `prepriv train --memory`.
+The memory of the run is sampled from outside: RssAnon, which the page cache of a mapped file is no part of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from prepriv.exact.engines import Threads
+from prepriv.exact.grid import Grid
+from prepriv.learners.losses import Logistic
+
+COLUMNS, PART = 50, 10**5
+SCHEMA = """label: {name: y, classes: [0, 1]}
+columns:
+""" + "\n".join(f"  c{j}: {{type: numeric, low: -4, high: 4}}" for j in range(COLUMNS))
+
+
+def truth(x: np.ndarray) -> np.ndarray:
+    """Not linear: a product, a bend and a distance, with 5 % of the labels turned."""
+    return x[:, 0] * x[:, 1] + np.abs(x[:, 2]) - 0.8 + 0.5 * x[:, 3] + 0.3 * x[:, 4:8].sum(axis=1) > 0
+
+
+def part(seed: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and labels, the same for a seed whatever n is."""
+    rng = np.random.default_rng([2026, seed])
+    x = rng.standard_normal((rows, COLUMNS))
+    return x, (truth(x) ^ (rng.random(rows) < 0.05)).astype(np.int64)
+
+
+def write(path: Path, n: int) -> None:
+    """The first n rows of the table."""
+    writer = None
+    for seed, start in enumerate(range(0, n, PART)):
+        x, y = part(seed, PART)
+        x, y = x[: n - start], y[: n - start]
+        table = pa.table({f"c{j}": x[:, j] for j in range(COLUMNS)} | {"y": y})
+        writer = writer or pq.ParquetWriter(path, table.schema, compression="none")
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+
+
+def watched(command: list[str]) -> tuple[float, float]:
+    """(seconds, peak RssAnon in bytes) of a command. RuntimeError if it fails."""
+    start, peak = time.perf_counter(), 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        while run.poll() is None:
+            try:
+                lines = Path(f"/proc/{run.pid}/status").read_text(encoding="ascii").splitlines()
+                peak = max(peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")))
+            except (OSError, TypeError):
+                break
+            time.sleep(0.02)
+        output = run.communicate()[0]
+    if run.returncode:
+        raise RuntimeError(output)
+    return time.perf_counter() - start, peak
+
+
+def passes(n: int, d: int, memory: str, repeat: int, threads: int | None) -> float:
+    """Median seconds of a gradient pass over n rows of d features that live where `memory` allows."""
+    room = Threads(threads, memory).room(Grid.of(5.1, 1.0, n, fine=False), n, d)
+    block = np.random.default_rng(1).standard_normal((4096, d))
+    block *= 5 / np.linalg.norm(block, axis=1, keepdims=True)
+    targets = np.arange(4096) % 2
+    rows = room.load(((block[: n - at], targets[: n - at], at) for at in range(0, n, 4096)), n, 1.0)
+    weights, took = np.full((d + 1, 1), 0.01), []
+    with rows.gradient_sum(Logistic()) as total:
+        for _ in range(repeat + 1):
+            start = time.perf_counter()
+            total(weights)
+            took.append(time.perf_counter() - start)
+    return float(np.median(took[1:]))
+
+
+def score(model: Path, rows: int = 50_000) -> float:
+    """Accuracy on rows that no table holds."""
+    from prepriv.release.model import Model
+
+    x, y = part(10**6, rows)
+    return float((Model.load(model).predict(x) == y).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[2 * 10**6, 10**7])
+    parser.add_argument("--memory", default="300MB")
+    parser.add_argument("--steps", default="auto", help="auto, or linear: without random features")
+    parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--folder", type=Path, default=None, help="where the tables go (default: a temporary one)")
+    parser.add_argument("--passes", type=int, default=0, help="also: seconds of so many passes in memory and on disk")
+    parser.add_argument("--threads", type=int, default=None)
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.mkdtemp(dir="/var/tmp"))
+    folder.mkdir(exist_ok=True)
+    try:
+        for n in options.rows:
+            if options.passes:
+                ram, disk = (passes(n, COLUMNS + 1, m, options.passes, options.threads) for m in ("1TB", "1KB"))
+                print(f"{n} x {COLUMNS + 1}: a pass in memory {ram:.3f} s, on disk {disk:.3f} s: {disk / ram:.2f}", flush=True)
+                continue
+            table, schema, out = folder / f"{n}.parquet", folder / "S.yaml", folder / f"run{n}"
+            if not table.exists():
+                write(table, n)
+            schema.write_text(SCHEMA + f"\nsteps: {options.steps}\n", encoding="utf-8")
+            shutil.rmtree(out, ignore_errors=True)
+            command = [sys.executable, "-m", "prepriv", "train", str(table), "--schema", str(schema), "--rows", str(n)]
+            command += ["--epsilon", options.epsilon, "--memory", options.memory, "--out", str(out)]
+            seconds, peak = watched(command)
+            print(
+                f"{n} x {COLUMNS}: {seconds:.0f} s, peak {peak / 1e6:.0f} MB, accuracy {100 * score(out / 'model'):.2f} %",
+                flush=True,
+            )
+    finally:
+        if options.folder is None:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
