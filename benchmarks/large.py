@@ -60,7 +60,9 @@ def watched(command: list[str]) -> tuple[float, float]:
         while run.poll() is None:
             try:
                 lines = Path(f"/proc/{run.pid}/status").read_text(encoding="ascii").splitlines()
-                peak = max(peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")))
+                peak = max(
+                    peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+                )
             except (OSError, TypeError):
                 break
             time.sleep(0.02)
@@ -94,30 +96,77 @@ def score(model: Path, rows: int = 50_000) -> float:
     return float((Model.load(model).predict(x) == y).mean())
 
 
+def with_features(n: int, m: int, epsilon: float) -> float:
+    """Accuracy of the recipe with m random features on n rows in memory."""
+    from prepriv import Domain, PrivateClassifier
+    from prepriv.pipeline.recipes.automatic import auto_steps
+    from prepriv.preprocessing import Normalize, RandomFeatures
+
+    domain = Domain.box(-4, 4, COLUMNS, [0, 1])
+    *steps, scale = auto_steps(domain, n=n, epsilon=epsilon, delta=1e-6, linear=True)
+    steps += [RandomFeatures(m), Normalize(1.0)] if m else []
+    parts = [part(seed, PART) for seed in range(-(-n // PART))]
+    x, y = (np.concatenate(each)[:n] for each in zip(*parts))
+    test, labels = part(10**6, 50_000)
+    return float(
+        PrivateClassifier(domain, epsilon=epsilon, delta=1e-6, steps=[*steps, scale])
+        .fit(x, y)
+        .score(test, labels)
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[2 * 10**6, 10**7])
     parser.add_argument("--memory", default="300MB")
     parser.add_argument("--steps", default="auto", help="auto, or linear: without random features")
     parser.add_argument("--epsilon", default="1")
-    parser.add_argument("--folder", type=Path, default=None, help="where the tables go (default: a temporary one)")
-    parser.add_argument("--passes", type=int, default=0, help="also: seconds of so many passes in memory and on disk")
+    parser.add_argument(
+        "--folder", type=Path, default=None, help="where the tables go (default: a temporary one)"
+    )
+    parser.add_argument(
+        "--passes", type=int, default=0, help="also: seconds of so many passes in memory and on disk"
+    )
+    parser.add_argument(
+        "--features", type=int, nargs="+", help="instead: accuracy in memory with so many random features"
+    )
     parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(dir="/var/tmp"))
     folder.mkdir(exist_ok=True)
     try:
         for n in options.rows:
+            if options.features:
+                found = [
+                    f"{m}: {100 * with_features(n, m, float(options.epsilon)):.2f}" for m in options.features
+                ]
+                print(f"{n} rows, accuracy (%) by random features: " + ", ".join(found), flush=True)
+                continue
             if options.passes:
-                ram, disk = (passes(n, COLUMNS + 1, m, options.passes, options.threads) for m in ("1TB", "1KB"))
-                print(f"{n} x {COLUMNS + 1}: a pass in memory {ram:.3f} s, on disk {disk:.3f} s: {disk / ram:.2f}", flush=True)
+                ram, disk = (
+                    passes(n, COLUMNS + 1, m, options.passes, options.threads) for m in ("1TB", "1KB")
+                )
+                print(
+                    f"{n} x {COLUMNS + 1}: a pass in memory {ram:.3f} s, on disk {disk:.3f} s: {disk / ram:.2f}",
+                    flush=True,
+                )
                 continue
             table, schema, out = folder / f"{n}.parquet", folder / "S.yaml", folder / f"run{n}"
             if not table.exists():
                 write(table, n)
             schema.write_text(SCHEMA + f"\nsteps: {options.steps}\n", encoding="utf-8")
             shutil.rmtree(out, ignore_errors=True)
-            command = [sys.executable, "-m", "prepriv", "train", str(table), "--schema", str(schema), "--rows", str(n)]
+            command = [
+                sys.executable,
+                "-m",
+                "prepriv",
+                "train",
+                str(table),
+                "--schema",
+                str(schema),
+                "--rows",
+                str(n),
+            ]
             command += ["--epsilon", options.epsilon, "--memory", options.memory, "--out", str(out)]
             seconds, peak = watched(command)
             print(

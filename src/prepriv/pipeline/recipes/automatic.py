@@ -33,7 +33,10 @@ FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a wide matrix, and th
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
 TABLE_LEVEL, TABLE_FEATURES, TABLE_WEIGHT = 1.25, 512, 1.0  # constant feature, random features, their norm
-MOST_CELLS, FEWEST_FEATURES = 18_000_000, 64  # two bytes a cell of rows times features
+MUCH, MORE_FEATURES = (
+    5000.0,
+    1024,
+)  # n mu / 2 from which on a table has more features to learn from, and how many
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
 REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
@@ -84,12 +87,12 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
     if is_table(domain):
         *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
         even = _even_columns(domain, before, n=n, epsilon=epsilon, delta=delta)
-        features, weight = TABLE_FEATURES, TABLE_WEIGHT
+        features, weight = _table_features(domain, n, epsilon, delta), TABLE_WEIGHT
     else:
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
         features, weight = FEATURES, FEATURE_WEIGHT
-    more = [] if linear else _random_features(n, features, weight)
+    more = [] if linear else [RandomFeatures(features, weight=weight), Normalize(1.0)]
     return [*impute, *roots, *even, *more, Rescale(SCALE)]
 
 
@@ -121,12 +124,15 @@ def _center() -> Center:
     return Center(payment=pay.Budget(CENTER_SHARE))
 
 
-def _random_features(n: int, features: int, weight: float) -> list[Step]:
-    """So many, or as many as fit the memory, and rows of norm one again; none where that leaves a few."""
-    features = min(features, MOST_CELLS // n)
-    if features < FEWEST_FEATURES:
-        return []
-    return [RandomFeatures(features, weight=weight), Normalize(1.0)]
+def _table_features(domain: Domain, n: int, epsilon: float, delta: float) -> int:
+    """Random features of a table: the more, the further its signal reaches. Where the rows live plays no part."""
+    return MORE_FEATURES if _signal(domain, n, epsilon, delta) >= MUCH else TABLE_FEATURES
+
+
+def _signal(domain: Domain, n: int, epsilon: float, delta: float) -> float:
+    """n mu over how often one record counts: the signal-to-noise ratio of one whole-budget gradient."""
+    mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
+    return n * mu / (2 if domain.adjacency == "replace-one" else 1)
 
 
 def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
@@ -168,9 +174,8 @@ def auto_learner(
         return GradientDescent(
             auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1
         )
-    record = 2 if domain.adjacency == "replace-one" else 1
     width = (domain.space.d if d is None else d) + 1
-    signal = n * gdp_mu(epsilon, delta) / record
+    signal = _signal(domain, n, epsilon, delta)
     reach = min(LONGEST, max(SHORTEST, REACH * signal / math.sqrt(width)))
     return GradientDescent(
         auto_loss(domain),
