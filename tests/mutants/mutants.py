@@ -1391,6 +1391,7 @@ MUTANTS = (
         "    receipt = charge(ledger, plan) if ledger is not None and paid else None\n",
         "    receipt = None\n",
         ("tests/test_transformer.py", "-k", "ledger_is_charged"),
+    ),
     # ------------------------------------------------------------------------------------------ streams
     Mutant(
         "rows between two parts are lost",
