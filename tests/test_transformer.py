@@ -76,7 +76,9 @@ def test_a_ledger_is_charged_and_stops_the_second_fit(tmp_path):
 
 def test_in_a_pipeline_of_scikit_learn():
     x, y = rows(), np.repeat([0, 1], N // 2)
-    both = make_pipeline(PrivateTransformer(BOX, TWO, epsilon=1.0, delta=DELTA), LogisticRegression()).fit(x, y)
+    both = make_pipeline(PrivateTransformer(BOX, TWO, epsilon=1.0, delta=DELTA), LogisticRegression()).fit(
+        x, y
+    )
     assert both.predict(x).shape == (N,)
     transformer = both[0]
     assert transformer.transform(x).shape == (N, 2) and len(transformer.get_feature_names_out()) == 2

@@ -18,7 +18,7 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.pipeline.plan import make_plan
 from prepriv.preprocessing import base
-from prepriv.preprocessing._projector import SpectrumCaps, projection_bounds
+from prepriv.preprocessing._projector import Projection, SpectrumCaps
 from prepriv.preprocessing.pca import PCA, Project, RankReduction, leading
 from prepriv.preprocessing.second_moment import second_moment_shift
 
@@ -241,7 +241,7 @@ def test_the_papers_bound_on_coordinates_is_false_and_only_a_rotation_mends_it()
 def test_a_price_says_what_it_rests_on():
     claim = RankReduction(3, payment=Sensitivity({"gap": 0.1})).sensitivity(Space.ball(10, 1.0), 10_000)
     assert len(claim.conditions) == 1 and "gap" in str(claim.conditions[0])
-    bounds = projection_bounds(3, 10, 1.0, 10_000, base.UNTOUCHED, SpectrumCaps(0.1, 1e-3), centred=False)
+    bounds = Projection(3, 10, 1.0, 10_000, False).bounds(base.UNTOUCHED, SpectrumCaps(0.1, 1e-3))
     assert {b.needs for b in bounds} == {(), ("gap",), ("tail",), ("gap", "tail")}
 
 

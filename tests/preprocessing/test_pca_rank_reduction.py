@@ -12,9 +12,9 @@ from prepriv.domain import Space
 from prepriv.payment import Sensitivity
 from prepriv.preprocessing import base
 from prepriv.preprocessing._projector import (
+    Projection,
     SpectrumCaps,
     gap_free_shift,
-    projection_bounds,
     smallest,
     spectral_shift,
 )
@@ -190,7 +190,7 @@ def test_every_bound_holds_for_random_neighbours(kind, centred):
         out1, out2 = (s1 - c1) @ p1 + c1, (s2 - c2) @ p2 + c2
         far = np.linalg.norm(out1 - out2, axis=1)[1:]
         angle = np.linalg.norm(p1 - p2, 2)
-        for bound in projection_bounds(k, d, 1.0, n, incoming, caps, centred=centred):
+        for bound in Projection(k, d, 1.0, n, centred).bounds(incoming, caps):
             assert far.sum() <= bound.total + incoming.total_shift + 1e-9
             assert far.max() <= bound.row + incoming.row_shift + 1e-9
             assert angle <= bound.angle + 1e-9
@@ -214,7 +214,7 @@ def test_hill_climbing_never_beats_the_smallest_bound():
             spectra = [np.linalg.eigvalsh(m)[::-1] for m in (m1, m2)]
             gap, tail = min(v[k - 1] - v[k] for v in spectra), max(max(0.0, v[k:].sum()) for v in spectra)
             caps = SpectrumCaps(gap * (1 - 1e-9) if gap > 1e-9 else None, tail)
-            bound = smallest(projection_bounds(k, d, 1.0, n, base.UNTOUCHED, caps, centred=False))
+            bound = smallest(Projection(k, d, 1.0, n, False).bounds(base.UNTOUCHED, caps))
             far = np.linalg.norm(trial[2:] @ (projector(m1, k) - projector(m2, k)), axis=1).sum()
             ratio = far / bound.total
             assert ratio <= 1 + 1e-9

@@ -172,60 +172,59 @@ def spectral_shift(e: MomentShift, angle: float, separation: float, kth: float, 
     return e.frobenius * math.sqrt(block * weights[1] + (1 - block) * weights[0])
 
 
-def projection_bounds(
-    k: int, d: int, radius: float, n: int, incoming: RowShift, caps: SpectrumCaps, *, centred: bool
-) -> list[Bound]:
-    """Every bound that the declared caps allow on the common rows' own shift, incoming shift not added.
+@dataclass(frozen=True)
+class Projection:
+    """The projector on the k leading eigenvectors of n rows (d,) of norm at most radius, about their mean if centred."""
 
-    radius: norm no row exceeds. incoming: the shift that reaches the step, on its grid.
-    """
-    e = moment_shift(radius, n, incoming, centred=centred)
-    error = LAPACK_ERROR * d  # of a computed projector, and of its products, relative
-    long = 2 * radius if centred else radius  # no row is further from the mean (or zero)
-    rounding = 2 * long * 8 * error
-    bounds = [Bound((n - 1) * (long + rounding), long + rounding, 1.0)]
-    backward = error * radius**2
-    if caps.tail is not None:
-        total = _gap_free(k, radius, n, incoming, e, caps.tail + 2 * k * backward, backward, centred=centred)
-        bounds.append(Bound(total + n * rounding, long + rounding, 1.0, ("tail",)))
-    if caps.gap is None or caps.gap <= 4 * backward:
+    k: int
+    d: int
+    radius: float
+    n: int
+    centred: bool
+
+    def bounds(self, incoming: RowShift, caps: SpectrumCaps) -> list[Bound]:
+        """Every bound that the declared caps allow on the common rows' own shift, incoming shift not added.
+
+        incoming: the shift that reaches the step, on its grid.
+        """
+        k, radius, n = self.k, self.radius, self.n
+        e = moment_shift(radius, n, incoming, centred=self.centred)
+        error = LAPACK_ERROR * self.d  # of a computed projector, and of its products, relative
+        long = 2 * radius if self.centred else radius  # no row is further from the mean (or zero)
+        rounding = 2 * long * 8 * error
+        bounds = [Bound((n - 1) * (long + rounding), long + rounding, 1.0)]
+        backward = error * radius**2
+        if caps.tail is not None:
+            total = self._gap_free(incoming, e, caps.tail + 2 * k * backward, backward)
+            bounds.append(Bound(total + n * rounding, long + rounding, 1.0, ("tail",)))
+        if caps.gap is None or caps.gap <= 4 * backward:
+            return bounds
+        rounding += 2 * long * backward / (caps.gap - 2 * backward)
+        angle = min(1.0, e.operator / caps.gap)
+        row = long * angle + e.mean + rounding
+        more = n * (e.mean + rounding)
+        # The norms of rows about their mean add up to n sqrt(trace) <= n R.
+        bounds.append(Bound(n * radius * angle + more, row, angle, ("gap",)))
+        separation = caps.gap - e.operator
+        if separation > 0:
+            following = max(0.0, min(radius**2 / (k + 1), radius**2 / k - caps.gap))
+            options: list[tuple[float, tuple[str, ...]]] = [(following, ("gap",))]
+            if caps.tail is not None and caps.tail < following:
+                options.append((caps.tail, ("gap", "tail")))
+            for top, needs in options:
+                spread = spectral_shift(e, angle, separation, top + caps.gap, top)
+                bounds.append(Bound(n * spread + more, row, angle, needs))
         return bounds
-    rounding += 2 * long * backward / (caps.gap - 2 * backward)
-    angle = min(1.0, e.operator / caps.gap)
-    row = long * angle + e.mean + rounding
-    more = n * (e.mean + rounding)
-    # The norms of rows about their mean add up to n sqrt(trace) <= n R.
-    bounds.append(Bound(n * radius * angle + more, row, angle, ("gap",)))
-    separation = caps.gap - e.operator
-    if separation > 0:
-        following = max(0.0, min(radius**2 / (k + 1), radius**2 / k - caps.gap))
-        options: list[tuple[float, tuple[str, ...]]] = [(following, ("gap",))]
-        if caps.tail is not None and caps.tail < following:
-            options.append((caps.tail, ("gap", "tail")))
-        for top, needs in options:
-            spread = spectral_shift(e, angle, separation, top + caps.gap, top)
-            bounds.append(Bound(n * spread + more, row, angle, needs))
-    return bounds
 
-
-def _gap_free(
-    k: int,
-    radius: float,
-    n: int,
-    incoming: RowShift,
-    e: MomentShift,
-    tail: float,
-    backward: float,
-    *,
-    centred: bool,
-) -> float:
-    """The gap-free bounds for computed projectors and for rows that earlier steps moved."""
-    near = 2 * n * math.sqrt(tail)
-    record = (4 if centred else 1) * radius**2 * (1 + incoming.rows_dropped)
-    moved = math.sqrt(incoming.total_shift * incoming.row_shift)
-    there = (math.sqrt(n * tail) + moved) ** 2 + record
-    both = math.sqrt(n * (n * tail + there + 6 * k * n * backward))
-    return min(near, both + n * e.mean)
+    def _gap_free(self, incoming: RowShift, e: MomentShift, tail: float, backward: float) -> float:
+        """The gap-free bounds for computed projectors and for rows that earlier steps moved."""
+        n = self.n
+        near = 2 * n * math.sqrt(tail)
+        record = (4 if self.centred else 1) * self.radius**2 * (1 + incoming.rows_dropped)
+        moved = math.sqrt(incoming.total_shift * incoming.row_shift)
+        there = (math.sqrt(n * tail) + moved) ** 2 + record
+        both = math.sqrt(n * (n * tail + there + 6 * self.k * n * backward))
+        return min(near, both + n * e.mean)
 
 
 def smallest(bounds: list[Bound]) -> Bound:

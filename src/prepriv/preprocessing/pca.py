@@ -9,7 +9,7 @@ paid for by sensitivity (Provable Privacy with Non-Private Pre-Processing, Propo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,9 +24,9 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear, finite_rows
 from prepriv.preprocessing._projector import (
     Bound,
+    Projection,
     SpectrumCaps,
     cut_gap,
-    projection_bounds,
     read_error,
     smallest,
 )
@@ -151,14 +151,8 @@ class PCA(_Leading):
             return incoming
         bits = 2 * (_COMPONENT_BITS - math.ceil(math.log2(space.d) / 2))
         cut = 2 * (math.sqrt(space.d) * 2.0**-bits + math.sqrt(self.k) * 2.0**-51) * space.radius
-        return RowShift(
-            incoming.rows_moved,
-            incoming.row_shift + cut,
-            incoming.total_shift + incoming.rows_moved * cut,
-            incoming.rows_dropped,
-            incoming.conditions,
-            incoming.any_order,
-        )
+        row, total = incoming.row_shift + cut, incoming.total_shift + incoming.rows_moved * cut
+        return replace(incoming, row_shift=row, total_shift=total)
 
     def check_public(self, n: int, rows: Rows | None, space: Space) -> None:
         if n < self.k:
@@ -241,9 +235,8 @@ class RankReduction(_Leading):
         """The smallest proved bound here, incoming: as it reaches the grid."""
         grid = moment_grid(space.radius, n)
         there = self._caps(space).on_grid(self.k, grid, space.d, centred=self.centred)
-        return smallest(
-            projection_bounds(self.k, space.d, grid.reach, n, incoming, there, centred=self.centred)
-        )
+        here = Projection(self.k, space.d, grid.reach, n, self.centred)
+        return smallest(here.bounds(incoming, there))
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """The incoming shift plus the smallest proved shift of the projector (docs/proofs/pca.md)."""
