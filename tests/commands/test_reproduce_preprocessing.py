@@ -342,8 +342,8 @@ def test_soft_pca_names_what_is_wrong(tmp_path: Path) -> None:
     bad = tmp_path / "bad.npz"
     bad.write_bytes(b"no archive")
     for arguments in (
-        [],
         ["--data", str(bad)],
+        ["--data", str(tmp_path)],  # a folder without mnist.npz
         ["--data", str(digits_file(tmp_path / "d.npz")), "--epsilon", "0"],
     ):
         result = CliRunner().invoke(app, ["reproduce", "soft-pca", "--out", str(tmp_path / "o"), *arguments])

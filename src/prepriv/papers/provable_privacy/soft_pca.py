@@ -52,7 +52,7 @@ def soft_pca(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="MNIST as NPZ: x_train, y_train, x_test, y_test, 8-bit pixels; needed without --small."
+            help="MNIST as NPZ (x_train, y_train, x_test, y_test), or a folder with mnist.npz; none: digits."
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("run/soft-pca"),
@@ -67,13 +67,16 @@ def soft_pca(
     """Train behind soft PCA, behind hard PCA with its gap tested, and without; print price and accuracy."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise Stop(f"--epsilon must be finite and positive; got {epsilon}")
-    if data is None and not small:
-        raise Stop("--data FILE.npz is needed: MNIST, or take --small for scikit-learn's digits")
-    x, y, x_test, y_test = _read(data, rows) if data else _digits()
-    name = data.name if data else "scikit-learn's digits"
+    if small or data is None:
+        if not small:
+            console.print("without --data: scikit-learn's digits in place of MNIST")
+        name, high, images = "scikit-learn's digits", 16.0, _digits()
+    else:
+        name, high, images = data.name, 255.0, _read(data / "mnist.npz" if data.is_dir() else data, rows)
+    x, y, x_test, y_test = images
     reproduction_folder(out)
     classes = [int(c) for c in range(int(max(y.max(), y_test.max())) + 1)]
-    found, high = [], 255.0 if data else 16.0
+    found = []
     domain = Domain.box(0.0, high, x.shape[1], classes, n=len(x))
     for method, steps in _methods(x.shape[1]):
         plan, learner = planned(domain, steps, epsilon, len(x))
