@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prepriv.pipeline.from_sklearn import from_sklearn
     from prepriv.pipeline.odometer import CompositionWarning, spent
     from prepriv.pipeline.plan import Plan, make_plan
+    from prepriv.pipeline.validate import Validation, validate
     from prepriv.release.model import Model
     from prepriv.release.report import Report
     from prepriv.transformer import PrivateTransformer
@@ -34,6 +35,7 @@ __all__ = [
     "Public",
     "Report",
     "Sensitivity",
+    "Validation",
     "account",
     "describe",
     "from_sklearn",
@@ -41,6 +43,7 @@ __all__ = [
     "make_plan",
     "preprocessing",
     "spent",
+    "validate",
 ]
 
 
@@ -63,6 +66,8 @@ _HOMES = {
     "from_sklearn": "pipeline.from_sklearn",
     "make_plan": "pipeline.plan",
     "spent": "pipeline.odometer",
+    "Validation": "pipeline.validate",
+    "validate": "pipeline.validate",
 }
 
 

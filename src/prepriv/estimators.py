@@ -34,7 +34,8 @@ from prepriv.pipeline.train import train
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.tables.encode import check_stream, count_rows, label_of
+from prepriv.tables.encode import check_stream, count_rows, label_of, unnamed
+from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
 
@@ -87,7 +88,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Inside scikit-learn (docs/ledger.md): every fit of a search, a cross-validation or a calibration spends anew.
+    Inside scikit-learn (docs/scikit-learn.md): every fit of a search, a cross-validation or a calibration spends anew.
     `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all: then give the search
     `error_score="raise"`, or it goes on, without a look at the data, behind the fit that is refused.
     Either sum holds only if no record decides which rows a fit reads: give `cv=KFold(5)` under replace-one;
@@ -285,7 +286,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         They order rows as probabilities do, and their largest is the prediction; they are no log odds: training clips
         gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
         """
-        scores, order = self._fitted().scores(X), self._order()
+        model = self._fitted_for(X)
+        check_new_rows(X, model.domain)
+        scores, order = model.scores(X), self._order()
         if len(order) > 2:
             return scores[:, order]
         margin = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
@@ -293,15 +296,32 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest."""
-        return self._fitted().predict_proba(X)[:, self._order()]
+        return self._fitted_for(X).predict_proba(X)[:, self._order()]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predicted labels, (n,)."""
-        return self._fitted().predict(X)
+        """Predicted labels, (n,).
+
+        Raises ValueError where X does not have the form of the rows that were declared, or fitted: rows of another
+        length, other names or another order of columns without declared names, a numeric column without a number.
+        """
+        return self._fitted_for(X).predict(X)
 
     def _order(self) -> list[int]:
         """Where the classes_ stand among the declared ones."""
         return _sorted(self.model_.domain.classes)
+
+    def _fitted_for(self, X: Any) -> Model:
+        """The model; refuses a frame whose columns would be taken by position and are not those of the fit."""
+        model = self._fitted()
+        fitted, names = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
+        given = list(names) if names is not None and all(isinstance(c, str) for c in names) else None
+        by_place = model.domain.is_ball or (given is not None and unnamed(model.domain))
+        if fitted is not None and given is not None and by_place and given != [*fitted]:
+            raise ValueError(
+                "the feature names should match those that were passed during fit, in their order: the domain declares "
+                "no names, so columns are taken by their places"
+            )
+        return model
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

@@ -339,5 +339,5 @@ def test_the_guide_is_right_about_splits_that_depend_on_records():
     assert moved(KFold(5), x, y) == moved(KFold(5, shuffle=True, random_state=0), x, y) == 0
     assert moved(StratifiedKFold(5), x, y) == 2
     assert moved(StratifiedKFold(5, shuffle=True, random_state=0), x, y) > 20
-    guide = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "scikit-learn.md").read_text(encoding="utf-8")
     assert "`StratifiedKFold`" in guide and "must not depend on a record" in guide

@@ -724,6 +724,22 @@ MUTANTS = (
         ("tests/ledger/test_ledger_charging.py", "-k", "conditional"),
     ),
     Mutant(
+        "columns of new rows in another order",
+        "scikit-learn: the feature names should match those of the fit",
+        "estimators.py",
+        " and by_place and given != [*fitted]:",
+        " and by_place and sorted(given) != sorted(fitted):",
+        ("tests/tables/test_inspect.py", "-k", "taken_by_place"),
+    ),
+    Mutant(
+        "a column without a number counts as empty at prediction",
+        "a table in other units or words predicted in silence",
+        "tables/inspect.py",
+        "        if bad and empty + bad == len(column):",
+        "        if bad and empty == len(column):",
+        ("tests/tables/test_inspect.py", "-k", "another_form"),
+    ),
+    Mutant(
         "one run charged twice in a sound chain",
         "a damaged index lets a uid in again",
         "ledger/verification.py",

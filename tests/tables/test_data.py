@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prepriv.domain import Categorical, Domain, Numeric
-from prepriv.tables.encode import counts_of_bad_cells, encode, encode_labels
+from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.inspect import counted_columns, counted_labels
 from prepriv.tables.readers import BadData, read_table
 
 DOMAIN = Domain(
@@ -187,7 +188,8 @@ def test_names_that_are_one_value_in_two_spellings_cannot_be_declared():
 
 def test_curator_counts(tmp_path):
     (tmp_path / "t.csv").write_text(CSV)
-    counts = counts_of_bad_cells(read_table(tmp_path / "t.csv"), DOMAIN)
-    assert counts["age"] == {"missing": 0, "out of bounds": 1}
-    assert counts["job"] == {"missing": 0, "unknown": 1} and counts["l"] == {"unknown": 0}
+    table = read_table(tmp_path / "t.csv")
+    faults = {counted.name: counted.faults for counted in counted_columns(table, DOMAIN)}
+    assert faults["age"] == (0, 0, 1, 0) and faults["job"] == (0, 0, 0, 1)
+    assert counted_labels(table["l"], DOMAIN).faults == (0, 0, 0, 0)
     assert nw is not None

@@ -35,7 +35,10 @@ def evaluate(
         list[str] | None,
         typer.Option(help=f"One of {', '.join(MEASURES)}; several times for several (default: all)."),
     ] = None,
-    ledger: Annotated[Path | None, typer.Option(help="Charge this ledger before TEST is opened.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger (a file or postgresql://...) before TEST is opened."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write it to this .html or .json.")] = None,
 ) -> None:
     """How good a released model is on private test rows, as noisy counts with intervals.
@@ -111,7 +114,7 @@ def _label(domain: Domain, label: str | None) -> str:
     return name
 
 
-def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: Path | None) -> int:
+def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: str | None) -> int:
     """The declared number of test rows; under replace-one, where it is public, counted if not declared."""
     if rows is not None:
         return rows
@@ -133,7 +136,7 @@ def _check_out(out: Path) -> None:
         raise Stop(f"{out} holds an evaluation that privacy was paid for: choose another --out")
 
 
-def _write(made: PrivateEvaluation, out: Path, ledger: Path | None) -> None:
+def _write(made: PrivateEvaluation, out: Path, ledger: str | None) -> None:
     try:
         made.save(out)
         if ledger is not None and made.receipt is not None:

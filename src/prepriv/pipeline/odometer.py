@@ -27,7 +27,7 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.smallest import smallest
 from prepriv.pipeline.checks import check_budget
 
-# What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/ledger.md).
+# What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/scikit-learn.md).
 _IF = (
     "if all read the same people, and no record decides which rows a fit reads (as labels do in StratifiedKFold, "
     "the cv=5 of scikit-learn)"
@@ -264,7 +264,7 @@ def spent(delta: float = 1e-5) -> Spent:
 
     - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.
     - *Which* rows it reads must not depend on a record, or the sum can be too small. Under replace-one KFold's parts
-      depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/ledger.md).
+      depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/scikit-learn.md).
     - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
     - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,
       a cap fixed beforehand is what holds: that of a ledger (docs/proofs/ledger.md).

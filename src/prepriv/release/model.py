@@ -37,6 +37,7 @@ from prepriv.release.link import Link, softmax, winners
 from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
 from prepriv.tables.encode import encode
+from prepriv.tables.inspect import check_new_rows
 
 FORMAT = "prepriv-model-1"
 FILE = "model.json"
@@ -86,6 +87,7 @@ class Model:
         Not softmax of the scores: training clipped gradients, which the link undoes
         (docs/proofs/calibrated_probabilities.md).
         """
+        check_new_rows(data, self.domain)
         scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
         return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
@@ -94,7 +96,11 @@ class Model:
         return winners(self.scores(data))
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The predicted label of each row, one of the declared classes, (n,)."""
+        """The predicted label of each row, one of the declared classes, (n,).
+
+        Raises ValueError where the form of the rows is not the declared one (`check_new_rows`).
+        """
+        check_new_rows(data, self.domain)
         return self.domain.labels[self.predict_index(data)]
 
     def flattened(self) -> Model:

@@ -26,7 +26,6 @@ __all__ = [
     "BLOCK",
     "Table",
     "count_rows",
-    "counts_of_bad_cells",
     "encode",
     "encode_labels",
     "encode_stream",
@@ -70,12 +69,13 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
     position = _positions(classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        codes, distinct = cells(_label_column(labels))
+        codes, distinct = cells(label_column(labels))
     at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)
     return _lookup(codes, at, position.get(text(None), -1))
 
 
-def _label_column(labels: Any) -> Any:
+def label_column(labels: Any) -> Any:
+    """The labels as one column, of any container."""
     if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
         return labels
     if isinstance(labels, np.ndarray):
@@ -131,7 +131,7 @@ def label_of(labels: Any, domain: Domain) -> str:
 def check_stream(stream: Stream, domain: Domain, *label: str) -> list[str]:
     """The columns a domain reads of a stream, and its label. BadData where one is not there; reads no record."""
     names = [name for name in stream.names if name not in (domain.label, *label)]
-    named = isinstance(stream, Files) and not domain.is_ball and not _unnamed(domain)
+    named = isinstance(stream, Files) and not domain.is_ball and not unnamed(domain)
     used = domain.columns if named else (names[c] if isinstance(c, int) else c for c in _used(names, domain))
     stream.check(columns := [*used, *label])
     return columns
@@ -154,7 +154,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         n = _rows_of(data, domain)
-        if len(_label_column(labels)) != n:
+        if len(label_column(labels)) != n:
             raise BadData("X and y have different numbers of rows")
     return n
 
@@ -173,7 +173,21 @@ def _rows_of(data: Any, domain: Domain) -> int:
     return len(array)
 
 
+def columns_of(data: Any, domain: Domain) -> list[Any]:
+    """The declared columns of a table (those of a ball, too) as they are. Raises BadData as `encode` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw = _raw(data, domain)
+    return [raw[:, j] for j in range(raw.shape[1])] if isinstance(raw, np.ndarray) else raw
+
+
 def _encode(data: Any, domain: Domain) -> Table:
+    raw = _raw(data, domain)
+    return Table(domain, len(raw), raw) if isinstance(raw, np.ndarray) else _from_series(raw, domain)
+
+
+def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
+    """A matrix of numbers, or one series a column."""
     if hasattr(data, "toarray"):
         raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
@@ -188,7 +202,7 @@ def _encode(data: Any, domain: Domain) -> Table:
         raise BadData(
             f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
         ) from None
-    return _from_series([frame[:, c] for c in _used(frame.columns, domain)], domain)
+    return [frame[:, c] for c in _used(frame.columns, domain)]
 
 
 def _frame(data: Any) -> Any:
@@ -219,16 +233,17 @@ def _used(have: Sequence[str], domain: Domain) -> Sequence[Any]:
     if missing is None:
         return list(domain.columns)
     # A domain built without names (x0, x1, ...) takes a frame's columns in order.
-    if not _unnamed(domain) or len(have) != len(domain.columns):
+    if not unnamed(domain) or len(have) != len(domain.columns):
         raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
     return range(len(have))
 
 
-def _unnamed(domain: Domain) -> bool:
+def unnamed(domain: Domain) -> bool:
+    """Whether the columns have the names x0, x1, ... of a domain without any: a frame's are then taken in order."""
     return all(name == f"x{j}" for j, name in enumerate(domain.columns))
 
 
-def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Table:
+def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDArray[Any] | list[Any]:
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
@@ -241,8 +256,8 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> Tabl
             f"X has {array.shape[1]} features, but Domain is expecting {domain.n_inputs} features as input"
         )
     if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
-        return Table(domain, len(array), array)
-    return _from_series([array[:, j] for j in range(array.shape[1])], domain)
+        return array
+    return [array[:, j] for j in range(array.shape[1])]
 
 
 def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:
@@ -282,22 +297,3 @@ def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
         return _encode_numeric(numbers(cells), kind)
     return _categorical_cells(cells, kind)
-
-
-def counts_of_bad_cells(data: Any, domain: Domain) -> dict[str, dict[str, int]]:
-    """How many cells of each column the declared rules change. For the curator's eyes only: not private."""
-    frame = nw.from_native(data, eager_only=True)
-    out: dict[str, dict[str, int]] = {}
-    for name, column in domain.columns.items():
-        if isinstance(column, Numeric):
-            raw = numbers(frame[name])
-            outside = (raw < column.low) | (raw > column.high)
-            out[name] = {"missing": int(np.isnan(raw).sum()), "out of bounds": int(outside.sum())}
-        else:
-            place = _categorical_cells(frame[name], column)
-            last = len(column.categories)
-            out[name] = {"missing": int((place == last + 1).sum()), "unknown": int((place == last).sum())}
-    if domain.label is not None and domain.label in frame.columns:
-        codes = encode_labels(frame[domain.label].to_native(), domain.classes)
-        out[domain.label] = {"unknown": int((codes < 0).sum())}
-    return out

@@ -1,0 +1,88 @@
+"""What a table and a plan have to say to each other before a run, for the curator: exact, hence private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv.domain import Domain
+from prepriv.mechanisms.session import ExactSession
+from prepriv.pipeline.checks import check_domain
+from prepriv.pipeline.conditions import check
+from prepriv.pipeline.plan import Plan
+from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
+
+NOT_PRIVATE = "for the curator only: these counts are not private"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What `validate` found. Nothing of it may be published: it is exact, about private rows.
+
+    rows: of the table. declared: of the domain, or None. columns: each declared one. labels: None if none were given.
+    conditions: (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
+    """
+
+    rows: int
+    declared: int | None
+    columns: tuple[Counted, ...]
+    labels: Counted | None
+    conditions: tuple[tuple[str, str, bool], ...] | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the declared rules change no cell, all rows are there and every condition holds."""
+        faults = [count for column in self.all for count in column.faults]
+        held = all(holds for _, _, holds in self.conditions or ())
+        return not any(faults) and held and self.rows == (self.declared or self.rows)
+
+    @property
+    def all(self) -> tuple[Counted, ...]:
+        """The columns, and the labels if there are any."""
+        return (*self.columns, *([self.labels] if self.labels else []))
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """(column, declared, found, and the count of each of FAULTS) as texts; no value of a record."""
+        return [(c.name, c.declared, c.found, *map(str, c.faults)) for c in self.all]
+
+    def __str__(self) -> str:
+        table = [("column", "declared", "found", *FAULTS), *self.lines]
+        widths = [max(map(len, column)) for column in zip(*table)]
+        said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+        said += [
+            f"{'holds' if good else 'FAILS'}: {what} ({step})" for step, what, good in self.conditions or ()
+        ]
+        count = f"records: {self.rows}" + (f" (declared: {self.declared})" if self.declared else "")
+        return "\n".join([NOT_PRIVATE, count, *said])
+
+    __repr__ = __str__
+
+
+def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None) -> Validation:
+    """FOR THE CURATOR ONLY: what the declared rules will change in a table, exactly counted. Never publish the answer.
+
+    X: the rows, (n, columns), as `PrivateClassifier.fit` takes them, in memory. y: their labels, (n,). plan: whose
+    conditions are to be checked on these rows.
+
+    Training can say none of this: it would tell of records. Raises ValueError where X or y does not have the form that
+    the domain declares, as `fit` would.
+
+    >>> import prepriv
+    >>> domain = prepriv.Domain({"age": prepriv.Numeric(17, 90)}, classes=["no", "yes"])
+    >>> found = prepriv.validate(domain, [[35], ["40,5"], [None], [120]], ["yes", "no", "No", "yes"])
+    >>> dict(zip(("missing", "no number", "out of bounds", "unknown"), found.columns[0].faults))
+    {'missing': 1, 'no number': 1, 'out of bounds': 1, 'unknown': 0}
+    >>> found.labels.unmatched, found.labels.counts, found.clean
+    ((('No', 1),), (('no', 1), ('yes', 2)), False)
+    """
+    check_domain(domain)
+    columns = tuple(counted_columns(X, domain))
+    n = encode(X, domain).n if y is None else count_rows(X, y, domain)
+    labels = None if y is None else counted_labels(y, domain)
+    held = None
+    if plan is not None and y is not None and plan.n == n:
+        rows, targets = encode(X, plan.domain), encode_labels(y, plan.domain.classes)
+        held = tuple((step, str(c), good) for step, c, good in check(plan, rows, targets, ExactSession()))
+    return Validation(n, domain.n, columns, labels, held)

@@ -1,0 +1,127 @@
+"""What is wrong with a table: exact counts for its curator, and the form of new rows. Not private, either of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from prepriv.domain import Column, Domain, Numeric
+from prepriv.tables.cell import text, text_of
+from prepriv.tables.column import cells, numbers
+from prepriv.tables.encode import MISSING_TEXT, columns_of, label_column
+from prepriv.tables.readers import BadData
+
+FAULTS = ("missing", "no number", "out of bounds", "unknown")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A column (or the labels) as found beside what is declared of it.
+
+    found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is no
+    number; a number outside the bounds (as an infinite one is); a category or label that is not declared. unmatched:
+    the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class.
+    """
+
+    name: str
+    declared: str
+    found: str
+    faults: tuple[int, int, int, int]
+    unmatched: tuple[tuple[str, int], ...] = ()
+    counts: tuple[tuple[Hashable, int], ...] = ()
+
+
+def counted_columns(data: Any, domain: Domain) -> list[Counted]:
+    """Each declared column of a table; of a ball, each feature. Raises BadData where the form does not fit."""
+    return [
+        _counted(*declared, column) for declared, column in zip(_declared(domain), columns_of(data, domain))
+    ]
+
+
+def _declared(domain: Domain) -> Sequence[tuple[str, Column | None]]:
+    """(name, what is declared of it) of each column; None: a feature of a ball."""
+    return list(domain.columns.items()) or [(f"feature {j}", None) for j in range(domain.n_inputs)]
+
+
+def counted_labels(labels: Any, domain: Domain) -> Counted:
+    """The labels beside the declared classes."""
+    column = label_column(labels)
+    tally = _tally(column)
+    known = tuple((name, tally.pop(text_of(name), 0)) for name in domain.classes)
+    missing = _gaps(tally)
+    faults = (missing, 0, 0, sum(tally.values()))
+    said = f"{len(domain.classes)} classes"
+    return Counted(domain.label or "labels", said, _type(column), faults, _most(tally), known)
+
+
+def _counted(name: str, kind: Column | None, column: Any) -> Counted:
+    tally = _tally(column)
+    if kind is not None and not isinstance(kind, Numeric):
+        for category in kind.categories:
+            tally.pop(text_of(category), None)
+        missing = _gaps(tally)
+        said = f"{len(kind.categories)} categories"
+        return Counted(name, said, _type(column), (missing, 0, 0, sum(tally.values())), _most(tally))
+    values = numbers(column)
+    _gaps(tally)
+    _, distinct = cells(column)
+    texts = {cell for cell in distinct if isinstance(cell, str)}
+    tally = {spelled: count for spelled, count in tally.items() if spelled in texts}
+    bad, empty = sum(tally.values()), int(np.isnan(values).sum())
+    low, high = (kind.low, kind.high) if kind is not None else (-math.inf, math.inf)
+    outside = (values < low) | (values > high) | np.isinf(values)
+    said = f"{low:g} to {high:g}" if kind is not None else "a number"
+    return Counted(name, said, _type(column), (empty - bad, bad, int(outside.sum()), 0), _most(tally))
+
+
+def _tally(column: Any) -> dict[str, int]:
+    """How often each text stands in a column, as categories and labels are spelled; "nan": an empty cell."""
+    codes, distinct = cells(column)
+    counts = np.bincount(codes + 1, minlength=len(distinct) + 1).tolist()
+    tally: dict[str, int] = {}
+    for cell, count in zip([None, *distinct], counts):
+        if count:
+            tally[text(cell)] = tally.get(text(cell), 0) + count
+    return tally
+
+
+def _gaps(tally: dict[str, int]) -> int:
+    """Take the spellings of an empty cell out of a tally: how many cells those are."""
+    return sum(tally.pop(spelled) for spelled in list(tally) if spelled.lower() in MISSING_TEXT)
+
+
+def _most(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:10])
+
+
+def _type(column: Any) -> str:
+    return str(getattr(column, "dtype", "object"))
+
+
+def check_new_rows(data: Any, domain: Domain) -> None:
+    """BadData unless the form of rows to predict is the declared one: nothing is guessed for the rows of a user.
+
+    Beyond what `encode` refuses: a row in a list of another length than the domain's, and a numeric column none of
+    whose cells is a number. Training reads both as missing cells, since no private record may stop it.
+    """
+    if isinstance(data, list | tuple):
+        width = domain.n_inputs
+        for i, row in enumerate(data):
+            if isinstance(row, str | bytes) or not hasattr(row, "__len__") or len(row) != width:
+                raise BadData(f"row {i} is no row of {width} cells, which the model reads")
+    for (name, kind), column in zip(_declared(domain), columns_of(data, domain)):
+        if kind is not None and not isinstance(kind, Numeric):
+            continue
+        if getattr(getattr(column, "dtype", None), "kind", "") in "iufb" and isinstance(column, np.ndarray):
+            continue
+        if isinstance(column, nw.Series) and column.dtype.is_numeric():
+            continue
+        said = _counted(name, kind, column)
+        empty, bad, _, _ = said.faults
+        if bad and empty + bad == len(column):
+            raise BadData(f"column {name!r} holds no number in any row, and the model reads numbers there")
