@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import prepriv
 from prepriv import Domain, PrivateClassifier
 from prepriv import preprocessing as pre
 from prepriv.commands.ledger import app
@@ -96,3 +97,15 @@ def test_show_names_the_steps_of_each_charge(tmp_path):
     shown = run("show", path).stdout
     assert re.search(r"1  .*charged .*epsilon 0\.99.*train: Center \(budget\), GradientDescent", shown), shown
     assert re.search(r"2  .*charged   own  epsilon 1, delta 0  a count by hand", shown)
+
+
+def test_show_names_preparations_evaluations_and_questions(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=9, delta=1e-3)
+    domain = Domain.box(0, 1, 2, [False, True])
+    clf = fit(path)
+    clf.evaluate(X, Y, epsilon=0.5, ledger=path)
+    prepriv.PrivateTransformer(domain, [pre.Center(payment=Budget(0.5))], ledger=path).fit(X)
+    notes = [entry.note for entry in Ledger.open(path).entries()]
+    assert [note.split(":")[0] for note in notes] == ["train", "evaluate", "prepare"], notes
+    assert "accuracy" in notes[1] and "Center (budget)" in notes[2]

@@ -96,6 +96,11 @@ class HoldoutPlan:
         }
 
     @property
+    def what(self) -> str:
+        """In a few words, for the ledger: both plans, the shorter one first."""
+        return f"hold out {self.holdout.share:g}, {self.evaluation.what}, {self.training.what}"
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, for the ledger."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))

@@ -99,6 +99,11 @@ class EvaluationPlan:
         }
 
     @property
+    def what(self) -> str:
+        """In a few words, for the ledger: the measures, and of which model."""
+        return f"evaluate: {', '.join(self.measures)}" + (f", model {self.model[:12]}" if self.model else "")
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, for the ledger."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))

@@ -82,6 +82,12 @@ class Chain:
         """Whether some conditions are tested."""
         return any(p.test is not None for p in self.steps)
 
+    @property
+    def said(self) -> list[str]:
+        """The name of each step, and how it is paid for unless it is free."""
+        names = [(p.step.name, p.step.way) for p in self.steps]
+        return [name if way == "free" else f"{name} ({way})" for name, way in names]
+
     def with_test_delta(self, delta: float) -> Chain:
         """The same with this bound on the false pass of each test."""
         steps = tuple(

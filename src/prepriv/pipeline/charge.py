@@ -23,7 +23,7 @@ def check_ledger(path: Any) -> None:
 def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
 
-    What `plan.what` says of it, if it does, stands in the ledger: a few words, of declared facts alone.
+    What `plan.what` says stands in the ledger, with the conditions and remarks of the claim.
     The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
     Raises ValueError for a plan without privacy or another adjacency, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
@@ -42,7 +42,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         delta=plan.delta,
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
-        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, getattr(plan, "what", "")),
+        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, plan.what),
     )
     booked = book.confirm(uid, plan.hash)
     return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}

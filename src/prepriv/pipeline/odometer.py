@@ -49,6 +49,10 @@ class Priced(Protocol):
         """What holds for all that leaves; None without privacy."""
 
     @property
+    def what(self) -> str:
+        """A few words of it for the ledger, of declared facts alone: parts between commas."""
+
+    @property
     def hash(self) -> str:
         """SHA-256 of all that was decided."""
 

@@ -155,8 +155,7 @@ class Plan:
     @property
     def what(self) -> str:
         """In a few words, for the ledger: the steps, how each is paid for, and the learner."""
-        steps = [f"{p.step.name} ({p.step.way})" if p.step.way != "free" else p.step.name for p in self.steps]
-        return f"train: {', '.join([*steps, self.learner.name])}"
+        return f"train: {', '.join([*self.chain.said, self.learner.name])}"
 
     @property
     def hash(self) -> str:

@@ -72,6 +72,11 @@ class Preparation:
         return self.chain.steps
 
     @property
+    def what(self) -> str:
+        """In a few words, for the ledger: the steps and how each is paid for."""
+        return f"prepare: {', '.join(self.chain.said)}"
+
+    @property
     def space(self) -> Space:
         """The declared space of the prepared rows."""
         return self.chain.space
