@@ -78,7 +78,7 @@ DOORS = {
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
     "NoisySession": ("pipeline/train.py", "description/price.py", "evaluation/", PAPERS),
-    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "commands/validate.py", PAPERS),
+    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "pipeline/validate.py", PAPERS),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),
