@@ -5,6 +5,7 @@ is downloaded. Without, words are hashed into 1024 columns by a rule that looks 
 given as an .npy file, (messages, d), in the order of the table; their extractor must be fixed without private messages.
 
     python examples/sms_spam.py PATH/sms_spam.tsv.gz [SHARE_OF_PRIVATE_ROWS [EMBEDDINGS.npy]]
+    python examples/sms_spam.py PATH/sms_spam.tsv.gz embed EMBEDDINGS.npy      (only writes the embeddings)
 """
 
 from __future__ import annotations
@@ -65,10 +66,24 @@ def features(messages: list[str], given: Path | None) -> np.ndarray:
     return hashed_words(messages)
 
 
+def read(path: Path) -> list[list[str]]:
+    """Rows of class and text."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return [r for r in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if len(r) == 2][1:]
+
+
+def write_embeddings(path: Path, target: Path) -> None:
+    """Embeddings of all messages, in the order of the table, for `prepriv reproduce pillar --embeddings`."""
+    x = embedded([r[1] for r in read(path)])
+    if x is None:
+        raise SystemExit('no sentence embeddings: pip install "prepriv[embeddings]"')
+    np.save(target, x)
+    print(f"wrote {target}: {x.shape[0]} x {x.shape[1]}")
+
+
 def main(path: Path, share: float = 1.0, embeddings: Path | None = None) -> dict[str, float]:
     """Train on a share of the private messages; balanced accuracy on the last fifth of all, by way."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = [r for r in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if len(r) == 2][1:]
+    rows = read(path)
     x = features([r[1] for r in rows], embeddings)
     y = np.array([r[0].strip('"') == "spam" for r in rows]).astype(int)
     tenth, last = len(x) // 10, len(x) - len(x) // 5
@@ -94,4 +109,7 @@ def main(path: Path, share: float = 1.0, embeddings: Path | None = None) -> dict
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(float, sys.argv[2:3]), *map(Path, sys.argv[3:4]))
+    if sys.argv[2:3] == ["embed"]:
+        write_embeddings(Path(sys.argv[1]), Path(sys.argv[3]))
+    else:
+        main(Path(sys.argv[1]), *map(float, sys.argv[2:3]), *map(Path, sys.argv[3:4]))
