@@ -598,8 +598,8 @@ MUTANTS = (
         "a choice whose scores move by one where they move by two",
         "wrong adjacency factor",
         "pipeline/chosen.py",
-        '{"replace-one": 2,',
-        '{"replace-one": 1,',
+        '    "replace-one": 2,\n',
+        '    "replace-one": 1,\n',
         ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
     ),
     Mutant(

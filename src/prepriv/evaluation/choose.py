@@ -27,13 +27,12 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.coins import record_coins
-from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.pipeline import odometer
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
-from prepriv.pipeline.chosen import METHODS, SCORE_RANGE, Chosen
+from prepriv.pipeline.chosen import METHODS, Chosen, choice_epsilon
 from prepriv.pipeline.plan import budget
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
@@ -43,7 +42,6 @@ from prepriv.tables.encode import count_rows, encode, encode_labels
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table
 
-_LARGEST_MU = 20.0  # of a choice: beyond, it is as good as exact
 _SHRINK = 0.97
 
 
@@ -237,7 +235,7 @@ def _priced(
 ) -> tuple[Chosen, float]:
     """(the plans and the mechanism within the budget, the signal of a candidate: its µ times its records)."""
     whole = budget(epsilon, delta)
-    mechanism = ExponentialMechanism.of_gdp(min(whole, _LARGEST_MU), SCORE_RANGE[domain.adjacency])
+    choice = choice_epsilon(whole, domain.adjacency)
     share = 1 / math.sqrt(len(candidates)) if way == "same rows" else 1.0
     for _ in range(80):
         each = min(epsilon, gdp_epsilon(whole * share, delta))
@@ -245,7 +243,7 @@ def _priced(
             c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta)
             for k, c in enumerate(candidates)
         )
-        chosen = Chosen(way, plans, mechanism.epsilon)
+        chosen = Chosen(way, plans, choice)
         made = chosen.guarantee
         if made is not None and _within(made, epsilon, delta):
             return chosen, gdp_mu(each, delta) * min(sizes)

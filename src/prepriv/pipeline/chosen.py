@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from prepriv._arguments import choice
+from prepriv.domain import Adjacency
 from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.guarantee import Guarantee
@@ -19,11 +20,17 @@ from prepriv.pipeline.odometer import composed
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.stored import plan_from_json
 
+_LARGEST_MU = 20.0  # of a choice: beyond, it is as good as exact
 METHODS = ("same rows", "own rows")
 SCORE_RANGE = {
     "replace-one": 2,
     "add-or-remove-one": 1,
 }  # of numbers of right labels, of which a record moves each by one
+
+
+def choice_epsilon(mu: float, adjacency: Adjacency) -> float:
+    """The epsilon of a mechanism that chooses for mu-GDP."""
+    return ExponentialMechanism.of_gdp(min(mu, _LARGEST_MU), SCORE_RANGE[adjacency]).epsilon
 
 
 @dataclass(frozen=True)
