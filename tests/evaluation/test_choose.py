@@ -140,6 +140,7 @@ def test_one_charge_one_fit_and_the_winner_carries_the_whole_claim(tmp_path, cap
     assert best.number == 1 and best.candidate == Candidate("linear")
     assert Ledger.open(path).remaining().epsilon == pytest.approx(0.5, abs=1e-3)
     assert len(prepriv.spent().fits) == 1
+    assert Ledger.open(path).entries()[0].note.startswith("choose 1 of 2, same rows, hold out 0.2")
     best.model_.save(tmp_path / "run")
     again = Model.load(tmp_path / "run")
     assert again.guarantee.mu == pytest.approx(best.guarantee_.mu) and again.receipt == best.model_.receipt

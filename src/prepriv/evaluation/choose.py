@@ -71,6 +71,11 @@ class ChoicePlan:
         return replace(made, notes=tuple(dict.fromkeys((*made.notes, *weak))))
 
     @property
+    def what(self) -> str:
+        """What was charged, in a few words: how many candidates, and how."""
+        return f"choose 1 of {len(self.chosen.plans)}, {self.chosen.method}, hold out {self.holdout:g}"
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, for the ledger."""
         said = {"choice": self.chosen.to_json(), "n": self.n, "holdout": self.holdout}
