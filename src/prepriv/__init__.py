@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from prepriv.description.describe import describe
     from prepriv.domain import Categorical, Domain, Numeric
     from prepriv.estimators import PrivateClassifier
-    from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity
     from prepriv.pipeline.account import account
@@ -38,7 +37,6 @@ __all__ = [
     "Sensitivity",
     "Validation",
     "account",
-    "choose",
     "describe",
     "from_sklearn",
     "guarantees",
@@ -64,7 +62,6 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "pipeline.account",
-    "choose": "evaluation.choose",
     "describe": "description.describe",
     "from_sklearn": "pipeline.from_sklearn",
     "make_plan": "pipeline.plan",

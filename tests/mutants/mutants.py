@@ -86,7 +86,7 @@ MUTANTS = (
         "description/price.py",
         "        leak = math.fsum(part.delta for part in self.parts) * (1 + 1e-13)\n",
         "        leak = 0.0\n",
-        ("tests/description/test_draft.py", "-k", "composition"),
+        ("tests/description/test_private_schema.py", "-k", "composition"),
     ),
     Mutant(
         "two bounds for the price of one",
@@ -94,7 +94,7 @@ MUTANTS = (
         "description/draft.py",
         "QuantileRelease(part.mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid",
         "QuantileRelease(part.mu * (1 - 1e-9), Grid",
-        ("tests/description/test_draft.py", "-k", "nobody_knows or pays"),
+        ("tests/description/test_private_schema.py", "-k", "nobody_knows or pays"),
     ),
     Mutant(
         "the coarse range is that of the data",
@@ -103,7 +103,7 @@ MUTANTS = (
         "    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)\n",
         "    coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
         "    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)\n",
-        ("tests/description/test_draft.py", "-k", "replay"),
+        ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise
     Mutant(
@@ -593,38 +593,6 @@ MUTANTS = (
         "    return session.batch_source().bernoulli_mask(poisson_threshold(share), records)\n",
         "    return np.arange(records) % 5 == records % 5\n",
         ("tests/evaluation/test_holdout.py", "-k", "every_fifth or mechanism_outputs"),
-    ),
-    Mutant(
-        "a choice whose scores move by one where they move by two",
-        "wrong adjacency factor",
-        "pipeline/chosen.py",
-        '    "replace-one": 2,\n',
-        '    "replace-one": 1,\n',
-        ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
-    ),
-    Mutant(
-        "candidates on the same rows are not composed",
-        "hyperparameter search for the price of one fit",
-        "pipeline/chosen.py",
-        "[composed(private)]",
-        "private",
-        ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
-    ),
-    Mutant(
-        "candidates are trained on the rows that compare them",
-        "test rows in training: parallel composition claimed where it is sequential",
-        "evaluation/choose.py",
-        "        mine = parts == (1 if",
-        "        mine = parts <= (1 if",
-        ("tests/evaluation/test_choose.py", "-k", "two_parts"),
-    ),
-    Mutant(
-        "the winner claims its own plan alone",
-        "hyperparameter search for the price of one fit",
-        "release/model.py",
-        "        return self.declared.guarantee if self.choice is None else self.choice.guarantee\n",
-        "        return self.declared.guarantee\n",
-        ("tests/evaluation/test_choose.py", "-k", "carries"),
     ),
     # -------------------------------------------------------------------------------------------- ledger
     Mutant(

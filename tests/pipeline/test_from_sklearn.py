@@ -154,7 +154,7 @@ class MyScaler(sk.StandardScaler):
         ),
         (ColumnTransformer([("a", sk.Normalizer(), ["x0"])]), "on some of the columns"),
     ],
-    ids=str,
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
 def test_what_has_no_price_is_refused_by_name(part, says):
     with pytest.raises(Unpriced) as told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import runpy
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from prepriv import payment as pay
 from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
 from prepriv.domain import Adjacency, Domain
@@ -21,6 +23,7 @@ from prepriv.pipeline.declared_learner import build_learner, build_loss, find
 from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.pipeline.ran import Ran, ReleasedStatistic
 from prepriv.pipeline.schema import build_step, load_schema
+from prepriv.pipeline.way_out import ways_out
 from prepriv.release.report import TITLES
 from prepriv.tables.readers import no_file
 
@@ -159,9 +162,39 @@ def _steps(spec: Pipeline, beside: Path) -> Any:
         raise BadSchema(f"{path} does not run: {type(error).__name__}") from None
 
 
+def _show_ways_out(
+    steps: Any, ran: Any, domain: Domain, adjacency: Adjacency, epsilon: float, delta: float
+) -> None:
+    domain = dataclasses.replace(domain, adjacency=adjacency)
+    found = ways_out(steps, ran, domain=domain, epsilon=epsilon, delta=delta)
+    print_table(
+        f"Ways to keep ε = {epsilon:g} at δ = {exact(delta)}, least noise first",
+        ("payments", "noise_multiplier", "over that of free steps", "conditions"),
+        [
+            (
+                ", ".join(f"{step} {TITLES[way].lower()}" for step, way in out.ways) or "nothing to pay",
+                up(out.noise_multiplier, 4),
+                up(out.factor, 4),
+                str(len(out.conditions)) if out.conditions else "none",
+            )
+            for out in found
+        ],
+        right=(1, 2),
+    )
+    for out in found:
+        if all(way != pay.Public.way for _, way in out.ways):
+            console.print("\nThe cheapest without public data:\n", style="bold")
+            console.print(out.code, soft_wrap=True)
+            return
+
+
 def account_command(
     pipeline: Annotated[Path, typer.Argument(help="The pipeline (YAML): rows, domain, steps, learner.")],
     delta: Annotated[float | None, typer.Option(help="Wins over the file's delta.")] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(help="Print how to pay for the steps so that the whole keeps this ε, as code."),
+    ] = None,
 ) -> None:
     """What an existing pipeline really costs: by every route, step by step. Reads no data.
 
@@ -189,6 +222,9 @@ def account_command(
         domain = spec.domain.domain()
     steps = _steps(spec, pipeline.parent)
     ran, noise = spec.learner.ran(spec.rows)
+    if target is not None:
+        _show_ways_out(steps, ran, domain.with_n(spec.rows), spec.adjacency, target, at)
+        return
     result = account(
         steps,
         ran,

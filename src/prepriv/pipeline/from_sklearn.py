@@ -6,6 +6,7 @@ printed conditions hold (docs/your-pipeline.md has the table and the reasons).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,11 +133,28 @@ class Declared:
 
 
 @dataclass
-class _Reader:
+class Reader:
+    """Reads one pipeline. replacements: by name, steps that stand in for transformers without a price."""
+
     domain: Domain
     declared: Declared
+    replacements: Mapping[str, Callable[[Any], Step]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
+    replaced: list[tuple[str, str]] = field(default_factory=list)
+
+    def all_steps(self, pipeline: Any) -> list[Step]:
+        """Every step, in order. Raises Unpriced."""
+        if self.domain.is_ball:
+            raise ValueError(
+                "a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box(...)"
+            )
+        self.read(pipeline, None)
+        if self.refused:
+            raise Unpriced(self.refused)
+        bounds = {n: (c.low, c.high) for n, c in self.domain.columns.items() if isinstance(c, Numeric)}
+        raw = [RawUnits(bounds)] if any(pair != (0, 1) for pair in bounds.values()) else []
+        return [*raw, *self.steps]
 
     def read(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Append the steps of one transformer on some columns (None: all of them)."""
@@ -158,6 +176,15 @@ class _Reader:
             _KNOWN[name](self, part, columns)
         else:
             self._refuse(name, "what it reads of the records is not known here")
+        if self.refused and name in self.replacements and self.refused[-1][0].startswith(name):
+            self._replace(name, part, columns)
+
+    def _replace(self, name: str, part: Any, columns: tuple[str, ...] | None) -> None:
+        step = self.replacements[name](part)
+        if columns is not None and any(f.name == "columns" for f in dataclasses.fields(step)):
+            step = dataclasses.replace(step, columns=columns)  # type: ignore[call-arg]
+        self.replaced.append((self.refused.pop()[0], step.name))
+        self.steps.append(step)
 
     def _refuse(self, name: str, why: str) -> None:
         if (name, why) not in self.refused:
@@ -317,14 +344,14 @@ class _Reader:
             self.steps.append(Normalize(1.0))
 
 
-_KNOWN: dict[str, Callable[[_Reader, Any, tuple[str, ...] | None], None]] = {
-    "Pipeline": _Reader.pipeline,
-    "ColumnTransformer": _Reader.columns,
-    "StandardScaler": _Reader.scaler,
-    "SimpleImputer": _Reader.imputer,
-    "OneHotEncoder": _Reader.encoder,
-    "OrdinalEncoder": _Reader.encoder,
-    "Normalizer": _Reader.normalizer,
+_KNOWN: dict[str, Callable[[Reader, Any, tuple[str, ...] | None], None]] = {
+    "Pipeline": Reader.pipeline,
+    "ColumnTransformer": Reader.columns,
+    "StandardScaler": Reader.scaler,
+    "SimpleImputer": Reader.imputer,
+    "OneHotEncoder": Reader.encoder,
+    "OrdinalEncoder": Reader.encoder,
+    "Normalizer": Reader.normalizer,
 }
 
 
@@ -333,16 +360,8 @@ def read_sklearn(
 ) -> tuple[list[Step], tuple[str, ...]]:
     """(steps, notes: what has to hold of the run beside their conditions). Raises Unpriced."""
     check_domain(domain)
-    if domain.is_ball:
-        raise ValueError(
-            "a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box(...)"
-        )
-    reader = _Reader(domain, declared or Declared())
-    reader.read(pipeline, None)
-    if reader.refused:
-        raise Unpriced(reader.refused)
-    bounds = {n: (c.low, c.high) for n, c in domain.columns.items() if isinstance(c, Numeric)}
-    steps = [RawUnits(bounds)] if any(pair != (0, 1) for pair in bounds.values()) else []
+    reader = Reader(domain, declared or Declared())
+    steps = reader.all_steps(pipeline)
     notes = tuple(
         f"the {step.fitted_state} of {step.name} are needed on new rows by scikit-learn: once they leave, or predictions "
         "made with them, no finite ε holds; pay for the step by public data or budget to release it"
@@ -353,7 +372,7 @@ def read_sklearn(
         "every cell lies within its declared bounds and categories, and none is empty but in columns declared with missing: "
         "impute (mend both before the pipeline, record by record)"
     )
-    return [*steps, *reader.steps], (f"holds only if {within}", *notes)
+    return steps, (f"holds only if {within}", *notes)
 
 
 def from_sklearn(

@@ -104,7 +104,7 @@ class Plan:
     @property
     def setting(self) -> Setting:
         """What is declared of the rows that reach the learner."""
-        return _setting(self.chain, self.learner, self.domain)
+        return setting_of(self.chain, self.learner, self.domain)
 
     @cached_property
     def learner_shift(self) -> float:
@@ -207,7 +207,8 @@ def budget(epsilon: float, delta: float) -> float:
     return gdp_mu(epsilon, delta) * LESS if math.isfinite(epsilon) else math.inf
 
 
-def _setting(steps: Chain, learner: Learner, domain: Domain) -> Setting:
+def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
+    """What is declared of the rows that reach a learner behind these steps; domain: with n."""
     assert domain.n is not None
     outputs = learner.loss.outputs(len(domain.classes))
     return Setting(steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming)
@@ -229,7 +230,7 @@ def decide(
     placed = chain(steps, domain, domain.n, mu, test_delta=min(delta, 0.25) / 2, release=release)
     if math.isfinite(mu):
         placed = with_best_tests(placed, left, epsilon, delta)
-    setting = _setting(placed, learner, domain)
+    setting = setting_of(placed, learner, domain)
     learner.unit(setting)  # a gradient without a bound is refused first
     return placed, setting, calibrate(learner, setting, placed, epsilon, delta, left)
 

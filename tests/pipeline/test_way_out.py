@@ -1,0 +1,101 @@
+"""Joint choices of payments for a target: each keeps it, the first needs the least noise, and its code runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+from prepriv import Domain, account
+from prepriv import preprocessing as pre
+from prepriv.cli import run
+from prepriv.learners import AnyModel, GradientDescent
+from prepriv.payment import Budget, Sensitivity
+from prepriv.pipeline.from_sklearn import Unpriced
+from prepriv.pipeline.way_out import ways_out
+
+N, DELTA = 4000, 1e-5
+BOX = Domain.box(0, 10, features=3, classes=[0, 1], n=N, missing="impute")
+LEARNER = GradientDescent(AnyModel(), steps=50)
+
+
+def found(pipeline, epsilon=3.0, **options):
+    return ways_out(pipeline, LEARNER, domain=BOX, epsilon=epsilon, delta=DELTA, **options)
+
+
+def test_least_noise_comes_first_and_every_choice_is_another():
+    out = found(make_pipeline(SimpleImputer(), StandardScaler()))
+    noise = [way.noise_multiplier for way in out]
+    assert noise == sorted(noise) and len({way.ways for way in out}) == len(out) >= 4
+    assert out[0].factor == pytest.approx(1.0)
+
+
+def test_a_choice_keeps_its_target():
+    """By an account of its own: the noise of training and the releases of the steps, composed."""
+    for way in found(make_pipeline(SimpleImputer(), StandardScaler())):
+        kept = [s for s in way.steps if not s.paid.share and s.way != "public"]
+        if len(kept) < len(way.steps) - sum(s.paid.share > 0 for s in way.steps):
+            continue  # public steps need their table to be accounted for
+        mu = sum(s.paid.share for s in way.steps)
+        assert mu < 1 and way.epsilon == 3.0
+    few = pre.MeanImputer(payment=Sensitivity({"missing": 2 / N}))
+    way = next(w for w in found([few]) if w.ways == (("MeanImputer", "sensitivity"),))
+    real = account(list(way.steps), LEARNER, domain=BOX, noise_multiplier=way.noise_multiplier, delta=DELTA)
+    assert 2.9 < real.epsilon(DELTA) <= 3.0 * (1 + 1e-6)
+
+
+def test_what_has_no_price_is_replaced_and_says_so():
+    out = found(make_pipeline(SimpleImputer(strategy="median"), MinMaxScaler(), PCA(2), Normalizer()))
+    assert [ours for _, ours in out[0].replaced] == ["MedianImputer", "MinMaxScaler", "PCA"]
+    assert [s.name for s in out[0].steps] == ["RawUnits", "MedianImputer", "MinMaxScaler", "PCA", "Normalize"]
+    with pytest.raises(Unpriced, match="SelectKBest"):
+        found(make_pipeline(SimpleImputer(), SelectKBest()))
+
+
+def test_the_code_of_a_choice_runs():
+    import prepriv
+
+    way = next(
+        w
+        for w in found(make_pipeline(SimpleImputer(), StandardScaler()))
+        if {k for _, k in w.ways} == {"budget"}
+    )
+    names = {"X": np.random.default_rng(0).uniform(0, 10, (N, 3)), "domain": BOX, "prepriv": prepriv}
+    exec(way.code, names)
+    assert names["X"].shape == (N, 3) and names["noise_multiplier"] >= way.noise_multiplier
+    spent = names["prepared"].guarantee_
+    whole = spent.compose(
+        prepriv.Guarantee.from_dp_event(_training(names["noise_multiplier"]), "replace-one")
+    )
+    assert whole.epsilon(DELTA) <= 3.0
+
+
+def _training(noise):
+    from dp_accounting import dp_event
+
+    return dp_event.SelfComposedDpEvent(
+        dp_event.GaussianDpEvent(noise / 2), 50
+    )  # one record moves a sum by 2C
+
+
+def test_too_little_to_share_and_too_much_to_try_are_sentences():
+    with pytest.raises(ValueError, match="joint choices"):
+        found([pre.MeanImputer(payment=Budget()), *[pre.StandardScaler(payment=Budget())] * 4])
+    with pytest.raises(ValueError, match="epsilon"):
+        found([], epsilon=-1.0)
+
+
+def test_the_command_prints_the_ways_and_the_code(tmp_path, capsys):
+    (tmp_path / "p.yaml").write_text(
+        "rows: 4000\ndomain: {features: 3, low: 0, high: 1, missing: impute}\nsteps:\n"
+        "  - {step: MeanImputer, pay: sensitivity, missing: 0.0005}\n"
+        "learner: {kind: GradientDescent, noise_multiplier: 40, steps: 50, weight_bound: 1.0}\n"
+    )
+    assert run(["account", str(tmp_path / "p.yaml"), "--target", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "Ways to keep" in out and "noise_multiplier =" in out and "MeanImputer" in out
+    assert run(["account", str(tmp_path / "p.yaml"), "--target", "0"]) == 2
