@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prepriv import guarantees, preprocessing
     from prepriv.description.describe import describe
+    from prepriv.description.questions import count, histogram, mean, quantiles
     from prepriv.domain import Categorical, Domain, Numeric
     from prepriv.estimators import PrivateClassifier
     from prepriv.guarantees.guarantee import Guarantee
@@ -37,11 +38,15 @@ __all__ = [
     "Sensitivity",
     "Validation",
     "account",
+    "count",
     "describe",
     "from_sklearn",
     "guarantees",
+    "histogram",
     "make_plan",
+    "mean",
     "preprocessing",
+    "quantiles",
     "spent",
     "validate",
 ]
@@ -62,7 +67,11 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "pipeline.account",
+    "count": "description.questions",
     "describe": "description.describe",
+    "histogram": "description.questions",
+    "mean": "description.questions",
+    "quantiles": "description.questions",
     "from_sklearn": "pipeline.from_sklearn",
     "make_plan": "pipeline.plan",
     "spent": "pipeline.odometer",

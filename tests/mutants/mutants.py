@@ -32,6 +32,22 @@ def replayed(which: str) -> tuple[str, ...]:
 
 MUTANTS = (
     Mutant(
+        "a replaced record moves one count of a histogram",
+        "diffprivlib histogram: noise for add-or-remove-one, whatever is claimed",
+        "description/questions.py",
+        '    moves = 2 if adjacency == "replace-one" else 1\n',
+        "    moves = 1\n",
+        ("tests/description/test_questions.py", "-k", "replay and histogram"),
+    ),
+    Mutant(
+        "a mean of half its sensitivity",
+        "the factor 2 of a replaced record",
+        "description/questions.py",
+        'source.pure_sum("mean", exact, 2 * _FINE, epsilon,',
+        'source.pure_sum("mean", exact, _FINE, epsilon,',
+        ("tests/description/test_questions.py", "-k", "replay and mean"),
+    ),
+    Mutant(
         "three sums weighted so that they move further than one",
         "factor between what is declared and what a record moves",
         "description/estimates.py",
@@ -92,8 +108,8 @@ MUTANTS = (
         "two bounds for the price of one",
         "a share of the budget used twice",
         "description/draft.py",
-        "QuantileRelease(part.mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid",
-        "QuantileRelease(part.mu * (1 - 1e-9), Grid",
+        "QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid",
+        "QuantileRelease.of_gdp(mu * (1 - 1e-9), Grid",
         ("tests/description/test_private_schema.py", "-k", "nobody_knows or pays"),
     ),
     Mutant(

@@ -41,7 +41,7 @@ class Call:
     private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps). ends: for
     scores of candidates, the number of candidates up to the end of each group of equal score: then the bound is
     on how far apart the movements of two candidates' scores are. keys: for counts of values that nobody declared, the
-    values, which differ between neighbours.
+    values, which differ between neighbours. pure: the bound is in L1.
     """
 
     name: str
@@ -50,9 +50,12 @@ class Call:
     sensitivity: int
     ends: NDArray[np.int64] | None = None
     keys: tuple[str, ...] | None = None
+    pure: bool = False
 
     def moved_squared(self, other: Call) -> int:
         """The square of how far the private number of another run is from this one's, exact."""
+        if self.pure:
+            return sum(abs(int(v)) for v in np.subtract(self.exact, other.exact).ravel()) ** 2
         if self.keys is not None and other.keys is not None:
             one, two = (dict(zip(c.keys or (), c.exact.tolist())) for c in (self, other))
             return sum((one.get(key, 0) - two.get(key, 0)) ** 2 for key in {**one, **two})
@@ -156,6 +159,24 @@ class Recorder(Session):
         answer = frozen if isinstance(frozen, dict) else mechanism.release(counts, self._stream)
         self.outputs.append(answer)
         return dict(answer)
+
+    def pure_sum(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float, *, largest: int
+    ) -> NDArray[np.int64]:
+        declared = (total.shape, sensitivity, epsilon, largest)
+        self.calls.append(Call(name, declared, total.copy(), sensitivity, pure=True))
+        return super().pure_sum(name, total, sensitivity, epsilon, largest=largest)
+
+    def _pure(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float
+    ) -> NDArray[np.int64]:
+        frozen = self._next()
+        noise = self._stream.discrete_laplace(sensitivity / epsilon, total.size).reshape(total.shape)
+        answer = (total + noise).astype(np.float64)
+        if isinstance(frozen, np.ndarray) and frozen.shape == total.shape:
+            answer = frozen
+        self.outputs.append(answer)
+        return np.asarray(answer).astype(np.int64)
 
     def _next(self) -> Answer | None:
         at = len(self.outputs)
@@ -280,7 +301,7 @@ def _moves(
         reach[a.name] = max(share, reach.get(a.name, 0.0))
         if square > (factor * a.sensitivity) ** 2:
             found.append(f"call {k} ({a.name}): it moved {share:.6g} times as far as declared")
-        if a.ends is not None or a.keys is not None:
+        if a.ends is not None or a.keys is not None or a.pure:
             continue
         rough, grown, shift = coarsen(a.exact, a.sensitivity)
         other = coarsen(b.exact, a.sensitivity)[0]

@@ -260,11 +260,11 @@ class _Asker:
         if self.plan.look.adjacency == "replace-one":
             return Estimate.around(float(self.plan.look.n), 0.0)
         noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)
-        return Estimate.around(float(noisy[0]), SURE * noise).within(0, math.inf)
+        return _count(noisy[0], noise)
 
     def counts(self, part: str, indices: Any, names: Sequence[str]) -> dict[str, Estimate]:
         noisy, noise = self._counts(part, indices, len(names))
-        return {name: Estimate.around(float(c), SURE * noise) for name, c in zip(names, noisy)}
+        return {name: _count(c, noise) for name, c in zip(names, noisy)}
 
     def moments(self, i: int, unit: Floats, n: float) -> Moments:
         z = multiplier(self.plan.look[f"moments {i}"])
@@ -288,12 +288,12 @@ class _Asker:
         there = unit[~np.isnan(unit)]
         at = np.minimum((there * plan.bins).astype(np.int64), plan.bins - 1)
         noisy, noise = self._counts(f"histogram {i}", at, plan.bins)
-        counts = tuple(Estimate.around(float(c), SURE * noise) for c in noisy)
+        counts = tuple(_count(c, noise) for c in noisy)
         edges = np.linspace(0.0, 1.0, plan.bins + 1)
         present = moments.present.value
         found: dict[float, Estimate] = {}
         for q in plan.quantiles:
-            release = QuantileRelease(
+            release = QuantileRelease.of_gdp(
                 plan.look[f"quantile {i} {q!r}"].mu * (1 - 1e-9), Grid(0.0, 1.0, POINTS)
             )
             above = rank_above(q, max(round(present), 1))
@@ -350,6 +350,10 @@ class _Asker:
             (names[a], names[b]): _correlation(t / max(n, 1.0), noise, filled[names[a]], filled[names[b]])
             for a, b, t in zip(first, second, total.tolist())
         }
+
+
+def _count(noisy: float, noise: float) -> Estimate:
+    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
 
 
 def _swapped(e: Estimate) -> tuple[float, float, float]:

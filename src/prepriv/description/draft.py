@@ -41,8 +41,9 @@ FIRST_ROUND = 0.35  # of what a column gets
 SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
 MOST_NAMES = 100  # in a list of categories, or of classes
 LONGEST_NAME = 100  # characters of a category; a longer one is "other"
-POINTS = 257  # of the grid on which a bound is chosen
-BEYOND = 3  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
+POINTS = 129  # of the grid on which a bound is chosen
+FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
+BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
 @dataclass(frozen=True)
@@ -268,16 +269,33 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
 def _bounds(
     part: Part, coarse: tuple[float, float], values: NDArray[np.float64], i: int, session: Session
 ) -> tuple[float, float]:
-    """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing."""
+    """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
+
+    Where they are few grid points apart, as years are in 1024..2048, once more between them.
+    """
+    if coarse[1] <= coarse[0]:
+        return rounded_outward(*coarse)
+    name = f"bound of column {i}"
+    mu = part.mu * math.sqrt(1 - AGAIN)
+    low, high = _narrowed(mu, coarse, values, name, session)
+    if high - low < FEW * (coarse[1] - coarse[0]) / (POINTS - 1):
+        low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, f"{name} again", session)
+    return rounded_outward(low, high)
+
+
+def _narrowed(
+    mu: float, coarse: tuple[float, float], values: NDArray[np.float64], name: str, session: Session
+) -> tuple[float, float]:
+    """A private quantile near each end of the range that is not zero, mu-GDP together."""
     open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
     found = dict(zip((-1, 1), coarse))
-    for sign in open_ends if coarse[1] > coarse[0] else ():
+    for sign in open_ends:
         near, far = sorted(sign * end for end in coarse)
-        release = QuantileRelease(part.mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid(near, far, POINTS))
+        release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid(near, far, POINTS))
         above = round(BEYOND * 2 / release.mechanism.epsilon)
-        chosen = release.release(sign * values, name=f"bound of column {i}", above=above, session=session)
+        chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, far)
-    return rounded_outward(found[-1], found[1])
+    return min(found[-1], found[1]), max(found[-1], found[1])
 
 
 def rounded_outward(low: float, high: float) -> tuple[float, float]:

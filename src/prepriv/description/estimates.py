@@ -37,7 +37,7 @@ class Estimate:
 
     def within(self, low: float, high: float) -> Estimate:
         """The same where the number is known to lie between low and high."""
-        return Estimate(*(min(max(x, low), high) for x in (self.value, self.low, self.high)))
+        return Estimate(*(float(min(max(x, low), high)) for x in (self.value, self.low, self.high)))
 
     @property
     def error(self) -> float:

@@ -97,15 +97,20 @@ def private_quantile(
 
 @dataclass(frozen=True)
 class QuantileRelease:
-    """`private_quantile` through a session, at the price of a Gaussian release of noise multiplier 1 / mu."""
+    """`private_quantile` through a session."""
 
-    mu: float
+    mechanism: ExponentialMechanism
     grid: Grid
 
-    @property
-    def mechanism(self) -> ExponentialMechanism:
-        """The exponential mechanism that is mu-GDP."""
-        return ExponentialMechanism.of_gdp(self.mu, SCORE_RANGE)
+    @classmethod
+    def of_gdp(cls, mu: float, grid: Grid) -> QuantileRelease:
+        """At the price of a Gaussian release of noise multiplier 1 / mu."""
+        return cls(ExponentialMechanism.of_gdp(mu, SCORE_RANGE), grid)
+
+    @classmethod
+    def of_epsilon(cls, epsilon: float, grid: Grid) -> QuantileRelease:
+        """epsilon-DP."""
+        return cls(ExponentialMechanism(epsilon, SCORE_RANGE), grid)
 
     def ranks(self, beta: float) -> float:
         """How many records the rank is off, at most, but for a chance of beta: docs/proofs/quantile.md."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.mechanisms.exponential import ExponentialMechanism
-from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
+from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release, laplace_scale
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
@@ -120,6 +120,17 @@ class Session(abc.ABC):
         self.releases.append(Release(name, mechanism.sensitivity, mechanism.noise_multiplier, 0))
         return self._common(name, mechanism, counts)
 
+    def pure_sum(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float, *, largest: int
+    ) -> NDArray[np.int64]:
+        """total + discrete Laplace noise, whole numbers: epsilon-DP where `total` moves by at most `sensitivity` (L1).
+
+        largest: a declared bound on the absolute value of each coordinate; it and the noise must stay below 2^62.
+        """
+        check_room(name, sensitivity, 1 / epsilon, largest)
+        self.releases.append(Release(name, sensitivity, 1 / epsilon, int(total.size)))
+        return self._pure(name, np.asarray(total), sensitivity, epsilon)
+
     def batch_source(self) -> NoiseSource:
         """Where random batches are drawn from: as unpredictable as the noise. An audit freezes it."""
         return NoiseSource()
@@ -152,6 +163,11 @@ class Session(abc.ABC):
         self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
     ) -> dict[str, float]:
         raise TypeError(f"{type(self).__name__} answers no stability histogram")
+
+    def _pure(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float
+    ) -> NDArray[np.int64]:
+        raise TypeError(f"{type(self).__name__} answers no pure sum")
 
 
 def candidate(choice: tuple[int, int], copies: NDArray[np.int64]) -> int:
@@ -196,6 +212,12 @@ class NoisySession(Session):
         self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
     ) -> dict[str, float]:
         return mechanism.release(counts, self._source)
+
+    def _pure(
+        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float
+    ) -> NDArray[np.int64]:
+        noise = self._source.discrete_laplace(laplace_scale(sensitivity, epsilon), total.size)
+        return np.asarray(total + noise.reshape(total.shape))
 
 
 class SpentError(RuntimeError):

@@ -1,0 +1,254 @@
+"""Single questions to one private column: pure epsilon-DP, each charged and counted before a cell is read.
+
+Discrete Laplace noise on whole numbers, the exponential mechanism for quantiles: for one answer better than Gaussian noise, and
+without a delta. For many, `prepriv.describe` costs less. Proof: docs/proofs/describe.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from prepriv._arguments import integer, kind, number
+from prepriv._arguments import numbers as several
+from prepriv.description.estimates import NOTHING, Estimate, Floats
+from prepriv.description.price import pay
+from prepriv.domain import Adjacency, Numeric, check_adjacency
+from prepriv.guarantees.families import approximate_dp
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.mechanisms.lattice import laplace_scale
+from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
+from prepriv.mechanisms.session import Session
+from prepriv.tables.column import numbers
+
+LedgerPath = str | os.PathLike[str] | None
+_FINE = 2**20  # steps of u = 1
+_POINTS = 4097
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question, priced: epsilon-DP. declared: all that decides it besides."""
+
+    what: str
+    n: int
+    adjacency: Adjacency
+    epsilon: float
+    declared: tuple[Any, ...] = ()
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("epsilon", self.epsilon, at_least=1e-6, at_most=100.0)
+        integer("n", self.n, at_most=2**40)
+        check_adjacency(self.adjacency)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon-DP."""
+        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that was decided."""
+        said = [self.what, self.n, self.adjacency, self.epsilon, self.declared]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+    def session(self, session: Session) -> Session:
+        """Where its noise comes from: it asks once."""
+        return session
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Noisy counts between edges: (bins + 1,) and one for each bin."""
+
+    edges: tuple[float, ...]
+    counts: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A noisy quantile. ranks: how many records its rank is off, at most, with a chance of at least 95 %."""
+
+    value: float
+    ranks: float
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def count(
+    condition: Any,
+    *,
+    epsilon: float,
+    n: int | None = None,
+    adjacency: Adjacency = "replace-one",
+    ledger: LedgerPath = None,
+    session: Session | None = None,
+) -> Estimate:
+    """How many records meet a condition: an array of truth values, one a record, such as `table.age > 40`.
+
+    n: declared number of records (under replace-one that of the array, which is public). Raises ValueError, nothing charged.
+
+    >>> import numpy as np, prepriv
+    >>> 480 < float(prepriv.count(np.arange(1000) % 2 == 0, epsilon=1.0)) < 520
+    True
+    """
+    flags = _array(condition)
+    if flags.dtype.kind != "b":
+        raise ValueError(
+            f"condition must be an array of truth values, such as table.age > 40; got {kind(condition)}"
+        )
+    question = Question("count", _n(flags, n, adjacency), adjacency, epsilon)
+    source, _ = pay(question, session, ledger)
+    exact = np.array([np.count_nonzero(flags)], dtype=np.int64)
+    noisy = source.pure_sum("count", exact, 1, epsilon, largest=2 * question.n)
+    return _laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
+
+
+def mean(
+    values: Any,
+    low: float,
+    high: float,
+    *,
+    epsilon: float,
+    n: int | None = None,
+    adjacency: Adjacency = "replace-one",
+    ledger: LedgerPath = None,
+    session: Session | None = None,
+) -> Estimate:
+    """The mean of a column between declared bounds, gaps left out. values: (n,), any column of any library.
+
+    >>> import numpy as np, prepriv
+    >>> abs(float(prepriv.mean(np.arange(1000) % 100, 0, 100, epsilon=1.0)) - 49.5) < 5
+    True
+    """
+    column = _array(values)
+    bounds = Numeric(low, high)
+    question = Question("mean", _n(column, n, adjacency), adjacency, epsilon, (bounds.low, bounds.high))
+    source, _ = pay(question, session, ledger)
+    u = 2 * _unit(values, bounds) - 1
+    there = ~np.isnan(u)
+    steps = np.clip(np.rint(np.where(there, u, 0.0) * _FINE), -_FINE, _FINE).astype(np.int64)
+    # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
+    exact = np.array([steps.sum(), there.sum() * _FINE], dtype=np.int64)
+    noisy = source.pure_sum("mean", exact, 2 * _FINE, epsilon, largest=2 * question.n * _FINE) / _FINE
+    found = min(float(noisy[1]), float(question.n)) if adjacency == "replace-one" else float(noisy[1])
+    half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
+    if found <= 2 * half:
+        return NOTHING
+    m = min(max(float(noisy[0]) / found, -1.0), 1.0)
+    off = half * (1 + abs(m)) / (found - half)
+    e = Estimate.around(m, off).within(-1, 1)
+    middle, reach = (bounds.low + bounds.high) / 2, (bounds.high - bounds.low) / 2
+    return Estimate(*(middle + reach * x for x in (e.value, e.low, e.high)))
+
+
+def histogram(
+    values: Any,
+    low: float,
+    high: float,
+    *,
+    epsilon: float,
+    bins: int = 20,
+    n: int | None = None,
+    adjacency: Adjacency = "replace-one",
+    ledger: LedgerPath = None,
+    session: Session | None = None,
+) -> Histogram:
+    """Counts of a column in bins of equal width between declared bounds; numbers beyond count in the outer bins, gaps nowhere."""
+    column = _array(values)
+    bounds, bins = Numeric(low, high), integer("bins", bins, at_most=10**6)
+    declared = (bounds.low, bounds.high, bins)
+    question = Question("histogram", _n(column, n, adjacency), adjacency, epsilon, declared)
+    source, _ = pay(question, session, ledger)
+    unit = _unit(values, bounds)
+    at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
+    exact = np.bincount(at, minlength=bins).astype(np.int64)
+    moves = 2 if adjacency == "replace-one" else 1
+    noisy = source.pure_sum("histogram", exact, moves, epsilon, largest=2 * question.n)
+    edges = bounds.low + (bounds.high - bounds.low) * np.linspace(0, 1, bins + 1)
+    counts = (_laplace(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
+    return Histogram(tuple(edges.tolist()), tuple(counts))
+
+
+def quantiles(
+    values: Any,
+    levels: Sequence[float],
+    low: float,
+    high: float,
+    *,
+    epsilon: float,
+    n: int | None = None,
+    adjacency: Adjacency = "replace-one",
+    ledger: LedgerPath = None,
+    session: Session | None = None,
+) -> dict[float, Quantile]:
+    """Quantiles of a column between declared bounds, epsilon in equal parts; gaps count as the middle of the bounds."""
+    column = _array(values)
+    bounds = Numeric(low, high)
+    wanted = several("levels", list(levels), above=0.0, below=1.0).ravel().tolist()
+    if not wanted:
+        raise ValueError("levels must name at least one quantile")
+    declared = (bounds.low, bounds.high, tuple(wanted))
+    question = Question("quantiles", _n(column, n, adjacency), adjacency, epsilon, declared)
+    release = QuantileRelease.of_epsilon(
+        epsilon / len(wanted) * (1 - 1e-12), Grid(bounds.low, bounds.high, _POINTS)
+    )
+    source, _ = pay(question, session, ledger)
+    unit = _unit(values, bounds)
+    filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)
+    return {
+        q: Quantile(
+            release.release(filled, name=f"quantile {q:g}", above=rank_above(q, question.n), session=source),
+            release.ranks(0.05),
+        )
+        for q in wanted
+    }
+
+
+def _array(values: Any) -> Any:
+    """The column as an array, to see its length and type; no cell decides what comes of it."""
+    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    array = found.to_numpy() if isinstance(found, nw.Series) else values
+    array = np.asarray(
+        array if isinstance(array, np.ndarray) else list(array),
+        dtype=None if isinstance(array, np.ndarray) else object,
+    )
+    if array.ndim != 1:
+        raise ValueError(f"values must be one column, of shape (n,); got {array.ndim} dimensions")
+    return array
+
+
+def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
+    if check_adjacency(adjacency) != "replace-one":
+        if n is None:
+            raise ValueError("n must be declared under add-or-remove-one: the true count is private")
+        return integer("n", n)
+    if n is not None and n != len(column):
+        raise ValueError(f"n is {n}, which is not how many values there are")
+    return integer("n", len(column))
+
+
+def _unit(values: Any, bounds: Numeric) -> Floats:
+    """Each number in [0, 1] between the bounds, NaN for a gap: a rule for each cell by itself."""
+    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    raw = numbers(found)
+    with np.errstate(all="ignore"):
+        inside = np.clip(raw, bounds.low, bounds.high)
+        return np.clip((inside - bounds.low) / (bounds.high - bounds.low), 0.0, 1.0)
+
+
+def _laplace(value: float, sensitivity: int, epsilon: float, beta: float) -> Estimate:
+    """A whole number with discrete Laplace noise: P(|noise| >= t) <= 2 exp(-t / scale) / (1 + exp(-1 / scale))."""
+    scale = laplace_scale(sensitivity, epsilon)
+    return Estimate.around(value, math.ceil(scale * math.log(2 / beta / (1 + math.exp(-1 / scale)))))

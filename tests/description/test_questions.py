@@ -1,0 +1,120 @@
+"""Single questions: pure, charged, counted, and moved by no record further than declared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+import prepriv
+from prepriv.audit.replay import Neighbour, replay
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+
+N = 2000
+ADJACENCIES = ["replace-one", "add-or-remove-one"]
+VALUES = np.random.default_rng(0).integers(0, 101, N).astype(float)
+
+ASK = {
+    "count": lambda x, **o: prepriv.count(np.asarray(x, float) > 40, **o),
+    "mean": lambda x, **o: prepriv.mean(x, 0, 100, **o),
+    "histogram": lambda x, **o: prepriv.histogram(x, 0, 100, bins=7, **o),
+    "quantiles": lambda x, **o: prepriv.quantiles(x, [0.25, 0.5], 0, 100, **o),
+}
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("ask", ASK)
+def test_replay(ask, adjacency):
+    def run(values, session):
+        return {"answer": repr(ASK[ask](values, epsilon=1.0, n=N, adjacency=adjacency, session=session))}
+
+    neighbours = []
+    for value in (math.nan, math.inf, -math.inf, -5.0, 0.0, 100.0, 1e300):
+        other = VALUES.copy()
+        other[np.argmax(VALUES == 0)] = value
+        neighbours.append(Neighbour(str(value), other))
+    if adjacency != "replace-one":
+        neighbours = [Neighbour("less", VALUES[1:]), Neighbour("more", np.append(VALUES, 100.0))]
+    result = replay(run, VALUES, neighbours)
+    assert result.findings == [] and result.pairs == len(neighbours)
+    assert max(result.reach.values()) > 0.49
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_bars_hold(adjacency):
+    gaps = np.where(np.arange(N) % 10 == 0, np.nan, VALUES)
+    truth = {
+        "mean": np.nanmean(gaps),
+        "count": (VALUES > 40).sum(),
+        "bin": ((VALUES >= 0) & (VALUES < 100 / 7)).sum(),
+    }
+    held, runs = dict.fromkeys(truth, 0), 200
+    for seed in range(runs):
+        o = {
+            "epsilon": 0.5,
+            "n": N,
+            "adjacency": adjacency,
+            "session": NoisySession(NoiseSource.for_tests(seed)),
+        }
+        said = {"mean": ASK["mean"](gaps, **o), "count": ASK["count"](VALUES, **o)}
+        said["bin"] = ASK["histogram"](VALUES, **o).counts[0]
+        for name, e in said.items():
+            held[name] += e.low <= truth[name] <= e.high
+    assert min(held.values()) >= binom.ppf(1e-5, runs, 0.95), held
+
+
+def test_a_rank_is_off_as_said():
+    found = prepriv.quantiles(VALUES, [0.1, 0.5, 0.9], 0, 100, epsilon=3.0)
+    for q, answer in found.items():
+        under, upto = (float(answer) > VALUES).sum(), (float(answer) + 0.1 >= VALUES).sum()
+        assert under - answer.ranks <= q * N <= upto + answer.ranks
+
+
+def test_pure_and_added_up(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=1, delta=0)
+    before = len(prepriv.spent().fits)
+    prepriv.mean(VALUES, 0, 100, epsilon=0.3, ledger=tmp_path / "L.db")
+    prepriv.count(VALUES > 3, epsilon=0.2, ledger=tmp_path / "L.db")
+    assert Ledger.open(tmp_path / "L.db").remaining().epsilon == pytest.approx(0.5)
+    fits = prepriv.spent().fits[before:]
+    assert [fit.delta for fit in fits] == [0.0, 0.0] and fits[0].guarantee.epsilon(0.0) == 0.3
+    assert "private fit" in str(prepriv.spent(delta=1e-6))
+
+
+@pytest.mark.parametrize(
+    "column", [list(VALUES), pd.Series(VALUES), pl.Series(VALUES), [str(v) for v in VALUES]]
+)
+def test_any_column(column):
+    assert float(prepriv.mean(column, 0, 100, epsilon=20.0)) == pytest.approx(VALUES.mean(), abs=1)
+
+
+def test_too_few_to_say():
+    assert str(prepriv.mean([math.nan] * 50, 0, 1, epsilon=1.0)) == "too few to say"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: prepriv.mean(VALUES, 1, 0, epsilon=1.0),
+        lambda: prepriv.mean(VALUES, 0, 1, epsilon=math.inf),
+        lambda: prepriv.mean(VALUES.reshape(-1, 2), 0, 1, epsilon=1.0),
+        lambda: prepriv.count(VALUES, epsilon=1.0),
+        lambda: prepriv.count(VALUES > 1, epsilon=1.0, adjacency="add-or-remove-one"),
+        lambda: prepriv.count(VALUES > 1, epsilon=1.0, n=3),
+        lambda: prepriv.quantiles(VALUES, [], 0, 1, epsilon=1.0),
+        lambda: prepriv.quantiles(VALUES, [2], 0, 1, epsilon=1.0),
+        lambda: prepriv.histogram(VALUES, 0, 1, epsilon=1.0, bins=0),
+        lambda: prepriv.mean(VALUES, 0, 1, epsilon=1.0, ledger=3),
+    ],
+)
+def test_mistakes_are_sentences_and_cost_nothing(ask):
+    before = len(prepriv.spent().fits)
+    with pytest.raises(ValueError):
+        ask()
+    assert len(prepriv.spent().fits) == before
