@@ -294,7 +294,7 @@ def _train(
         receipt = charge(ledger, whole or frozen) if ledger is not None else None
         try:
             came.charged = receipt is not None
-            trained, measured = run_on_files(stream, declared, whole or frozen, room, receipt)
+            trained, measured = run_on_files(stream, declared, frozen, room, receipt, whole)
         except BadData as error:
             if receipt is None:
                 raise
@@ -351,15 +351,17 @@ def _declared_rows(
 def run_on_files(
     stream: Files,
     schema: Schema,
-    plan: Plan | HoldoutPlan,
+    plan: Plan,
     room: Room,
     receipt: Mapping[str, Any] | None = None,
+    whole: HoldoutPlan | None = None,
 ) -> tuple[Trained, PrivateEvaluation | None]:
-    """Open the private table and run the plan on it. From here on no message holds a value of a record."""
+    """Open the private table and run the plan on it, or the whole one whose part it is. From here on no message holds a
+    value of a record."""
     with private_data_open(), progress_bar() as progress:
         label = schema.label.name
-        if isinstance(plan, HoldoutPlan):
-            return train_and_evaluate(plan, stream, label, room=room, receipt=receipt, progress=progress)
+        if whole is not None:
+            return train_and_evaluate(whole, stream, label, room=room, receipt=receipt, progress=progress)
         trained = run_plan(plan, stream, label, room=room, receipt=receipt, progress=progress, checked=True)
         return trained, None
 
