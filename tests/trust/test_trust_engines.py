@@ -109,3 +109,33 @@ def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_
         pl.from_pandas(frame).lazy(),
     ):
         assert released(plan, data, "y", Threads(1, 1)) == want, data
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_progress_tells_of_rows_only_where_their_number_is_public(frame, adjacency, tmp_path, monkeypatch):
+    """Elsewhere of bytes, by whole files: their sizes are those of files that lie open."""
+    monkeypatch.setattr("prepriv.pipeline.run._TOLD", 256)
+    for i, start in enumerate(range(0, N, 500)):
+        part = pa.Table.from_pandas(frame[start : start + 500], preserve_index=False)
+        pq.write_table(part, tmp_path / f"{i}.parquet")
+    made = recipe(domain(adjacency), n=N, epsilon=1.0, delta=1e-5, steps="linear")
+    plan = make_plan(domain(adjacency), *made, epsilon=1.0, delta=1e-5, n=N)
+    told = []
+    for rows, labels in ((tmp_path, None), (frame.drop(columns="y"), frame["y"])):
+        session = Seeded(NoiseSource.for_tests(11))
+        room = room_for(plan, Threads(1, 1))
+        train(
+            plan,
+            rows,
+            labels,
+            session=session,
+            room=room,
+            counted=False,
+            progress=lambda *word: told.append(word),
+        )
+    reading = {word[1:] for word in told if word[0] == "reading"}
+    sizes = [path.stat().st_size for path in sorted(tmp_path.iterdir())]
+    if adjacency == "replace-one":
+        assert reading == {(min(at + 256, N), N) for at in range(0, N, 256)}
+    else:
+        assert reading <= {(sum(sizes[:i]), sum(sizes)) for i in range(4)} and len(reading) > 1

@@ -204,10 +204,13 @@ def room_for(plan: Plan, engine: Engine = THREADS) -> Room:
 
 
 def _labelled(rows: Mapped, plan: Plan, progress: Progress | None) -> Iterator[Block]:
-    """The rows as they reach the learner. Progress tells of their number where that is public, and else of nothing."""
+    """The rows as they reach the learner. Progress tells of rows where their number is public, of bytes of files elsewhere."""
+    public = plan.domain.adjacency == "replace-one"
     for x, kept, start in rows.blocks():
-        if progress is not None and plan.domain.adjacency == "replace-one" and start % _TOLD == 0:
-            progress("reading", start + len(x), plan.n)
+        if progress is not None and start % _TOLD == 0:
+            done, of = (start + len(x), plan.n) if public else rows.table.read()
+            if of:
+                progress("reading", done, of)
         block = rows.labels[start : start + len(x)]
         yield x, block if kept is None else np.where(kept, block, -1), start
 

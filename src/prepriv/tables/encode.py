@@ -143,7 +143,12 @@ def _parts(stream: Stream, columns: Sequence[str], domain: Domain) -> Iterator[T
 
 def _streamed(stream: Stream, columns: Sequence[str], domain: Domain, n: int | None = None) -> Streamed:
     n = stream.count() if n is None else n
-    return Streamed(domain=domain, n=n, parts=lambda: _parts(stream, columns, domain))
+    return Streamed(
+        domain=domain,
+        n=n,
+        parts=lambda: _parts(stream, columns, domain),
+        bytes_read=lambda: (stream.read, stream.size),
+    )
 
 
 def count_rows(data: Any, labels: Any, domain: Domain) -> int:

@@ -36,6 +36,10 @@ class Table:
         for start in range(0, self.n, BLOCK):
             yield start, self.block(start, min(start + BLOCK, self.n))
 
+    def read(self) -> tuple[int, int]:
+        """(bytes that the current pass has read, bytes in all), by whole files; zeros where nobody knows."""
+        return 0, 0
+
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
         """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
         if self.matrix is not None:
@@ -92,6 +96,10 @@ class Streamed(Table):
 
     matrix: None = None
     parts: Callable[[], Iterator[Table]]
+    bytes_read: Callable[[], tuple[int, int]]
+
+    def read(self) -> tuple[int, int]:
+        return self.bytes_read()
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         start, rest = 0, np.zeros((0, self.domain.space.d))
