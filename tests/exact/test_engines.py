@@ -127,6 +127,23 @@ def test_a_fit_on_disk_says_so_and_one_in_memory_does_not():
         prepriv.PrivateClassifier(DOMAIN, steps="linear").fit(*data())
 
 
+def test_where_files_cannot_be_reserved_zeros_are_written(monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate")
+    assert not File(2**20 + 3).empty(2**20 + 3, np.uint8).any()
+
+
+def test_a_disk_that_is_full_for_more_rows_than_declared_tells_no_number(rng, monkeypatch):
+    room = Threads(1, 1).room(GRID, 10, 3)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(NoRoom, match="no room for the rows, which are more than were declared") as told:
+        room.load([], 123_456, 1.0)
+    assert not any(character.isdigit() for character in str(told.value))
+
+
 def test_more_rows_than_declared_get_a_file_of_their_own(rng):
     room = Threads(1, 1).room(GRID, 10, 3)
     x, y = rng.standard_normal((1000, 3)), rng.integers(0, 3, 1000)

@@ -1437,7 +1437,7 @@ MUTANTS = (
         "a file for the rows that is not reserved",
         "a full disk found after the charge, as a signal that kills the process",
         "exact/engines.py",
-        "                os.posix_fallocate(file.fileno(), 0, size)\n",
+        "                _reserve(file, size)\n",
         "                os.ftruncate(file.fileno(), size)\n",
         ("tests/exact/test_engines.py", "-k", "full_disk"),
     ),

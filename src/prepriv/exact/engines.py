@@ -108,11 +108,14 @@ class LocalRoom:
     note: str | None = None
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> QuantizedRows:
-        """Rows as integers. OSError where more rows came than were declared, and the disk has no room for them."""
+        """Rows as integers. NoRoom, which tells no number, where there are more than declared and the disk is full."""
         empty: Callable[..., NDArray[Any]] = np.zeros
         if self.file is not None:
             needed = _size(self.grid, n, self.d)
-            empty = (self.file if needed <= self.file.size else File(needed)).empty
+            try:
+                empty = (self.file if needed <= self.file.size else File(needed)).empty
+            except NoRoom:
+                raise NoRoom("the disk has no room for the rows, which are more than were declared") from None
         rows = QuantizedRows(self.grid, n, self.d, bias, threads=self.threads, empty=empty)
         for x, targets, start in blocks:
             rows.fill(start, x, targets)
@@ -126,7 +129,7 @@ class File:
         self.size, self.folder, self._used = size, _folder(), 0
         try:
             with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:  # mode 0600, and no name
-                os.posix_fallocate(file.fileno(), 0, size)
+                _reserve(file, size)
                 self._bytes = mmap.mmap(file.fileno(), size)
         except OSError as error:
             raise NoRoom(
@@ -172,6 +175,14 @@ def free_memory() -> int:
             group = Path("/sys/fs/cgroup")
             free.append(int((group / most).read_text()) - int((group / used).read_text()))
     return max(min(free, default=2**32), 2**26)
+
+
+def _reserve(file: Any, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(0, size, 2**20):
+        file.write(bytes(min(2**20, size - start)))
 
 
 def _folder() -> str:

@@ -47,6 +47,7 @@ def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDA
 
 
 Read = TypeVar("Read")
+_PLAIN = r"\A-?[0-9]{1,17}(\.[0-9]{1,17})?\z"
 
 
 def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[Any], Read]) -> Read:
@@ -166,7 +167,7 @@ def _numbers_at_once(column: Any) -> NDArray[np.float64] | None:
     dtype = getattr(column.to_native(), "dtype", None)
     if isinstance(dtype, np.dtype):
         found = _array_numbers(column.to_native().to_numpy())
-    elif column.dtype.is_numeric() or column.dtype == nw.Boolean:
+    elif column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.String, nw.Binary):
         found = _arrow_numbers(_chunks(column))
     else:
         found = None
@@ -197,12 +198,29 @@ def _arrow_numbers(chunks: Sequence[Any]) -> NDArray[np.float64] | None:
     out = [np.zeros(0)]
     for chunk in chunks:
         kind = chunk.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
+            out.append(_text_numbers(chunk))
+            continue
         if pa.types.is_boolean(kind):
             chunk = chunk.cast(pa.uint8())
         elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             return None
         out.append(chunk.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0)  # gaps are NaN
     return out[1] if len(out) == 2 else np.concatenate(out)
+
+
+def _text_numbers(texts: Any) -> NDArray[np.float64]:
+    """The numbers in texts. Plain decimals are read at once: Arrow rounds them as `float()` does, to the nearest."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), False)
+    values = pc.if_else(plain, texts, None).cast(pa.string()).cast(pa.float64())
+    out = values.to_numpy(zero_copy_only=False) + 0.0  # no minus zero; gaps are NaN
+    rest = ~plain.to_numpy(zero_copy_only=False)
+    if rest.any():
+        out[rest] = numbers_of(*_arrow_cells(texts.filter(pa.array(rest))))
+    return np.asarray(out)
 
 
 def _arrow_cells(chunk: Any) -> Cells:
