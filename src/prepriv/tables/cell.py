@@ -152,6 +152,8 @@ def _text(value: str) -> Cell:
     if len(text) > LONGEST // 4 and (len(text) > LONGEST or len(text.encode("utf-8", "replace")) > LONGEST):
         return UNREADABLE
     text = text.strip()
+    while text.endswith("\0"):  # behind which there was a space: a text read again is that text
+        text = text.rstrip("\0").strip()
     try:
         return _float(float(text))
     except ValueError:
