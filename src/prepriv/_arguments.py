@@ -6,8 +6,10 @@ Below all layers. What counts as a number is a real number, of Python or NumPy: 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,6 +154,13 @@ def instance(name: str, value: Any, kind: type | tuple[type, ...], such_as: str)
     """ValueError unless it is an instance; `such_as`: what to give."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be {such_as}; got {shown(value)}")
+
+
+def path_of(name: str, value: Any) -> Path:
+    """The path of a file, given as a text or a path."""
+    if not isinstance(value, str | os.PathLike):
+        raise ValueError(f"{name} must be the path of a file; got {shown(value)}")
+    return Path(value)
 
 
 def settle(thing: Any, **checked: Any) -> None:

@@ -412,6 +412,13 @@ class Domain:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Domain:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
+        try:
+            return Domain._from_json(data)
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("these are no data of a domain (Domain.to_json)") from None
+
+    @staticmethod
+    def _from_json(data: Mapping[str, Any]) -> Domain:
         columns: dict[str, Column] = {}
         for c in data["columns"]:
             if not isinstance(c["name"], str) or c["name"] in columns:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, integer, number
+from prepriv._arguments import FloatArray, instance, integer, number, shown
 from prepriv.guarantees.convolution import composed_deltas, discretize
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines
@@ -35,6 +35,10 @@ def compose(parts: Sequence[Part], *, interval: float | None = None) -> Tradeoff
     """
     if interval is not None:
         interval = number("interval", interval, at_least=1e-12, at_most=100.0)
+    instance("parts", parts, Sequence, "a list of pairs (trade-off function, number of uses)")
+    for part in parts:
+        if not (isinstance(part, tuple | list) and len(part) == 2 and isinstance(part[0], TradeoffFunction)):
+            raise ValueError(f"parts must be pairs (trade-off function, number of uses); got {shown(part)}")
     flat: list[Part] = []
     square = 0.0
     for function, count in parts:

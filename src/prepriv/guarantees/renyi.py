@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv._arguments import integer, number
+from prepriv._arguments import instance, integer, number
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.piecewise import piecewise_linear
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -134,6 +134,7 @@ def bounded_range_renyi(epsilon: float) -> RenyiCurve:
 
 def renyi_curve(function: TradeoffFunction) -> RenyiCurve:
     """The curve of a trade-off function: the larger of both orders."""
+    instance("function", function, TradeoffFunction, "a trade-off function of prepriv.guarantees")
     both = (function,) if function.symmetric else (function, function.inverse())
     pure = max(f._pure_epsilon() for f in both)
 

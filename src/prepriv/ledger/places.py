@@ -14,6 +14,10 @@ _URL = re.compile(r"postgres(ql)?:/")
 
 def locate(place: str | os.PathLike[str], timeout: float) -> Store:
     """The store at a place. ValueError for a URL that names none, or that went through a `Path`."""
+    if not isinstance(place, str | os.PathLike):
+        raise ValueError(
+            f"ledger: path must be that of a file, or a postgresql:// URL; got {type(place).__name__}"
+        )
     text = os.fspath(place)
     if isinstance(text, str) and _URL.match(text):
         if not isinstance(place, str):  # Path("postgresql://x") has one slash: which part is the host is lost

@@ -54,6 +54,9 @@ class Plan:
     releases: ClassVar[bool] = True  # a model, which is used on new rows
 
     def __post_init__(self) -> None:
+        check_domain(self.domain)
+        check_steps(self.pipeline)
+        check_learner(self.learner)
         if not self.learner.loss.trains:
             raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
         z = self.learner_noise_multiplier

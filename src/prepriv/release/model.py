@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import path_of
 from prepriv._kinds import NotImported
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
@@ -169,7 +170,7 @@ class Model:
         The guarantee is computed anew from the plan. A file is not signed: that the run followed the plan is the
         word of who made it. Raises BadArtifact on anything that is no model, or that states another guarantee.
         """
-        path = artifact_file(path)
+        path = artifact_file(path_of("path", path))
         if not path.is_file():
             raise BadArtifact(f"no model at {path}")
         try:

@@ -15,6 +15,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import instance
 from prepriv.domain import Categorical, Column, Domain, Numeric
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
@@ -66,6 +67,7 @@ def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
+    instance("classes", classes, Sequence, "a list of label values")
     position = _positions(classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -88,6 +90,7 @@ def label_column(labels: Any) -> Any:
 
 def encode(data: Any, domain: Domain) -> Table:
     """Bind a table (NumPy matrix, pandas, polars, Arrow, or a stream: stream.py) to a domain. BadData if it does not fit."""
+    instance("domain", domain, Domain, "a prepriv.Domain")
     if isinstance(data, Table):
         if data.domain.shape_of_rows() != domain.shape_of_rows():
             raise BadData("the encoded table belongs to another domain: encode the raw rows again")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from prepriv._arguments import path_of
+
 ONE_COLUMN = (
     "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
 )
@@ -30,7 +32,7 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     """
     import pyarrow.parquet as parquet  # as heavy as the rest together, and a matrix needs none of it
 
-    path = Path(path)
+    path = path_of("path", path)
     suffixes = check_table_file(path)
     with readable(path, suffixes):
         if ".parquet" in suffixes:

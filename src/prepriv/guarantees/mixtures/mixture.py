@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from prepriv._arguments import FloatArray, numbers
+from prepriv._arguments import FloatArray, instance, numbers
 from prepriv.guarantees.lines import ULP, LossAtoms
 from prepriv.guarantees.loss_distribution import loss_atoms
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -79,6 +79,7 @@ def mixture(components: Sequence[TradeoffFunction], weights: Sequence[float]) ->
     >>> round(f.delta(1.0), 4)
     0.0571
     """
+    instance("components", components, Sequence, "a list of trade-off functions")
     functions = tuple(components)
     for item in functions:
         if not isinstance(item, TradeoffFunction):

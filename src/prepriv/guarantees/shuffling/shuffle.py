@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from prepriv._arguments import FloatArray, integer, number
+from prepriv._arguments import FloatArray, instance, integer, number
 from prepriv.guarantees._near import epsilon_near
 from prepriv.guarantees.gaussian import epsilon_upper
 from prepriv.guarantees.lines import LossAtoms, SupportLines, support_lines
@@ -214,6 +214,12 @@ def shuffle(
     if randomizer is not None:
         if method != "exact":
             raise ValueError(f'randomizer needs method="exact"; got method={method!r}')
+        instance(
+            "randomizer",
+            randomizer,
+            LocalRandomizer,
+            "one of prepriv.guarantees: k_randomized_response, local_laplace",
+        )
         signal = randomizer.signal(local)
         if signal < math.tanh(0.5 * local) * (1.0 - 1e-12):
             return BlanketShuffle(local, users, signal)
