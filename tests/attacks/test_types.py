@@ -15,8 +15,11 @@ from prepriv import guarantees as g
 from prepriv import preprocessing as pre
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.learners import gradient_descent, losses, noisy_sgd, one_pass, stochastic
+from prepriv.ledger import Ledger
 from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.recipes.pillar import pillar
+from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.readers import read_table
 
 WRONG = {
     "None": None,
@@ -314,3 +317,31 @@ def test_a_wrong_type_is_one_sentence_that_names_the_argument(maker, argument):
             said(caught, NAMED.get((maker, argument), argument))
         except BaseException as error:
             raise AssertionError(f"{maker}({argument}={kind}): {error!r}"[:600]) from None
+
+
+WRONG = {
+    "compose, no list": lambda: g.compose(3),
+    "compose, no pairs": lambda: g.compose([3]),
+    "compose, no function": lambda: g.compose([(3, 1)]),
+    "mixture": lambda: g.mixture(3, 4),
+    "shuffle": lambda: g.shuffle(1.0, 10, randomizer=3),
+    "renyi_curve": lambda: g.renyi_curve(3),
+    "encode, no table": lambda: encode(None, BOX),
+    "encode, no domain": lambda: encode(X, 3),
+    "encode_labels, none": lambda: encode_labels(None, (0, 1)),
+    "encode_labels, one": lambda: encode_labels(3, (0, 1)),
+    "encode_labels, no classes": lambda: encode_labels([0], 3),
+    "read_table": lambda: read_table(None),
+    "Ledger.open": lambda: Ledger.open(3),
+    "Model.load": lambda: prepriv.Model.load(None),
+    "Plan": lambda: prepriv.Plan(1, 2, 3, 4, 5, 6, 7),
+    "Domain.from_json, no mapping": lambda: prepriv.Domain.from_json(3),
+    "Domain.from_json, nothing in it": lambda: prepriv.Domain.from_json({}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_type_is_one_sentence(name):
+    with pytest.raises(ValueError) as told:
+        WRONG[name]()
+    assert str(told.value) and "\n" not in str(told.value)

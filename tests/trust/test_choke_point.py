@@ -77,13 +77,25 @@ DOORS = {
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
-    "NoisySession": ("pipeline/train.py", "description/price.py", "evaluation/", PAPERS),
-    "ExactSession": ("pipeline/train.py", "pipeline/run.py", "pipeline/validate.py", PAPERS),
+    "NoisySession": (
+        "pipeline/train.py",
+        "pipeline/preparation.py",
+        "description/price.py",
+        "evaluation/",
+        PAPERS,
+    ),
+    "ExactSession": (
+        "pipeline/train.py",
+        "pipeline/preparation.py",
+        "pipeline/run.py",
+        "pipeline/validate.py",
+        PAPERS,
+    ),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),
     # about the shape of y, which is public; about how many plans were run; about a plan, made of declared facts
-    "warn": ("estimators.py", "pipeline/odometer.py", "pipeline/plan.py"),
+    "warn": ("estimators.py", "pipeline/odometer.py", "pipeline/plan.py", "pipeline/preparation.py"),
 }
 
 

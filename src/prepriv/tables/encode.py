@@ -8,7 +8,7 @@ unknown category is "other", an unknown label marks the record as contributing n
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -68,6 +68,8 @@ def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
     """Index of each label among the declared classes, (n,); -1 for one that is not declared."""
     instance("classes", classes, Sequence, "a list of label values")
+    if labels is None or isinstance(labels, str | bytes | int | float | Mapping):
+        raise BadData(f"labels must be a column of them, one for each row; got {type(labels).__name__}")
     position = _positions(classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
