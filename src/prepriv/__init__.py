@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from prepriv.description.questions import count, histogram, mean, quantiles
     from prepriv.domain import Categorical, Domain, Numeric
     from prepriv.estimators import PrivateClassifier
+    from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity
     from prepriv.pipeline.account import account
@@ -38,6 +39,7 @@ __all__ = [
     "Sensitivity",
     "Validation",
     "account",
+    "choose",
     "count",
     "describe",
     "from_sklearn",
@@ -67,6 +69,7 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "pipeline.account",
+    "choose": "evaluation.choose",
     "count": "description.questions",
     "describe": "description.describe",
     "histogram": "description.questions",

@@ -156,6 +156,8 @@ def test_the_ledger_is_a_parameter_like_others(ledger):
         for copy in (clone(one), clone(clone(one)), pickle.loads(pickle.dumps(one))):
             assert copy.ledger == path and copy.get_params()["ledger"] == path
         assert one.set_params(ledger=None).ledger is None
+    prepared = prepriv.PrivateTransformer(DOMAIN, ledger=ledger)
+    assert clone(prepared).ledger == clone(make_pipeline(prepared, classifier()))[0].ledger == ledger
     nested = clone(make_pipeline(StandardScaler(), classifier())).set_params(privateclassifier__ledger="x.db")
     assert nested[-1].ledger == "x.db"
 

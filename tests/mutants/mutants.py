@@ -610,6 +610,38 @@ MUTANTS = (
         "    return np.arange(records) % 5 == records % 5\n",
         ("tests/evaluation/test_holdout.py", "-k", "every_fifth or mechanism_outputs"),
     ),
+    Mutant(
+        "a choice whose scores move by one where they move by two",
+        "wrong adjacency factor",
+        "pipeline/chosen.py",
+        '    "replace-one": 2,\n',
+        '    "replace-one": 1,\n',
+        ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
+    ),
+    Mutant(
+        "candidates on the same rows are not composed",
+        "hyperparameter search for the price of one fit",
+        "pipeline/chosen.py",
+        "[composed(private)]",
+        "private",
+        ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
+    ),
+    Mutant(
+        "candidates are trained on the rows that compare them",
+        "test rows in training: parallel composition claimed where it is sequential",
+        "evaluation/choose.py",
+        "        mine = parts == (1 if",
+        "        mine = parts <= (1 if",
+        ("tests/evaluation/test_choose.py", "-k", "two_parts"),
+    ),
+    Mutant(
+        "the winner claims its own plan alone",
+        "hyperparameter search for the price of one fit",
+        "release/model.py",
+        "        return self.declared.guarantee if self.choice is None else self.choice.guarantee\n",
+        "        return self.declared.guarantee\n",
+        ("tests/evaluation/test_choose.py", "-k", "carries"),
+    ),
     # -------------------------------------------------------------------------------------------- ledger
     Mutant(
         "charged after the data was read",

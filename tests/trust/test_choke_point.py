@@ -72,7 +72,7 @@ DOORS = {
     "bernoulli_mask": (BATCHES,),
     "private_quantile": (),
     "private_threshold": (),
-    "ExponentialMechanism": (),
+    "ExponentialMechanism": ("pipeline/chosen.py",),
     "passes": ("pipeline/run.py",),  # of a Session
     "noisy_sum": ("learners/", PAPERS),  # of a Session
     "for_tests": (PAPERS,),

@@ -19,6 +19,7 @@ from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.description.price import Look, pay
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
@@ -135,12 +136,12 @@ def print_prices(table: Sequence[Price]) -> None:
     print_table("What each step costs, in each of the three ways", columns, rows, right=(2, 3))
 
 
-def print_guarantee(plan: Plan, private: bool) -> None:
-    """ε, δ, adjacency, conditions: the claim."""
+def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -> None:
+    """ε, δ, adjacency, conditions: the claim. whole: in place of the plan's, for a model that was chosen."""
     if not private or plan.guarantee is None:
         console.print("private: no (no noise, or reproducible noise): nothing is claimed")
         return
-    g = plan.guarantee
+    g = whole or plan.guarantee
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
     epsilon = up(g.epsilon(plan.delta))
     console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n}{same}")

@@ -85,7 +85,7 @@ def report(
 ) -> None:
     """What a released model promises, read from its artifact."""
     released = Model.load(model)
-    print_guarantee(released.declared, released.private)
+    print_guarantee(released.declared, released.private, released.guarantee)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)

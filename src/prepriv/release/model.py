@@ -24,6 +24,7 @@ from prepriv._arguments import path_of
 from prepriv._kinds import NotImported
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.pipeline.chosen import Chosen
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, predict_scores
 from prepriv.pipeline.stored import OtherClaim, plan_from_json, same
@@ -55,6 +56,7 @@ class Model:
     private: whether noise from the operating system protected it. plan: the plan as plain data. receipt: the
     charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
     ledger that was rolled back. link: from scores to probabilities; None: softmax (models of version 0.1).
+    choice: how it was chosen among others, where it was (`prepriv.choose`): then the claim is that of all of them.
     """
 
     domain: Domain
@@ -64,6 +66,7 @@ class Model:
     plan: Mapping[str, Any]
     receipt: Mapping[str, Any] | None = None
     link: Link | None = None
+    choice: Chosen | None = None
 
     @staticmethod
     def of(trained: Trained) -> Model:
@@ -132,6 +135,7 @@ class Model:
         maps = [write_map(m) for m in self.maps]
         more = {} if self.receipt is None else {"ledger": dict(self.receipt)}
         more |= {} if self.link is None else {"link": self.link.to_json()}
+        more |= {} if self.choice is None else {"choice": self.choice.to_json()}
         return more | {
             "format": FORMAT,
             "private": self.private,
@@ -160,8 +164,10 @@ class Model:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed, computed from the plan; None without privacy."""
-        return self.declared.guarantee if self.private else None
+        """What is claimed, computed from the plan and, if it was chosen, from all candidates'; None without privacy."""
+        if not self.private:
+            return None
+        return self.declared.guarantee if self.choice is None else self.choice.guarantee
 
     @staticmethod
     def load(path: str | Path) -> Model:
@@ -196,7 +202,7 @@ def artifact_file(path: str | Path) -> Path:
 
 def _read(data: dict[str, Any], length: int) -> Model:
     """The model of a file of `length` bytes, which bounds what it can ask for."""
-    optional = {"ledger", "link"} & data.keys()
+    optional = {"ledger", "link", "choice"} & data.keys()
     if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
         raise ValueError
     if data["format"] != FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
@@ -219,7 +225,8 @@ def _read(data: dict[str, Any], length: int) -> Model:
     if not same(plan.domain.to_json(), data["domain"]) or (private and data["plan"]["guarantee"] is None):
         raise ValueError
     receipt, link = _receipt(data.get("ledger")), _link(data.get("link"), plan)
-    model = Model(domain, maps, weights, private, plan.to_json(private), receipt, link)
+    choice = _choice(data.get("choice"), plan, length)
+    model = Model(domain, maps, weights, private, plan.to_json(private), receipt, link, choice)
     vars(model)["declared"] = plan  # `Model.declared`: its guarantee is computed already
     return model
 
@@ -237,6 +244,16 @@ class _Wider(ReleasedMap):
 
     def to_json(self) -> dict[str, Any]:
         return self.inner.to_json()
+
+
+def _choice(data: Any, plan: Plan, length: int) -> Chosen | None:
+    """How a model was chosen, its own plan among those of the candidates."""
+    if data is None:
+        return None
+    choice = Chosen.from_json(data, length)
+    if plan.hash not in {other.hash for other in choice.plans}:
+        raise ValueError
+    return choice
 
 
 def _link(data: Any, plan: Plan) -> Link | None:
