@@ -42,6 +42,7 @@ SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is tak
 MOST_NAMES = 100  # in a list of categories, or of classes
 LONGEST_NAME = 100  # characters of a category; a longer one is "other"
 POINTS = 129  # of the grid on which a bound is chosen
+MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a bound is rather too wide
 FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
@@ -261,13 +262,14 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
         return Categorical(names) if names else None
     coarse = ends(int(used[0]))[0], ends(int(used[-1]))[1]
     values = numbers_of(*column)
-    low, high = _bounds(second, coarse, values[~np.isnan(values)], i, session)
+    most = round(MOST_BEYOND * float(noisy[used].sum()))
+    low, high = _bounds(second, coarse, values[~np.isnan(values)], most, i, session)
     impute = noisy[GAP] + max(noisy[TEXT], 0.0) > 3 * deviation
     return Numeric(low, high, "impute" if impute else "midpoint")
 
 
 def _bounds(
-    part: Part, coarse: tuple[float, float], values: NDArray[np.float64], i: int, session: Session
+    part: Part, coarse: tuple[float, float], values: NDArray[np.float64], most: int, i: int, session: Session
 ) -> tuple[float, float]:
     """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
 
@@ -277,14 +279,19 @@ def _bounds(
         return rounded_outward(*coarse)
     name = f"bound of column {i}"
     mu = part.mu * math.sqrt(1 - AGAIN)
-    low, high = _narrowed(mu, coarse, values, name, session)
+    low, high = _narrowed(mu, coarse, values, most, name, session)
     if high - low < FEW * (coarse[1] - coarse[0]) / (POINTS - 1):
-        low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, f"{name} again", session)
+        low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, most, f"{name} again", session)
     return rounded_outward(low, high)
 
 
 def _narrowed(
-    mu: float, coarse: tuple[float, float], values: NDArray[np.float64], name: str, session: Session
+    mu: float,
+    coarse: tuple[float, float],
+    values: NDArray[np.float64],
+    most: int,
+    name: str,
+    session: Session,
 ) -> tuple[float, float]:
     """A private quantile near each end of the range that is not zero, mu-GDP together."""
     open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
@@ -292,7 +299,7 @@ def _narrowed(
     for sign in open_ends:
         near, far = sorted(sign * end for end in coarse)
         release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid(near, far, POINTS))
-        above = round(BEYOND * 2 / release.mechanism.epsilon)
+        above = min(most, round(BEYOND * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, far)
     return min(found[-1], found[1]), max(found[-1], found[1])
