@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,7 +79,10 @@ def test_the_claim_is_an_account_of_its_own(adjacency, method, epsilon):
     each = [math.sqrt(p.learner.steps) / p.learner_noise_multiplier for p in plan.chosen.plans]
     training = math.sqrt(sum(m * m for m in each)) if method == "same rows" else max(each)
     mechanism = ExponentialMechanism(plan.chosen.epsilon, 2 if adjacency == "replace-one" else 1)
+    assert plan.chosen.mechanism == mechanism
     assert plan.guarantee.mu == pytest.approx(max(training, mechanism.mu), rel=1e-6)
+    hardly = replace(plan.chosen, epsilon=0.001).guarantee  # a choice that costs next to nothing
+    assert hardly.mu == pytest.approx(training, rel=1e-6)
     assert 0.98 * gdp_mu(epsilon, 1e-5) <= training <= gdp_mu(epsilon, 1e-5)
     assert plan.guarantee.epsilon(1e-5) <= epsilon
 
