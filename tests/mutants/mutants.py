@@ -672,7 +672,7 @@ MUTANTS = (
         "prepriv 0.1: Python users charged by hand, or not at all",
         "pipeline/train.py",
         "    receipt = charge(ledger, plan) if ledger is not None else receipt\n",
-        "    encode(rows, plan.domain)\n    receipt = charge(ledger, plan) if ledger is not None else receipt\n",
+        "    private_rows(rows, labels, plan.domain, n=plan.n, memory=0)\n    receipt = charge(ledger, plan) if ledger is not None else receipt\n",
         ("tests/attacks/test_sklearn.py", "-k", "no_cell"),
     ),
     Mutant(

@@ -173,3 +173,16 @@ def test_a_query_whose_rows_change_between_passes_is_refused(rng):
     table, _ = encode_stream(as_stream(query), DOMAIN, "y", keep=False)
     with pytest.raises(BadData, match="same number of rows"):
         list(table)
+
+
+def test_some_rows_of_a_stream_are_those_of_the_table(frame, tmp_path, rng):
+    """A holdout splits a stream without holding it."""
+    for start in range(0, N, 97):
+        parquet(pa.Table.from_pandas(frame[start : start + 97]), tmp_path / f"{start:04}.parquet", 50)
+    chosen = rng.random(N) < 0.3
+    want = encode(frame, DOMAIN).some(chosen)
+    got = encode(tmp_path, DOMAIN).some(chosen)
+    assert isinstance(got, Streamed) and got.n == want.n == chosen.sum()
+    assert [x.tobytes() for x in got] == [x.tobytes() for x in want]
+    with pytest.raises(BadData, match="same number of rows"):
+        list(encode(tmp_path, DOMAIN).some(chosen[:-1]))

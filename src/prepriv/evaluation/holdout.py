@@ -33,12 +33,10 @@ from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
-from prepriv.pipeline.run import Progress, Trained, execute
+from prepriv.pipeline.rows import private_rows
+from prepriv.pipeline.run import Progress, Trained, execute, room_for
 from prepriv.release.model import Model
-from prepriv.tables.encode import encode, encode_labels, encode_stream, label_of
 from prepriv.tables.readers import BadData
-from prepriv.tables.stream import as_stream
-from prepriv.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -149,9 +147,10 @@ def train_and_evaluate(
     """
     check_apart(plan.training.pipeline, rows, labels)
     check_public(plan.training)
-    session = session or NoisySession()
+    session, room = session or NoisySession(), room or room_for(plan.training)
     receipt = charge(ledger, plan) if ledger is not None else receipt
-    table, targets = _encoded(plan, rows, labels)  # no cell before
+    domain, memory = plan.training.domain, room.memory
+    table, targets = private_rows(rows, labels, domain, n=plan.n, memory=memory)  # no cell before
     odometer.record(plan, session.private, receipt)
     coins = plan.coins if plan.coins is not None else record_coins(table.n, plan.holdout.share, session)
     if len(coins) != table.n:
@@ -170,10 +169,3 @@ def train_and_evaluate(
     counts = release(plan.evaluation, of, session)
     private = trained.private and session.private
     return trained, PrivateEvaluation(plan.evaluation, counts, private, receipt, plan.guarantee)
-
-
-def _encoded(plan: HoldoutPlan, rows: Any, labels: Any) -> tuple[Table, NDArray[np.int32]]:
-    domain, stream = plan.training.domain, as_stream(rows)
-    if stream is None:
-        return encode(rows, domain), encode_labels(labels, domain.classes)
-    return encode_stream(stream, domain, label_of(labels, domain), keep=True)

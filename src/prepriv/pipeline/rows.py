@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
-from prepriv.tables.encode import Table, encode
+from prepriv.tables.encode import Table, encode, encode_labels, encode_stream, label_of
+from prepriv.tables.stream import as_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,16 @@ class OpenAccess:
 
     def mechanisms(self) -> Mechanisms:
         return Mechanisms.exact("no step", self.n)
+
+
+def private_rows(
+    rows: Any, labels: Any, domain: Domain, *, n: int, memory: int
+) -> tuple[Table, NDArray[np.int32]]:
+    """Private rows and their class indices. The n declared rows of a stream stay in memory if they fit."""
+    if (stream := as_stream(rows)) is None:
+        return encode(rows, domain), encode_labels(labels, domain.classes)
+    keep = stream.once or n * 8 * domain.n_inputs <= memory
+    return encode_stream(stream, domain, label_of(labels, domain), keep=keep)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

@@ -12,8 +12,9 @@ from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
+from prepriv.pipeline.rows import private_rows
 from prepriv.pipeline.run import Progress, Trained, execute, room_for
-from prepriv.tables.encode import check_stream, encode, encode_labels, encode_stream, label_of
+from prepriv.tables.encode import check_stream, label_of
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
 
@@ -45,22 +46,20 @@ def train(
     """
     check_apart(plan.pipeline, rows, labels)
     stream = as_stream(rows)
-    label = label_of(labels, plan.domain) if stream is not None else ""
     if stream is not None and receipt is None:  # a charge that was made is for a table not yet opened
-        check_stream(stream, plan.domain, label)
+        check_stream(stream, plan.domain, label_of(labels, plan.domain))
     if not checked:
         check_public(plan)
     if session is None:
         session = NoisySession() if plan.private else ExactSession()
     room = room or room_for(plan)
     receipt = charge(ledger, plan) if ledger is not None else receipt
-    if stream is None:  # no cell before
-        table, targets = encode(rows, plan.domain), encode_labels(labels, plan.domain.classes)
-    else:
-        keep = stream.once or plan.n * 8 * plan.domain.n_inputs <= room.memory
-        table, targets = encode_stream(stream, plan.domain, label, keep=keep)
-        if plan.domain.adjacency == "replace-one" and table.n != plan.n:
-            raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
+    # no cell before
+    table, targets = private_rows(
+        rows if stream is None else stream, labels, plan.domain, n=plan.n, memory=room.memory
+    )
+    if stream is not None and plan.domain.adjacency == "replace-one" and table.n != plan.n:
+        raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
     return execute(
         plan,
         table,

@@ -13,8 +13,9 @@ import numpy as np
 from prepriv.domain import Column, Domain, Numeric
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
-from prepriv.tables.encode import MISSING_TEXT, columns_of, label_column
+from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, label_column
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import as_stream
 
 FAULTS = ("missing", "no number", "out of bounds", "unknown")
 
@@ -109,6 +110,9 @@ def check_new_rows(data: Any, domain: Domain) -> None:
     Beyond what `encode` refuses: a row in a list of another length than the domain's, and a numeric column none of
     whose cells is a number. Training reads both as missing cells, since no private record may stop it.
     """
+    if (stream := as_stream(data)) is not None:
+        check_stream(stream, domain)
+        return
     if isinstance(data, list | tuple):
         width = domain.n_inputs
         for i, row in enumerate(data):

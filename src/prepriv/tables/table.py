@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,9 +75,7 @@ class Table:
         return np.asarray(x)
 
     def some(self, chosen: NDArray[np.bool_]) -> Table:
-        """The chosen rows of a table in memory, as a table of their own."""
-        if self.matrix is None and not self.columns:
-            raise BadData("the rows of this stream are read anew for each pass: they cannot be split")
+        """The chosen rows, as a table of their own."""
         matrix = None if self.matrix is None else self.matrix[chosen]
         return Table(self.domain, int(chosen.sum()), matrix, tuple(c[chosen] for c in self.columns))
 
@@ -115,9 +113,24 @@ class Streamed(Table):
         if len(rest):
             yield start, rest
 
+    def some(self, chosen: NDArray[np.bool_]) -> Table:
+        return replace(self, n=int(chosen.sum()), parts=lambda: self._some(chosen))
+
+    def _some(self, chosen: NDArray[np.bool_]) -> Iterator[Table]:
+        at = 0
+        for part in self.parts():
+            yield part.some(_places(chosen[at : at + part.n], part.n))
+            at += part.n
+
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
         """TypeError: a stream is read from its beginning."""
         raise TypeError("a streamed table has no rows at hand: iterate over its blocks")
+
+
+def _places(chosen: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
+    if len(chosen) != n:
+        raise BadData("the table had not the same number of rows in each pass")
+    return chosen
 
 
 def joined(tables: list[Table]) -> Table:
