@@ -29,7 +29,7 @@ from prepriv.domain import MISSING, OTHER, Adjacency, Categorical, Column, Domai
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
-from prepriv.mechanisms.session import Session
+from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.pipeline.declared_file import BadSchema
 from prepriv.tables.cell import text
@@ -245,6 +245,7 @@ def _fitting(plan: DraftPlan, table: Any) -> Any:
 def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column | None:
     look = plan.look
     first, second = look[f"first {i}"], look[f"second {i}"]
+    session = Metered(session, f"column {i}", first.mu**2 + second.mu**2, second.delta)
     noisy = private_histogram(
         bins_of(column),
         name=f"kinds of column {i}",
