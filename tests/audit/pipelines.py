@@ -134,6 +134,7 @@ def _fixed():
         "homogenize": pre.Homogenize(0.7),
         "rescale": pre.Rescale(4.0),
         "square root": pre.SquareRoot(),
+        "roots of columns": pre.RootColumns(),
         "random features": pre.RandomFeatures(7),
         "clip features": pre.ClipFeatures(-0.5, 0.5),
         "one-hot": pre.OneHot({"x0": 3}),

@@ -72,8 +72,9 @@ def test_every_step_that_can_move_rows_is_attacked():
 
 
 def _NEVER_AFTER_A_SHIFT():
-    from prepriv.preprocessing import AugmentByDistance, InstanceOptimalCenter, QuantileTransform
+    from prepriv.preprocessing import AugmentByDistance, InstanceOptimalCenter, QuantileTransform, RootColumns
     from prepriv.preprocessing.random_features import RandomFeatures
     from prepriv.preprocessing.square_root import SquareRoot
 
-    return {QuantileTransform, RandomFeatures, SquareRoot, AugmentByDistance, InstanceOptimalCenter}
+    free = {RandomFeatures, SquareRoot, RootColumns}
+    return free | {QuantileTransform, AugmentByDistance, InstanceOptimalCenter}

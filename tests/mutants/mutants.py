@@ -1489,4 +1489,28 @@ MUTANTS = (
         "    for path in ():\n",
         ("tests/commands/test_cli_streams.py", "-k", "public_part"),
     ),
+    Mutant(
+        "roots that are declared shorter than they are",
+        "our own kind: a norm that noise is paid for, without what roots add to it",
+        "preprocessing/root_columns.py",
+        "space.radius**2 + rooted / 4",
+        "space.radius**2 + rooted / 8",
+        ("tests/preprocessing/test_root_columns.py", "-k", "radius"),
+    ),
+    Mutant(
+        "a centre shrunk from the exact mean",
+        "diffprivlib StandardScaler and others: a statistic that is looked at beside the noisy one",
+        "preprocessing/shrunk_center.py",
+        "        length = max(float(np.linalg.norm(mean)), 1e-300)\n",
+        "        length = max(float(np.linalg.norm(sum(b.sum(axis=0) for b in rows) / n)), 1e-300)\n",
+        replayed("linear and wide"),
+    ),
+    Mutant(
+        "more signal than there is",
+        "our own kind: replace-one counted as add-or-remove-one",
+        "pipeline/plan.py",
+        'record = 2 if domain.adjacency == "replace-one" else 1\n    return n *',
+        "record = 1\n    return n *",
+        ("tests/release/test_link.py", "-k", "drawn_together"),
+    ),
 )

@@ -111,6 +111,8 @@ def steps_of(public: object) -> dict[str, object]:
             {"missing": 0.3, "curvature": 0.01},
         ),
         "Rescale": (lambda p: pre.Rescale(2.0, payment=p), {}),
+        "RootColumns": (lambda p: pre.RootColumns(payment=p), {}),
+        "ShrunkCenter": (lambda p: pre.ShrunkCenter(payment=p), {}),
         "SoftPCA": (lambda p: pre.SoftPCA(0.1, payment=p), {}),
         "SoftPCA, centred": (lambda p: pre.SoftPCA(0.1, centred=True, payment=p), {}),
         "SoftPCA, tiny": (lambda p: pre.SoftPCA(1e-30, payment=p), {}),

@@ -22,9 +22,11 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Summing:
-    """The mechanisms of a step, of which one sum is as a function says."""
+    """The mechanisms of a step, of which one sum is as a function says, with the noise it says."""
 
     sum: object
+    noise_multiplier: float = 0.0
+    l2_sensitivity: float = 0.0
 
 
 def blocks(x, size=7):

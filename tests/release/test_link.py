@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from prepriv import Categorical, Domain, Model, Numeric, PrivateClassifier
+from prepriv import Categorical, Domain, Model, Numeric, PrivateClassifier, make_plan
+from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import LeastSquares, Logistic, Softmax
 from prepriv.release.link import RAW, Link, inverse, softmax, winners
@@ -63,7 +64,7 @@ def test_the_order_of_scores_is_kept_also_by_rounding(columns):
     scores[::7, 0] = scores[::7, -1] + (rng.integers(-2, 3, len(scores[::7])) * 1e-17 if columns > 1 else 0.0)
     scores[0], scores[1] = 1e-17, 1e4
     for cut in (1e-3, 0.2, 0.9, 5.0):
-        p = Link(cut, 0.0).probabilities(scores, np.ones(len(scores)))
+        p = Link(cut, 0.0, 1.0).probabilities(scores, np.ones(len(scores)))
         assert (p.argmax(axis=1) == winners(scores)).all()
         assert (np.abs(p.sum(axis=1) - 1) < 1e-12).all() and (p >= 0).all()
         q = softmax(scores)
@@ -74,9 +75,26 @@ def test_the_order_of_scores_is_kept_also_by_rounding(columns):
 
 def test_where_nothing_is_clipped_nothing_changes():
     scores = np.random.default_rng(0).normal(size=(100, 3))
-    link = Link.of(GradientDescent(Softmax(), clip_norm=math.inf), radius=2.0)
-    np.testing.assert_allclose(link.probabilities(scores, np.full(100, 2.0)), softmax(scores), rtol=1e-12)
-    assert Link.of(GradientDescent(LeastSquares(1.0)), 1.0) is None
+    domain = Domain.ball(4, (0, 1, 2), radius=2.0)
+    plan = make_plan(domain, [], GradientDescent(Softmax(), clip_norm=9.0), epsilon=math.inf, delta=1e-5, n=9)
+    np.testing.assert_allclose(
+        Link.of(plan).probabilities(scores, np.full(100, 2.0)), softmax(scores), rtol=1e-12
+    )
+    two = Domain.ball(4, (0, 1))
+    assert (
+        Link.of(make_plan(two, [], GradientDescent(LeastSquares(1.0)), epsilon=1, delta=1e-5, n=99)) is None
+    )
+
+
+def test_scores_of_little_data_are_drawn_together():
+    """By what the signal says, n mu / 2 under replace-one: half of the variance at 20."""
+    domain, learner = Domain.ball(4, (0, 1)), GradientDescent(Logistic())
+    shrinks = []
+    for n in (100, 1000, 10**6):
+        plan = make_plan(domain, [], learner, epsilon=1.0, delta=1e-5, n=n)
+        shrinks.append(Link.of(plan).shrink)
+        assert shrinks[-1] == pytest.approx((1 + 40 / (n * gdp_mu(1.0, 1e-5))) ** -0.5)
+    assert shrinks[0] < 0.65 and 0.99 < shrinks[-1] < 1
 
 
 def trained():
@@ -90,7 +108,7 @@ def test_a_model_of_version_0_1_predicts_as_it_did(tmp_path):
     model, x = trained()
     path = model.save(tmp_path)
     data = json.loads(path.read_text())
-    assert data["link"] == {"clip": 1.0, "bias": 1.0}
+    assert data["link"] == model.link.to_json() and data["link"]["clip"] == model.declared.learner.clip_norm
     np.testing.assert_array_equal(Model.load(path).predict_proba(x), model.predict_proba(x))
     del data["link"]
     path.write_text(json.dumps(data))
@@ -100,12 +118,17 @@ def test_a_model_of_version_0_1_predicts_as_it_did(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "link", [{"clip": 0.5, "bias": 1.0}, {"clip": 1.0}, {}, 1, {"clip": 1.0, "bias": 1.0, "norm": 9.0}, "x"]
+    "link", [{"clip": 0.5}, {"bias": 0.0}, {"shrink": 1.0}, {"norm": 9.0}, {"other": 1.0}, 1, None, "x"]
 )
 def test_a_link_that_its_plan_does_not_give_is_refused(link, tmp_path):
     model, _ = trained()
     path = model.save(tmp_path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"link": link}))
+    data = json.loads(path.read_text())
+    if link is None:
+        del data["link"]["bias"]
+    else:
+        data["link"] = data["link"] | link if isinstance(link, dict) else link
+    path.write_text(json.dumps(data))
     with pytest.raises(BadArtifact):
         Model.load(path)
 

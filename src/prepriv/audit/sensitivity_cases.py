@@ -24,6 +24,7 @@ from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.soft_pca import SoftPCA
 
 BEFORE = RowShift(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
@@ -158,6 +159,7 @@ def _fixed_maps() -> list[Case]:
         Case("Homogenize/after a shift", (Homogenize(0.4),), ball, 12, BEFORE),
         Case("Rescale/after a shift", (Rescale(5.0),), ball, 12, BEFORE),
         Case("Center/after a shift", (Center(payment=pay.Budget()),), box, 12, BEFORE),
+        Case("ShrunkCenter/after a shift", (ShrunkCenter(payment=pay.Budget()),), box, 12, BEFORE),
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
         Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
         Case("MinMaxScaler/after a shift", (MinMaxScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),

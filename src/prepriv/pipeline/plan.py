@@ -161,6 +161,11 @@ class Plan:
         return f"train: {', '.join([*self.chain.said, self.learner.name])}"
 
     @property
+    def signal(self) -> float:
+        """`signal` of its records and budget."""
+        return signal(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, for the ledger and the artifact."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
@@ -203,6 +208,15 @@ def step_json(planned: PlannedStep) -> dict[str, Any]:
         covers = [number + 1 for number in planned.covers]
         out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta, "covers_steps": covers}}
     return out
+
+
+def signal(domain: Domain, *, n: int, epsilon: float, delta: float) -> float:
+    """s = n mu / r: the number of records over the noise that one sum over them would get from the whole budget.
+
+    r: how far one record moves a sum of rows of norm one, 2 under replace-one, else 1.
+    """
+    record = 2 if domain.adjacency == "replace-one" else 1
+    return n * gdp_mu(epsilon, delta) / record if math.isfinite(epsilon) else math.inf
 
 
 def budget(epsilon: float, delta: float) -> float:

@@ -17,8 +17,10 @@ from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.quantile_transform import QuantileTransform
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.random_features import RandomFeatures
+from prepriv.preprocessing.root_columns import RootColumns
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.soft_pca import SoftPCA
 from prepriv.preprocessing.square_root import SquareRoot
 
@@ -47,7 +49,9 @@ __all__ = [
     "RegressionImputer",
     "ReleasedMap",
     "Rescale",
+    "RootColumns",
     "RowShift",
+    "ShrunkCenter",
     "SoftPCA",
     "SquareRoot",
     "StandardScaler",

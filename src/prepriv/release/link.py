@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.learners.base import Learner
 from prepriv.learners.losses import Logistic, Softmax
+from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Floats
 
+LITTLE = 20.0  # signal at which half of the variance of a score is taken to be noise
 RAW = 0.25  # share of the softmax itself: it tells classes apart where the exact inverse has a plateau
 
 
@@ -32,20 +33,23 @@ def softmax(scores: Floats) -> Floats:
 class Link:
     """The link of a model whose training clipped the gradient of a row x to norm `clip`.
 
-    bias: value of the bias feature, which counts in the norm of a row. norm: the norm of every row, bias and all;
-    None: each row's own.
+    bias: value of the bias feature, which counts in the norm of a row. shrink: what scores are multiplied by, for their
+    noise. norm: the norm of every row, bias and all; None: each row's own.
     """
 
     clip: float
     bias: float
+    shrink: float
     norm: float | None = None
 
     @staticmethod
-    def of(learner: Learner, radius: float) -> Link | None:
-        """The link that a learner's settings give on rows in a ball; None: its loss is no log-likelihood."""
+    def of(plan: Plan) -> Link | None:
+        """The link that a plan gives; None: its loss is no log-likelihood."""
+        learner = plan.learner
         if not isinstance(learner.loss, Logistic | Softmax):
             return None
-        return Link(learner.clip(radius), learner.bias)
+        shrink = math.sqrt(1 / (1 + LITTLE / plan.signal))
+        return Link(learner.clip(plan.space.radius), learner.bias, shrink)
 
     def for_norm(self, radius: float) -> Link:
         """The same where rows are not at hand: each counts as one of the largest norm."""
@@ -56,7 +60,7 @@ class Link:
 
         The largest is that of the largest score, always.
         """
-        q, top = softmax(scores), winners(scores)
+        q, top = softmax(self.shrink * scores), winners(scores)
         norm = np.hypot(norms, self.bias) if self.norm is None else np.full(len(q), self.norm)
         p = RAW * q + (1 - RAW) * inverse(q, self.clip / norm, one=scores.shape[1] == 1)
         lost = np.flatnonzero(p.argmax(axis=1) != top)  # by rounding, or a tie that a score tells apart
@@ -65,7 +69,8 @@ class Link:
 
     def to_json(self) -> dict[str, float]:
         """Plain data: declared facts, which the plan gives, too."""
-        return {"clip": self.clip, "bias": self.bias} | ({} if self.norm is None else {"norm": self.norm})
+        facts = {"clip": self.clip, "bias": self.bias, "shrink": self.shrink}
+        return facts | ({} if self.norm is None else {"norm": self.norm})
 
 
 def inverse(q: Floats, cut: Floats, one: bool) -> Floats:

@@ -25,6 +25,7 @@ from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.preprocessing.random_features import LARGEST, AddRandomFeatures
+from prepriv.preprocessing.root_columns import Roots
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
 from prepriv.preprocessing.square_root import SignedRoot
 from prepriv.release.arrays import pack, unpack
@@ -111,6 +112,7 @@ def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
 _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "identity": lambda m: Identity(),
     "signed_root": lambda m: SignedRoot(),
+    "roots": lambda m: Roots(_array(m, "start")),
     "augment": lambda m: Augment(_number(m, "tau")),
     "scale_rows": lambda m: ScaleRows(_number(m, "factor"), _number(m, "floor")),
     "homogeneous_rows": lambda m: HomogeneousRows(_number(m, "level"), _number(m, "radius")),

@@ -73,7 +73,7 @@ class Model:
         """What of a run may leave, as a model."""
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
-        link = Link.of(plan.learner, plan.space.radius)
+        link = Link.of(plan)
         return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
 
     def __repr__(self) -> str:
@@ -260,7 +260,7 @@ def _link(data: Any, plan: Plan) -> Link | None:
     """The link of a plan, if the file is of a version that has one; ValueError for any other."""
     if data is None:
         return None
-    link = Link.of(plan.learner, plan.space.radius)
+    link = Link.of(plan)
     assert link is not None
     return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
 

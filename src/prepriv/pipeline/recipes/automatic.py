@@ -6,17 +6,20 @@ How the constants were chosen: docs/recipe.md. They never depend on a record.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from prepriv import payment as pay
+from prepriv._callers import callers_level
 from prepriv.domain import Domain, Numeric, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.checks import check_learner, check_steps
+from prepriv.pipeline.plan import signal
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
@@ -24,25 +27,23 @@ from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.instance_optimal_center import InstanceOptimalCenter
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
+from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 from prepriv.preprocessing.scale import StandardScaler
-from prepriv.preprocessing.square_root import SquareRoot
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
 
-SCALE = 5.0  # norm of a row when the gradient is clipped to 1
+SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
-FEATURES, FEATURE_WEIGHT = 1024, 1.6  # random features of a wide matrix, and the norm of that part
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
-TABLE_LEVEL, TABLE_FEATURES, TABLE_WEIGHT = 1.25, 512, 1.0  # constant feature, random features, their norm
-MUCH, MORE_FEATURES = (
-    5000.0,
-    1024,
-)  # n mu / 2 from which on a table has more features to learn from, and how many
+LEVEL = 1.25  # of a table: the constant feature
+FEATURES, TABLE_FEATURES = 1024, 512  # random features; of a table with less signal than MUCH
+MUCH = 5000.0
+PAYING = 1500.0  # signal at which random features weigh as much as the row
+LEAST_WEIGHT = 0.05  # below it there are none
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
-STEPS = 100  # more steps at the same reach cost time, not privacy, and gain nothing
-REACH = 1.0  # steps * learning rate, in units of n mu / sqrt(d)
-LONGEST, SHORTEST = 2000.0, 10.0
-LITTLE = 600.0  # n mu below which half of the iterates are averaged, above it the last 0.15
+STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
+NOISE_ALONE = 10.0  # signal below which models were no better than the commonest class on most tables
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
 
@@ -71,9 +72,23 @@ def recipe(
         return tuple(steps), learner
     if learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
-    paid = any(not s.paid.leaves for s in steps)
-    d = [domain.space.d, *(after.d for _, _, after in walk(steps, domain.space))][-1]
-    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=paid, d=d)
+    moved = any(not s.paid.leaves for s in steps)
+    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
+    s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+    if s < NOISE_ALONE:
+        warnings.warn(
+            f"weak signal: {n} records at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"them; below {NOISE_ALONE:g} models are mostly noise. More records or a larger epsilon help",
+            WeakSignal,
+            stacklevel=callers_level(),
+        )
+    return tuple(steps), auto_learner(
+        domain, n=n, epsilon=epsilon, delta=delta, moved=moved, radius=last.radius
+    )
+
+
+class WeakSignal(UserWarning):
+    """So few records, or so small an epsilon, that little but noise can be learned."""
 
 
 def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: bool) -> list[Step]:
@@ -81,58 +96,62 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
 
     Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
     """
-    space = domain.space
+    space, s = domain.space, signal(domain, n=n, epsilon=epsilon, delta=delta)
     impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
-    roots = [SquareRoot()] if zero_is_least(domain) else []
-    if is_table(domain):
+    roots = [] if domain.is_ball else [RootColumns.of(domain)]
+    roots = [r for r in roots if min(r.start) < STRAIGHT]
+    table = is_table(domain)
+    if table:
         *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
-        even = _even_columns(domain, before, n=n, epsilon=epsilon, delta=delta)
-        features, weight = _table_features(domain, n, epsilon, delta), TABLE_WEIGHT
+        even = _even_columns(domain, before, n=n, s=s)
     else:
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
-        features, weight = FEATURES, FEATURE_WEIGHT
-    more = [] if linear else [RandomFeatures(features, weight=weight), Normalize(1.0)]
+    features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s)
+    pays = not linear and weight >= LEAST_WEIGHT
+    more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
     return [*impute, *roots, *even, *more, Rescale(SCALE)]
 
 
+def _numeric(domain: Domain) -> tuple[str, ...]:
+    return tuple(name for name, column in domain.columns.items() if isinstance(column, Numeric))
+
+
 def is_table(domain: Domain) -> bool:
-    """Whether columns have units of their own, and the norm of a row a meaning: categories, or few columns."""
-    return not domain.is_ball and (domain.space.d > len(domain.columns) or domain.space.d < WIDE)
+    """Whether columns have units of their own, and the norm of a row a meaning: few numeric ones."""
+    return not domain.is_ball and len(_numeric(domain)) < WIDE
 
 
-def _even_columns(domain: Domain, space: Space, *, n: int, epsilon: float, delta: float) -> list[Step]:
+def feature_weight(domain: Domain, s: float) -> float:
+    """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns.
+
+    Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell.
+    """
+    columns = domain.space.d if domain.is_ball else len(_numeric(domain))
+    return min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
+
+
+def _even_columns(domain: Domain, space: Space, *, n: int, s: float) -> list[Step]:
     """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
 
     No column is divided by less than the noise of its deviation: little data, little scaling.
     """
-    numeric = tuple(name for name, column in domain.columns.items() if isinstance(column, Numeric))
+    numeric = _numeric(domain)
     steps: list[Step] = []
     if numeric:
         scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
-        mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
-        shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED)
-        noise = shift / (n * mu * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
+        record = 2 if domain.adjacency == "replace-one" else 1
+        shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / record
+        noise = shift / (s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
         steps.append(replace(scaler, floor=floor))
     if len(numeric) < len(domain.columns):
         steps.append(_center())
-    return [*steps, Homogenize(TABLE_LEVEL)]
+    return [*steps, Homogenize(LEVEL)]
 
 
 def _center() -> Center:
-    return Center(payment=pay.Budget(CENTER_SHARE))
-
-
-def _table_features(domain: Domain, n: int, epsilon: float, delta: float) -> int:
-    """Random features of a table: the more, the further its signal reaches. Where the rows live plays no part."""
-    return MORE_FEATURES if _signal(domain, n, epsilon, delta) >= MUCH else TABLE_FEATURES
-
-
-def _signal(domain: Domain, n: int, epsilon: float, delta: float) -> float:
-    """n mu over how often one record counts: the signal-to-noise ratio of one whole-budget gradient."""
-    mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
-    return n * mu / (2 if domain.adjacency == "replace-one" else 1)
+    return ShrunkCenter(payment=pay.Budget(CENTER_SHARE))
 
 
 def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
@@ -145,14 +164,8 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
     share = max(CENTER_SHARE, 256 * width * rounds / (n * mu) / (n * mu))
     if d > SEARCHED_COLUMNS or share > LARGEST_CENTER_SHARE:
-        return Center(payment=pay.Budget(CENTER_SHARE))
+        return _center()
     return InstanceOptimalCenter(payment=pay.Budget(share))
-
-
-def zero_is_least(domain: Domain) -> bool:
-    """Whether every column is declared numeric from 0 on: intensities, counts, amounts."""
-    columns = domain.columns.values()
-    return not domain.is_ball and all(isinstance(c, Numeric) and c.low == 0 for c in columns)
 
 
 def auto_loss(domain: Domain) -> Loss:
@@ -161,27 +174,27 @@ def auto_loss(domain: Domain) -> Loss:
 
 
 def auto_learner(
-    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, d: int | None = None
+    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, radius: float = SCALE
 ) -> GradientDescent:
-    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md).
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). radius: norm of the rows.
 
-    d: columns of the rows it is trained on (None: as declared).
-
-    After T steps of rate lr the noise in the weights is that of lr * T = reach, whatever T: the reach is set
-    in proportion to the signal-to-noise ratio n mu / sqrt(d) of one whole-budget gradient.
+    After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
+    columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped.
     """
+    loss = auto_loss(domain)
     if math.isinf(epsilon):
-        return GradientDescent(
-            auto_loss(domain), steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1
-        )
-    width = (domain.space.d if d is None else d) + 1
-    signal = _signal(domain, n, epsilon, delta)
-    reach = min(LONGEST, max(SHORTEST, REACH * signal / math.sqrt(width)))
+        return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+    s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
+    unit, classes = math.hypot(radius, 1) / norm, len(domain.classes)
+    reach = s / 33 * (1 + 300 / (300 + s))
+    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + s / (60 * classes**2)))
+    # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
+    steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
     return GradientDescent(
-        auto_loss(domain),
-        steps=STEPS,
-        learning_rate=reach / STEPS,
-        clip_norm=1.0,
+        loss,
+        steps=steps,
+        learning_rate=min(reach / steps, norm) / clip / unit**2,
+        clip_norm=clip * unit,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
-        average=0.5 if signal < LITTLE else 0.15,
+        average=0.5,
     )

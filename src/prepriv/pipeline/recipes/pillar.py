@@ -16,16 +16,17 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import truth
-from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.domain import Adjacency, Domain, Numeric, check_adjacency
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
+from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.declared_learner import named
 from prepriv.pipeline.public import check_public_steps, follow
-from prepriv.pipeline.recipes.automatic import LONGEST, SCALE, auto_learner, zero_is_least
+from prepriv.pipeline.recipes.automatic import SCALE, auto_learner
 from prepriv.pipeline.rows import public_rows
 from prepriv.preprocessing.base import Floats, Step, check_positive, need_n
 from prepriv.preprocessing.center import Center
@@ -37,7 +38,8 @@ from prepriv.preprocessing.second_moment import moment_grid, moments
 from prepriv.preprocessing.square_root import SquareRoot
 
 NOISE_WEIGHT = 0.4  # of the noise of a direction beside the energy it holds, in `recommend_k`
-REACH = 1 / 28  # steps * learning rate, in units of n mu / r: the recipe's at 783 features, whatever k is
+STEPS, LONGEST = 100, 2000.0  # of gradient descent; steps * learning rate at most
+REACH = 1 / 28  # steps * learning rate, in units of n mu / r, whatever k is
 LITTLE = 200.0  # reach below which half of the iterates are averaged, above it the last 0.15
 ZETA = 0.1  # margin of the hinge, for rows of norm one
 SGD_STEPS, SGD_BATCH = 500, 256
@@ -132,7 +134,7 @@ def before_pca(domain: Domain, public: Any, *, standardize: bool = False) -> tup
     steps: list[Step] = [MeanImputer(payment=paid)] if domain.space.may_miss.any() else []
     if standardize:
         steps.append(StandardScaler(FLOOR, payment=paid))
-    elif zero_is_least(domain):
+    elif not domain.is_ball and all(isinstance(c, Numeric) and c.low == 0 for c in domain.columns.values()):
         steps.append(SquareRoot())
     return (*steps, Normalize(1.0), Center(payment=paid), Normalize(1.0))
 
@@ -199,9 +201,8 @@ def projected_learner(
     base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False), loss=loss)
     if math.isfinite(epsilon):
         reach = min(LONGEST, REACH * snr(n, epsilon, delta, domain.adjacency))
-        base = dataclasses.replace(
-            base, learning_rate=reach / base.steps, average=0.5 if reach < LITTLE else 0.15
-        )
+        rate, average = reach / STEPS, 0.5 if reach < LITTLE else 0.15
+        base = GradientDescent(loss, steps=STEPS, learning_rate=rate, clip_norm=1.0, average=average)
     name = named("learner", name, LEARNERS)
     if name == "GradientDescent":
         return base

@@ -1,0 +1,106 @@
+"""Square roots column by column: data-independent, hence free. Proof: docs/proofs/square_root.md.
+
+Encoded columns lie in [0, 1], wherever they were declared. A column that was declared from 0 on holds amounts, counts or
+intensities, and its root is worth having; the further its declared lower bound is from 0, the straighter the root of the
+value itself is, and one declared about 0 has no beginning and stays as it is. So a bound that is declared a little
+differently changes little.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prepriv._arguments import settle
+from prepriv.domain import Categorical, Domain, Space
+from prepriv.guarantees.printed import down
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+
+STRAIGHT = 1e9  # a root that starts so far away is a straight line
+_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Roots(ReleasedMap):
+    """x_j -> (sqrt(x_j + b_j) - sqrt(b_j)) / (sqrt(1 + b_j) - sqrt(b_j)), b = start, (d,): 0 to 0 and 1 to 1."""
+
+    start: Floats
+
+    def transform(self, x: Floats) -> Floats:
+        # sqrt(x + b) - sqrt(b) = x / (sqrt(x + b) + sqrt(b)), which does not cancel; a negative x + b counts as 0.
+        root = np.sqrt(self.start)
+        below = np.sqrt(np.maximum(x + self.start, 0.0)) + root
+        return np.asarray(x / np.maximum(below, 1e-150) * (np.sqrt(1 + self.start) + root))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "roots", "start": self.start.tolist()}
+
+
+@dataclass(frozen=True)
+class RootColumns(Step):
+    """Each feature t to (sqrt(t + b) - sqrt(b)) / (sqrt(1 + b) - sqrt(b)), b its number in `start`: (b, d) -> (b, d).
+
+    start: one number >= 0 a feature; 0 is the plain root, `STRAIGHT` a straight line; (): 0 for all. For features that
+    are not negative, as encoded ones are. Not Lipschitz where b = 0, so it cannot follow a step paid for by sensitivity. NaN,
+    to be imputed later, stays NaN.
+
+    >>> import prepriv
+    >>> space = prepriv.Domain.box(0, 100, 2, [0, 1]).space
+    >>> RootColumns((0.0, STRAIGHT)).free(space).transform(np.array([[0.25, 0.25]])).round(6).tolist()
+    [[0.5, 0.25]]
+    """
+
+    start: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        start = self.start
+        if not isinstance(start, tuple | list) or not all(
+            isinstance(b, int | float) and not isinstance(b, bool) and 0 <= b <= STRAIGHT for b in start
+        ):
+            raise ValueError(f"start: must be numbers in 0..{STRAIGHT:g}, one a feature; got {start!r}")
+        settle(self, start=tuple(float(b) for b in start))
+
+    @staticmethod
+    def of(domain: Domain) -> RootColumns:
+        """The root of each declared column's own value; of one declared from low < 0, that of its distance from a
+        beginning which recedes as low nears -high, where it is gone."""
+        starts: list[float] = []
+        for column in domain.columns.values():
+            if isinstance(column, Categorical):
+                starts += [STRAIGHT] * column.width
+                continue
+            low, high = column.low, column.high
+            first = low if low >= 0 else math.inf if low <= -high else low * low / (low + high)
+            starts.append(min(first / (high - low), STRAIGHT))
+        return RootColumns(tuple(starts))
+
+    def _start(self, space: Space) -> Floats:
+        if len(self.start) not in (0, space.d) or (space.low < 0).any():
+            raise ValueError(
+                f"{self.name} is for {len(self.start) or space.d} features that are not negative; these are {space.d}, "
+                f"from {down(float(space.low.min()))} on"
+            )
+        return np.array(self.start) if self.start else np.zeros(space.d)
+
+    def output(self, space: Space) -> Space:
+        start = self._start(space)
+        fitted = Roots(start)
+        low, high = fitted.transform(space.low[None])[0] / _UP, fitted.transform(space.high[None])[0] * _UP
+        radius = float(np.linalg.norm(high))
+        if (
+            space.high <= 1
+        ).all():  # t^2 <= u, so that a rooted cell adds at most u - u^2 <= 1/4 to the squared norm
+            rooted = int((start < STRAIGHT).sum())
+            radius = min(radius, math.sqrt(space.radius**2 + rooted / 4))
+        return dataclasses.replace(space, low=low, high=high, radius=radius * _UP)
+
+    def lipschitz(self, space: Space) -> float:
+        return math.inf
+
+    def free(self, space: Space) -> ReleasedMap:
+        return Roots(self._start(space))
