@@ -17,7 +17,6 @@ from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Floats
 
 LITTLE = 20.0  # signal at which half of the variance of a score is taken to be noise
-RAW = 0.25  # share of the softmax itself: it tells classes apart where the exact inverse has a plateau
 
 
 def softmax(scores: Floats) -> Floats:
@@ -27,6 +26,15 @@ def softmax(scores: Floats) -> Floats:
     with np.errstate(all="ignore"):
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+def raw_share(classes: int) -> float:
+    """Share of softmax itself beside the exact inverse, which presumes that training has converged.
+
+    It tells classes apart where the inverse has a plateau; and the more classes, the fewer rows of each, the further
+    from its end training stops.
+    """
+    return min(1.0, max(0.25, classes / 10))
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,8 @@ class Link:
         """
         q, top = softmax(self.shrink * scores), winners(scores)
         norm = np.hypot(norms, self.bias) if self.norm is None else np.full(len(q), self.norm)
-        p = RAW * q + (1 - RAW) * inverse(q, self.clip / norm, one=scores.shape[1] == 1)
+        raw = raw_share(q.shape[1])
+        p = raw * q + (1 - raw) * inverse(q, self.clip / norm, one=scores.shape[1] == 1)
         lost = np.flatnonzero(p.argmax(axis=1) != top)  # by rounding, or a tie that a score tells apart
         p[lost, top[lost]] = np.nextafter(p[lost].max(axis=1), 2.0)
         return p
