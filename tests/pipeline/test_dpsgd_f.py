@@ -150,7 +150,7 @@ def test_automatic_centre_is_chosen_from_declared_numbers():
     assert isinstance(centre(4000, 2, 1.0), pre.InstanceOptimalCenter)
     assert 0.02 <= centre(4000, 2, 1.0).payment.share <= 0.1
     for n, d, epsilon, box in ((500, 2, 1.0, False), (4000, 2, 0.1, False), (10**6, 65, 1.0, False), (4000, 64, 1.0, True)):  # fmt: skip
-        assert type(centre(n, d, epsilon, box)) is pre.Center
+        assert type(centre(n, d, epsilon, box)) is pre.ShrunkCenter
 
 
 def test_refused_behind_moved_rows(rng):
