@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from prepriv.exact.engines import Threads
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Logistic
+from prepriv.release.model import Model
 
 COLUMNS, PART = 50, 10**5
 SCHEMA = """label: {name: y, classes: [0, 1]}
@@ -90,8 +91,6 @@ def passes(n: int, d: int, memory: str, repeat: int, threads: int | None) -> flo
 
 def score(model: Path, rows: int = 50_000) -> float:
     """Accuracy on rows that no table holds."""
-    from prepriv.release.model import Model
-
     x, y = part(10**6, rows)
     return float((Model.load(model).predict(x) == y).mean())
 
