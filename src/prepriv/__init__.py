@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prepriv.pipeline.odometer import CompositionWarning, spent
     from prepriv.pipeline.plan import Plan, make_plan
     from prepriv.pipeline.validate import Validation, validate
+    from prepriv.regressor import PrivateRegressor
     from prepriv.release.model import Model
     from prepriv.release.report import Report
     from prepriv.transformer import PrivateTransformer
@@ -33,6 +34,7 @@ __all__ = [
     "Numeric",
     "Plan",
     "PrivateClassifier",
+    "PrivateRegressor",
     "PrivateTransformer",
     "Public",
     "Report",
@@ -64,6 +66,7 @@ _HOMES = {
     "Numeric": "domain",
     "Plan": "pipeline.plan",
     "PrivateClassifier": "estimators",
+    "PrivateRegressor": "regressor",
     "PrivateTransformer": "transformer",
     "Public": "payment",
     "Report": "release.report",

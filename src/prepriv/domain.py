@@ -24,6 +24,7 @@ Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
 OTHER = "other"
 MISSING = "missing"
+TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
 
 
 def check_adjacency(adjacency: str) -> Adjacency:
@@ -69,6 +70,16 @@ def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
         if (value := text_of(name)) in seen:
             raise ValueError(f"{what} must be distinct values; {seen[value]!r} and {name!r} are the same one")
         seen[value] = name
+
+
+def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
+    """ValueError unless a target is the bounds of a number, declared in place of classes."""
+    if not isinstance(target, Numeric):
+        raise ValueError(f"target must be Numeric(low, high); got {shown(target)}")
+    if classes:
+        raise ValueError("declare classes, or a target to predict as a number, not both")
+    if target.missing != "midpoint":
+        raise ValueError("a missing target counts as nothing and is not imputed: leave out missing=")
 
 
 def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArray[np.float64]:
@@ -213,7 +224,8 @@ class Domain:
     """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
 
     columns: name -> Numeric or Categorical, in the order of the encoded matrix (empty for a ball).
-    classes: label values, in the order of the model's outputs; at least two.
+    classes: label values, in the order of the model's outputs; at least two. Or, in their place,
+    target: Numeric(low, high), the declared bounds of a number to predict; what lies beyond them is cut off.
     n: the declared number of records. Under replace-one it is public by definition and may be left None, to
        be taken from the table; under add-or-remove-one it must be declared, and only normalises. It counts the
        records before any is left out for what it holds: after `df.dropna()` one record decides n, which is printed.
@@ -235,6 +247,7 @@ class Domain:
     label: str | None = None
     ball_radius: float | None = None
     ball_features: int = 0
+    target: Numeric | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -255,7 +268,9 @@ class Domain:
             object.__setattr__(self, "n", integer("n", self.n))
         if self.label is not None and not isinstance(self.label, str):
             raise ValueError(f"label must be the name of a column; got {shown(self.label)}")
-        if len({text_of(value) for value in self.classes}) < 2:
+        if self.target is not None:
+            _check_target(self.target, self.classes)
+        elif len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
         _check_distinct("classes", self.classes)
         if self.label is not None and self.label in self.columns:
@@ -276,11 +291,12 @@ class Domain:
         low: float | Sequence[float],
         high: float | Sequence[float],
         features: int,
-        classes: Sequence[Hashable],
+        classes: Sequence[Hashable] = (),
         *,
         n: int | None = None,
         adjacency: Adjacency = "replace-one",
         missing: Literal["impute", "midpoint"] = "midpoint",
+        target: Numeric | None = None,
     ) -> Domain:
         """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
         features = integer("features", features)
@@ -288,16 +304,17 @@ class Domain:
         columns = {
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
         }
-        return Domain(columns, _listed("classes", classes), n, adjacency)
+        return Domain(columns, _listed("classes", classes), n, adjacency, target=target)
 
     @staticmethod
     def ball(
         features: int,
-        classes: Sequence[Hashable],
+        classes: Sequence[Hashable] = (),
         *,
         radius: float = 1.0,
         n: int | None = None,
         adjacency: Adjacency = "replace-one",
+        target: Numeric | None = None,
     ) -> Domain:
         """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it.
 
@@ -305,7 +322,8 @@ class Domain:
         says as much, as in a table of a few columns, declare the columns.
         """
         features = integer("features", features)
-        return Domain({}, _listed("classes", classes), n, adjacency, None, length("radius", radius), features)
+        classes, radius = _listed("classes", classes), length("radius", radius)
+        return Domain({}, classes, n, adjacency, None, radius, features, target)
 
     @staticmethod
     def draft(
@@ -407,6 +425,8 @@ class Domain:
         }
         if self.is_ball:
             out["ball"] = {"radius": self.ball_radius, "features": self.ball_features}
+        if self.target is not None:
+            out["target"] = {"low": self.target.low, "high": self.target.high}
         return out
 
     @staticmethod
@@ -429,7 +449,7 @@ class Domain:
                 columns[c["name"]] = Categorical(tuple(c["categories"]))
             else:
                 raise ValueError(f"column type must be 'numeric' or 'categorical'; got {c['type']!r}")
-        ball = data.get("ball")
+        ball, target = data.get("ball"), data.get("target")
         return Domain(
             columns,
             tuple(data["classes"]),
@@ -438,6 +458,7 @@ class Domain:
             data.get("label"),
             float(ball["radius"]) if ball else None,
             int(ball["features"]) if ball else 0,
+            Numeric(float(target["low"]), float(target["high"])) if target else None,
         )
 
 

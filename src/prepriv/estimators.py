@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 MOST_THREADS = 4096
 
 
@@ -46,7 +49,181 @@ class RowsOnDisk(UserWarning):
     """The rows of a fit are held in a temporary file: they are more than the memory they may take."""
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """What `PrivateClassifier` and `PrivateRegressor` share: the plan, the fit, what of it may leave."""
+
+    domain: Domain | None
+    epsilon: float
+    delta: float
+    steps: str | Sequence[Step]
+    learner: str | Learner
+    threads: int | None
+    memory: int | str | None
+    ledger: str | os.PathLike[str] | None
+    holdout: float | None = None
+    evaluate_epsilon: float = 0.1
+
+    def _check_learned(self, domain: Domain) -> None:
+        """ValueError unless the domain declares what this estimator learns."""
+        raise NotImplementedError
+
+    def _learned(self, domain: Domain) -> None:
+        """Set the fitted attributes that say what was learned."""
+
+    def plan(self, n: int | None = None) -> Plan:
+        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        return self._plan(self._domain(), n)
+
+    def _plan(self, domain: Domain, n: int | None) -> Plan:
+        epsilon, delta = check_budget(self.epsilon, self.delta)
+        n = domain.n if n is None else n
+        if n is None:
+            raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
+        steps, learner = recipe(
+            domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
+        )
+        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta, n=n)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
+
+        X may be a stream, of which no more than a part is in memory: a path or glob of Parquet or CSV files, an Arrow
+        dataset or reader, a polars LazyFrame; y is then the name of its label column (None: the domain's label).
+
+        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
+        LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
+        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave
+        out no row for what it holds (`dropna`): the number of rows is public.
+        """
+        domain = self._domain()
+        if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
+            raise ValueError(f"threads must be None or a whole number above 0; got {shown(self.threads)}")
+        if self.threads is not None and self.threads > MOST_THREADS:
+            raise ValueError(f"threads must be at most {MOST_THREADS}; got {shown(self.threads)}")
+        check_ledger(self.ledger)
+        memory_bytes(self.memory)
+        stream = as_stream(X)
+        if y is None and stream is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected.",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
+        if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
+            raise BadData("the table is empty: 0 sample(s); at least one row is needed")
+        names = getattr(X, "columns", None) if stream is None else stream.names
+        if self.holdout is not None:
+            return self._fit_with_holdout(X, y, domain, n, names)
+        plan = self.plan(n if domain.adjacency == "replace-one" else None)
+        room = self._room(plan)
+        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
+        self.guarantee_ = plan.guarantee if trained.private else None
+        if hasattr(self, "evaluation_"):
+            del self.evaluation_
+        return self._released(trained, None, names)
+
+    def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> Self:
+        if domain.adjacency != "replace-one":
+            if domain.n is None:
+                raise ValueError("n, the number of records, must be declared in the domain for a holdout")
+            n = domain.n
+        if domain.n is not None and n != domain.n:
+            raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon)
+        whole = replace(domain, n=None)  # each part has a number of its own
+        plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
+        session, room = self._session(plan), self._room(plan.training)
+        trained, made = train_and_evaluate(plan, X, y, ledger=self.ledger, session=session, room=room)
+        self.guarantee_ = plan.guarantee if trained.private else None
+        self.evaluation_ = made
+        return self._released(trained, made, names)
+
+    def _room(self, plan: Plan) -> Room:
+        room = room_for(plan, Threads(self.threads, self.memory))
+        if room.note is not None:
+            warnings.warn(room.note, RowsOnDisk, stacklevel=3)
+        return room
+
+    def _released(self, trained: Trained, made: PrivateEvaluation | None, names: Any) -> Self:
+        plan, domain = trained.plan, self._domain()
+        self.plan_ = plan
+        self.model_ = Model.of(trained)
+        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt, measured=made)
+        self._learned(domain)
+        self.n_features_in_ = domain.n_inputs
+        if names is not None and all(isinstance(c, str) for c in names):
+            # The declared ones in the declared order: one odd record can add a column to a frame, or turn its order.
+            used = domain.columns if all(c in names for c in domain.columns) and not domain.is_ball else names
+            self.feature_names_in_ = np.asarray(list(used), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _count(self, stream: Stream, label: Any, domain: Domain) -> int:
+        """The rows of a stream, if they are public: nobody reads a cell to count them where a ledger is charged first."""
+        check_stream(stream, domain, label_of(label, domain))
+        n = domain.n if stream.rows is None else stream.rows
+        if n is None and domain.adjacency == "replace-one" and (stream.once or self.ledger is not None):
+            raise BadData(
+                "how many rows this stream has is known only by reading it: declare n in the domain"
+            )
+        return stream.count() if n is None and domain.adjacency == "replace-one" else n or 0
+
+    def _session(self, plan: Priced) -> Session | None:
+        """Where noise comes from; None: the operating system (for tests to replace)."""
+        return None
+
+    def _domain(self) -> Domain:
+        if self.domain is None:
+            raise ValueError(
+                "domain must be declared: bounds and classes are never inferred from private data"
+            )
+        check_domain(self.domain)
+        self._check_learned(self.domain)
+        return self.domain
+
+    def _fitted_for(self, X: Any) -> Model:
+        """The model; refuses a frame whose columns would be taken by position and are not those of the fit."""
+        model = self._fitted()
+        fitted, names = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
+        given = list(names) if names is not None and all(isinstance(c, str) for c in names) else None
+        by_place = model.domain.is_ball or (given is not None and unnamed(model.domain))
+        if fitted is not None and given is not None and by_place and given != [*fitted]:
+            raise ValueError(
+                "the feature names should match those that were passed during fit, in their order: the domain declares "
+                "no names, so columns are taken by their places"
+            )
+        return model
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        return self.model_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predicted labels or numbers, (n,).
+
+        Raises ValueError where X does not have the form of the rows that were declared, or fitted: rows of another
+        length, other names or another order of columns without declared names, a numeric column without a number.
+        """
+        return self._fitted_for(X).predict(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = (
+            math.isfinite(self.epsilon) if isinstance(self.epsilon, int | float) else True
+        )
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A linear classifier trained with differential privacy, pre-processing included.
 
     Parameters
@@ -133,107 +310,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
 
-    def plan(self, n: int | None = None) -> Plan:
-        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
-        return self._plan(self._domain(), n)
+    def _check_learned(self, domain: Domain) -> None:
+        if domain.target is not None:
+            raise ValueError("domain declares a target to predict as a number: use PrivateRegressor")
 
-    def _plan(self, domain: Domain, n: int | None) -> Plan:
-        epsilon, delta = check_budget(self.epsilon, self.delta)
-        n = domain.n if n is None else n
-        if n is None:
-            raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
-        steps, learner = recipe(
-            domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
-        )
-        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta, n=n)
-
-    def fit(self, X: Any, y: Any) -> PrivateClassifier:
-        """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
-
-        X may be a stream, of which no more than a part is in memory: a path or glob of Parquet or CSV files, an Arrow
-        dataset or reader, a polars LazyFrame; y is then the name of its label column (None: the domain's label).
-
-        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
-        LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
-        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave
-        out no row for what it holds (`dropna`): the number of rows is public.
-        """
-        domain = self._domain()
-        if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
-            raise ValueError(f"threads must be None or a whole number above 0; got {shown(self.threads)}")
-        if self.threads is not None and self.threads > MOST_THREADS:
-            raise ValueError(f"threads must be at most {MOST_THREADS}; got {shown(self.threads)}")
-        check_ledger(self.ledger)
-        memory_bytes(self.memory)
-        stream = as_stream(X)
-        if y is None and stream is None:
-            raise ValueError("PrivateClassifier requires y to be passed, but the target y is None")
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.",
-                DataConversionWarning,
-                stacklevel=2,
-            )
-        n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
-        if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
-            raise BadData("the table is empty: 0 sample(s); at least one row is needed")
-        names = getattr(X, "columns", None) if stream is None else stream.names
-        if self.holdout is not None:
-            return self._fit_with_holdout(X, y, domain, n, names)
-        plan = self.plan(n if domain.adjacency == "replace-one" else None)
-        room = self._room(plan)
-        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
-        self.guarantee_ = plan.guarantee if trained.private else None
-        if hasattr(self, "evaluation_"):
-            del self.evaluation_
-        return self._released(trained, None, names)
-
-    def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> PrivateClassifier:
-        if domain.adjacency != "replace-one":
-            if domain.n is None:
-                raise ValueError("n, the number of records, must be declared in the domain for a holdout")
-            n = domain.n
-        if domain.n is not None and n != domain.n:
-            raise ValueError(f"the domain declares n={domain.n} records, not {n}")
-        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon)
-        whole = replace(domain, n=None)  # each part has a number of its own
-        plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
-        session, room = self._session(plan), self._room(plan.training)
-        trained, made = train_and_evaluate(plan, X, y, ledger=self.ledger, session=session, room=room)
-        self.guarantee_ = plan.guarantee if trained.private else None
-        self.evaluation_ = made
-        return self._released(trained, made, names)
-
-    def _room(self, plan: Plan) -> Room:
-        room = room_for(plan, Threads(self.threads, self.memory))
-        if room.note is not None:
-            warnings.warn(room.note, RowsOnDisk, stacklevel=3)
-        return room
-
-    def _released(self, trained: Trained, made: PrivateEvaluation | None, names: Any) -> PrivateClassifier:
-        plan, domain = trained.plan, self._domain()
-        self.plan_ = plan
-        self.model_ = Model.of(trained)
-        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt, measured=made)
+    def _learned(self, domain: Domain) -> None:
         self.classes_ = domain.labels[_sorted(domain.classes)]
-        self.n_features_in_ = domain.n_inputs
-        if names is not None and all(isinstance(c, str) for c in names):
-            # The declared ones in the declared order: one odd record can add a column to a frame, or turn its order.
-            used = domain.columns if all(c in names for c in domain.columns) and not domain.is_ball else names
-            self.feature_names_in_ = np.asarray(list(used), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self
-
-    def _count(self, stream: Stream, label: Any, domain: Domain) -> int:
-        """The rows of a stream, if they are public: nobody reads a cell to count them where a ledger is charged first."""
-        check_stream(stream, domain, label_of(label, domain))
-        n = domain.n if stream.rows is None else stream.rows
-        if n is None and domain.adjacency == "replace-one" and (stream.once or self.ledger is not None):
-            raise BadData(
-                "how many rows this stream has is known only by reading it: declare n in the domain"
-            )
-        return stream.count() if n is None and domain.adjacency == "replace-one" else n or 0
 
     def evaluate(
         self,
@@ -268,18 +350,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ledger = self.ledger if ledger is None else ledger
         return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 
-    def _session(self, plan: Priced) -> Session | None:
-        """Where noise comes from; None: the operating system (for tests to replace)."""
-        return None
-
-    def _domain(self) -> Domain:
-        if self.domain is None:
-            raise ValueError(
-                "domain must be declared: bounds and classes are never inferred from private data"
-            )
-        check_domain(self.domain)
-        return self.domain
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes).
 
@@ -298,45 +368,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest."""
         return self._fitted_for(X).predict_proba(X)[:, self._order()]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predicted labels, (n,).
-
-        Raises ValueError where X does not have the form of the rows that were declared, or fitted: rows of another
-        length, other names or another order of columns without declared names, a numeric column without a number.
-        """
-        return self._fitted_for(X).predict(X)
-
     def _order(self) -> list[int]:
         """Where the classes_ stand among the declared ones."""
         return _sorted(self.model_.domain.classes)
 
-    def _fitted_for(self, X: Any) -> Model:
-        """The model; refuses a frame whose columns would be taken by position and are not those of the fit."""
-        model = self._fitted()
-        fitted, names = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
-        given = list(names) if names is not None and all(isinstance(c, str) for c in names) else None
-        by_place = model.domain.is_ball or (given is not None and unnamed(model.domain))
-        if fitted is not None and given is not None and by_place and given != [*fitted]:
-            raise ValueError(
-                "the feature names should match those that were passed during fit, in their order: the domain declares "
-                "no names, so columns are taken by their places"
-            )
-        return model
-
-    def _fitted(self) -> Model:
-        if not hasattr(self, "model_"):
-            raise NotFittedError("This PrivateClassifier instance is not fitted yet. Call 'fit' first.")
-        return self.model_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = (
-            math.isfinite(self.epsilon) if isinstance(self.epsilon, int | float) else True
-        )
-        tags.input_tags.allow_nan = True
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -13,6 +13,7 @@ from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, m
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_neighbours import RawTable, synthetic
 from prepriv.audit.sensitivity_draws import Draws
+from prepriv.learners import Huber, SquaredError, SufficientStatistics
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.noisy_sgd import NoisySGD
@@ -42,6 +43,11 @@ def box(adjacency=ONE, classes=(0, 1, 2)):
     return Domain.box(-1, 1, 3, classes, n=N, adjacency=adjacency)
 
 
+def numbers(adjacency=ONE):
+    """A number to predict in place of classes."""
+    return Domain.box(-1, 1, 3, n=N, adjacency=adjacency, target=Numeric(-3, 5))
+
+
 def ball(adjacency=ONE):
     return Domain.ball(3, (0, 1), n=N, adjacency=adjacency)
 
@@ -58,7 +64,7 @@ class Pipeline:
     sampler: StochasticLearner | None = None
 
     def plan(self) -> Plan:
-        loss = Logistic() if len(self.domain.classes) == 2 else Softmax()
+        loss = {0: SquaredError(), 2: Logistic()}.get(len(self.domain.classes), Softmax())
         learner = self.learner or GradientDescent(loss, steps=3, learning_rate=3.0, weight_bound=5.0)
         plan = make_plan(self.domain, self.steps, learner, epsilon=3.0, delta=1e-4)
         if self.sampler is None:
@@ -75,7 +81,8 @@ def clusters(domain: Domain, draws: Draws) -> RawTable:
         for _ in range(1 + draws.below(3)):
             near = (np.array(centre) + (draws.uniform(3) - 0.5) * 0.01 * draws.below(3)).tolist()
             rows.append([float(v) for v in near])
-    labels = [domain.classes[draws.below(len(domain.classes))] for _ in range(N)]
+    classes = domain.classes or (-3.0, 0.5, 5.0)
+    labels = [classes[draws.below(len(classes))] for _ in range(N)]
     return RawTable.of(rows[:N], labels, 3)
 
 
@@ -247,6 +254,31 @@ def _learners():
     yield "fixed batches after imputation", Pipeline(table(), (mean,), sampler=fixed)
 
 
+def _regression():
+    """A declared target: each learner of numbers, what the recipe makes of it, rows that moved or were dropped."""
+    drop = pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6}))
+    soft = pre.SoftPCA(0.3, payment=Sensitivity())
+    descent = GradientDescent(Huber(0.3), steps=3, learning_rate=3.0, clip_norm=0.4, weight_bound=5.0)
+    for adjacency in (ONE, ADD):
+        domain, center = numbers(adjacency), pre.Center(payment=Budget(0.1))
+        yield f"target: moments, {adjacency}", Pipeline(domain, (), SufficientStatistics())
+        yield f"target: moments, centred, {adjacency}", Pipeline(domain, (center,), SufficientStatistics())
+        yield f"target: squared error, {adjacency}", Pipeline(domain, (center,))
+        yield f"target: Huber, {adjacency}", Pipeline(domain, (), descent)
+        mixed = dataclasses.replace(table(adjacency), classes=(), target=Numeric(0, 1e6))
+        steps, learner = recipe(mixed, n=N, epsilon=3.0, delta=1e-4)
+        yield f"target: auto, {adjacency}", Pipeline(mixed, steps, dataclasses.replace(learner, steps=3))
+        steps, _ = recipe(mixed, n=N, epsilon=3.0, delta=1e-4)
+        yield f"target: moments, auto steps, {adjacency}", Pipeline(mixed, steps, SufficientStatistics())
+    for name, step in {"dropped": drop, "moved": soft}.items():
+        yield (
+            f"target: moments, {name}",
+            Pipeline(numbers(), (step,), SufficientStatistics(), tables=clusters),
+        )
+    poisson = PoissonSGD(SquaredError(), batch_size=8, steps=6, weight_bound=5.0)
+    yield "target: Poisson SGD", Pipeline(numbers(), sampler=poisson)
+
+
 def _hidden_and_single():
     """Learners that draw single records, or pass once and stop at a random step."""
     noisy = NoisySGD(Softmax(), batch_size=2, steps=6, weight_bound=3.0)
@@ -295,6 +327,7 @@ def pipelines() -> dict[str, Pipeline]:
         _scaling,
         _by_sensitivity,
         _learners,
+        _regression,
         _hidden_and_single,
         _recipes,
         _automatic,

@@ -101,7 +101,7 @@ def test_no_table_however_degenerate_stops_a_pipeline(name):
     highs = [getattr(c, "high", "clerk") for c in pipeline.domain.columns.values()] or [1.0] * width
     for row, label in (
         ([None] * width, None),
-        (highs, pipeline.domain.classes[0]),
+        (highs, pipeline.domain.classes[0] if pipeline.domain.classes else 4.0),
         ([math.nan] * width, math.nan),
         ([1e308] * width, 7),
     ):

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from prepriv.domain import TARGET_STEPS
 from prepriv.learners.loss_constants import (
     certified_supremum,
     direction_bound,
@@ -23,6 +24,7 @@ from prepriv.learners.losses import (
     Softmax,
     SquaredHinge,
 )
+from prepriv.learners.targets import Huber, SquaredError, TargetLoss
 
 SMOOTH: list[tuple[Loss, int]] = [
     (Logistic(), 1),
@@ -34,6 +36,8 @@ SMOOTH: list[tuple[Loss, int]] = [
     (HuberisedHinge(width=1.0), 1),
     (HuberisedHinge(n_classes=4, width=0.5, margin=2.0), 4),
     (LeastSquares(target_bound=1.5), 1),
+    (SquaredError(), 1),
+    (Huber(0.3), 1),
 ]
 ALL = [*SMOOTH, (Hinge(), 1), (Hinge(n_classes=3, margin=0.2), 3)]
 
@@ -46,6 +50,8 @@ def label(case):
 def random_targets(rng, loss, outputs, b):
     if isinstance(loss, LeastSquares):
         return rng.uniform(-loss.target_bound, loss.target_bound, b)
+    if isinstance(loss, TargetLoss):
+        return rng.integers(-1, TARGET_STEPS, b, endpoint=True)
     return rng.integers(0, max(outputs, 2), b)
 
 
@@ -203,7 +209,8 @@ def test_a_target_out_of_range_contributes_nothing(case):
         assert loss.residual(np.zeros((4, 1)), bad)[:, 0].tolist() == [0.0, -1.5, 1.5, -1.5]
         return
     scores = np.ones((4, outputs))
-    targets = np.array([-1, 0, max(outputs, 2), 2**40])
+    beyond = TARGET_STEPS + 1 if isinstance(loss, TargetLoss) else max(outputs, 2)
+    targets = np.array([-1, 0, beyond, 2**40])
     residual, value = loss.residual(scores, targets), loss.value(scores, targets)
     assert not residual[[0, 2, 3]].any() and not value[[0, 2, 3]].any()
     assert residual[1].any()

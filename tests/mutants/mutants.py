@@ -31,6 +31,39 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    # ------------------------------------------------------------------------------------ a declared target
+    Mutant(
+        "products of a record and its target without their cross term",
+        "sensitivity of a second moment by one record's norm",
+        "learners/sufficient_statistics.py",
+        "math.sqrt(2 * clip**2 + norm**4 / 2)",
+        "math.sqrt(2 * clip**2)",
+        ("tests/learners/test_sufficient_statistics.py", "-k", "no_record_moves and replace"),
+    ),
+    Mutant(
+        "sufficient statistics of one sensitivity under both adjacencies",
+        "factor 2 between replace-one and add-or-remove-one",
+        "learners/sufficient_statistics.py",
+        '        if setting.adjacency == "add-or-remove-one":\n',
+        "        if setting.adjacency:\n",
+        ("tests/learners/test_sufficient_statistics.py", "-k", "no_record_moves and replace"),
+    ),
+    Mutant(
+        "sums of clipped gradients forget the rows that moved",
+        "pre-processing that is not paid for",
+        "learners/base.py",
+        "            moved = min(lipschitz * incoming.total_shift + rounding, 2 * clip * incoming.rows_moved)\n",
+        "",
+        ("tests/learners/test_sufficient_statistics.py", "-k", "moved_and_dropped"),
+    ),
+    Mutant(
+        "a target beyond its bounds is not cut to them",
+        "DP-EBM: a range of targets that nothing keeps",
+        "tables/encode.py",
+        '    unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays\n',
+        "    unit = (cells - target.low) / (target.high - target.low)\n",
+        ("tests/test_regressor.py", "-k", "cut_to_their_bounds"),
+    ),
     Mutant(
         "a replaced record moves one count of a histogram",
         "diffprivlib histogram: noise for add-or-remove-one, whatever is claimed",

@@ -22,7 +22,14 @@ def test_every_old_name_is_a_name_of_today():
     assert set(OLD_NAMES.values()) <= set(learners.__all__)
 
 
-@pytest.mark.parametrize("name", sorted(kinds(Learner)))
+def test_one_release_for_least_squares_is_declared_by_its_name():
+    made = build_learner({"kind": "SufficientStatistics", "ridge": 0.5, "loss": "SquaredError"})
+    assert type(made).__name__ == "SufficientStatistics" and made.ridge == 0.5
+    with pytest.raises(BadSchema, match="no option 'steps'"):
+        build_learner({"kind": "SufficientStatistics", "steps": 7, "loss": "SquaredError"})
+
+
+@pytest.mark.parametrize("name", sorted(kinds(Learner).keys() - {"SufficientStatistics"}))
 def test_every_learner_is_declared_by_its_name(name):
     made = build_learner({"kind": name, "steps": 7, "weight_bound": 2.0})
     assert type(made).__name__ == name and made.steps == 7 and made.loss == Softmax()

@@ -100,9 +100,7 @@ def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> 
         matrix = np.array(rows, dtype=np.float64).reshape(n, domain.ball_features)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         rows = (matrix / np.maximum(norms, 1e-9) * (domain.ball_radius * draws.uniform(n, 1))).tolist()
-    return RawTable.of(
-        rows, [domain.classes[draws.below(len(domain.classes))] for _ in range(n)], domain.n_inputs
-    )
+    return RawTable.of(rows, [_declared(domain, draws) for _ in range(n)], domain.n_inputs)
 
 
 def neighbours(
@@ -152,6 +150,13 @@ def _label(k: int, domain: Domain, draws: Draws) -> Any:
     """Mostly a declared class; now and then one that is not, or no label."""
     if k % 4 == 3:
         return list(HOSTILE.values())[draws.below(len(HOSTILE))]
+    return _declared(domain, draws)
+
+
+def _declared(domain: Domain, draws: Draws) -> Any:
+    """A class, or a number between the bounds of the target, as often one of the bounds."""
+    if domain.target is not None:
+        return (_corner if draws.below(2) else _ordinary)(domain.target, draws)
     return domain.classes[draws.below(len(domain.classes))]
 
 

@@ -21,7 +21,7 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Refused, execute, room_for
 from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encode import encode, encode_targets
 
 Encode = Callable[[RawTable, Plan], tuple[Any, Any]]
 
@@ -57,7 +57,7 @@ class PlanRun:
                 trained = execute(
                     self._plan,
                     encode(rows, self._plan.domain),
-                    encode_labels(labels, self._plan.domain.classes),
+                    encode_targets(labels, self._plan.domain),
                     session,
                     room=room_for(self._plan, self._engine),
                     progress=lambda *step: shown.append(step),

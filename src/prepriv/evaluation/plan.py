@@ -139,6 +139,8 @@ def plan_evaluation(
         raise ValueError(f"measures must be some of {', '.join(MEASURES)}, each once; got {shown(measures)}")
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
     edges = _edges(bins)
+    if domain.target is not None:
+        raise ValueError("only models of classes are evaluated in private: a declared target is not")
     if max(len(domain.classes) ** 2, 2 * len(edges) + 2) > MOST_CELLS:
         raise ValueError(
             f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"

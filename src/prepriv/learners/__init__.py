@@ -15,12 +15,15 @@ from prepriv.learners.losses import (
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.learners.sufficient_statistics import SufficientStatistics
+from prepriv.learners.targets import Huber, SquaredError
 
 __all__ = [
     "AnyModel",
     "FixedBatchSGD",
     "GradientDescent",
     "Hinge",
+    "Huber",
     "HuberisedHinge",
     "Learner",
     "LeastSquares",
@@ -32,5 +35,7 @@ __all__ = [
     "Run",
     "Setting",
     "Softmax",
+    "SquaredError",
     "SquaredHinge",
+    "SufficientStatistics",
 ]

@@ -161,6 +161,23 @@ class Learner(abc.ABC):
         """
         return None
 
+    def shift(self, setting: Setting, record: float, lipschitz: float, outputs: int) -> float:
+        """How far a sum of clipped gradients moves between neighbours (docs/proofs/gradient_descent.md).
+
+        record: by the one record. lipschitz: of a gradient in its row, for rows that moved. outputs: of the gradients.
+        """
+        clip, incoming, moved = self.clip(setting.radius), setting.incoming, 0.0
+        if incoming.rows_moved > 0:
+            grid, norm = self.grid(setting.radius, setting.n, incoming), self.row_norm(setting.radius)
+            rounding = grid.rounding(incoming.rows_moved, setting.d + 1, outputs, norm, lipschitz)
+            moved = min(lipschitz * incoming.total_shift + rounding, 2 * clip * incoming.rows_moved)
+        shift = (record + moved + clip * incoming.rows_dropped) * (1 + 1e-9)
+        if not math.isfinite(shift):
+            raise ValueError(
+                "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
+            )
+        return shift
+
     def reach(self, setting: Setting) -> Fraction:
         """How many units the sum of one release moves between neighbours, at most."""
         return Fraction(1)

@@ -54,20 +54,10 @@ class GradientDescent(Momentum):
 
         2C (C under add-or-remove-one) for the record, min(µ·Δ12, 2C·Δ∞) for rows that moved, C a dropped row.
         """
-        clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming
+        clip = self.clip(setting.radius)
+        mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
         record = 2 * clip if setting.adjacency == "replace-one" else clip
-        moved = 0.0
-        if incoming.rows_moved > 0:
-            mu = self.loss.input_lipschitz(norm, self.weight_bound)
-            grid = self.grid(setting.radius, setting.n, incoming)
-            rounding = grid.rounding(incoming.rows_moved, setting.d + 1, setting.outputs, norm, mu)
-            moved = min(mu * incoming.total_shift + rounding, 2 * clip * incoming.rows_moved)
-        shift = (record + moved + clip * incoming.rows_dropped) * (1 + 1e-9)
-        if not math.isfinite(shift):
-            raise ValueError(
-                "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
-            )
-        return shift
+        return self.shift(setting, record, mu, setting.outputs)
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release: the steps compose without loss."""

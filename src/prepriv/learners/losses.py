@@ -319,8 +319,9 @@ class LeastSquares(Loss):
 
     def outputs(self, n_classes: int) -> int:
         """One: two classes, or (n_classes 1) a number. Raises ValueError for more."""
-        if n_classes > 2:
-            raise ValueError(f"n_classes: least squares has 2 classes, got {n_classes}; use Softmax")
+        if n_classes not in (1, 2):
+            other = "Softmax" if n_classes else "SquaredError"
+            raise ValueError(f"n_classes: least squares has 2 classes, got {n_classes}; use {other}")
         return 1
 
     def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:

@@ -14,6 +14,7 @@ from prepriv.domain import Domain, Space
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
+from prepriv.learners.targets import TargetLoss
 from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import Step
 
@@ -72,6 +73,17 @@ def check_map(step: Step, space: Space) -> None:
     except Exception:
         return
     check_class(type(released))
+
+
+def check_loss(learner: Learner, domain: Domain) -> None:
+    """ValueError unless the loss is of what the domain declares: classes, or a target."""
+    name = type(learner.loss).__name__
+    if domain.target is not None and not isinstance(learner.loss, TargetLoss) and learner.loss.trains:
+        raise ValueError(
+            f"the domain declares a target, and {name} is for classes: use SquaredError or Huber"
+        )
+    if domain.target is None and isinstance(learner.loss, TargetLoss):
+        raise ValueError(f"the domain declares classes, and {name} is for a target: use Logistic or Softmax")
 
 
 def check_learner(learner: Any) -> None:

@@ -27,7 +27,14 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning, notes_on
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
-from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_map, check_steps
+from prepriv.pipeline.checks import (
+    check_budget,
+    check_domain,
+    check_learner,
+    check_loss,
+    check_map,
+    check_steps,
+)
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.preprocessing.base import RowShift, Step
 
@@ -266,6 +273,7 @@ def make_plan(
     check_domain(domain)
     check_steps(steps)
     check_learner(learner)
+    check_loss(learner, domain)
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")

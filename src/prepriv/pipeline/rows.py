@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
-from prepriv.tables.encode import Table, encode, encode_labels, encode_stream, label_of
+from prepriv.tables.encode import Table, encode, encode_stream, encode_targets, label_of
 from prepriv.tables.stream import as_stream
 
 
@@ -75,7 +75,7 @@ def private_rows(
 ) -> tuple[Table, NDArray[np.int32]]:
     """Private rows and their class indices. The n declared rows of a stream stay in memory if they fit."""
     if (stream := as_stream(rows)) is None:
-        return encode(rows, domain), encode_labels(labels, domain.classes)
+        return encode(rows, domain), encode_targets(labels, domain)
     keep = stream.once or n * 8 * domain.n_inputs <= memory
     return encode_stream(stream, domain, label_of(labels, domain), keep=keep)
 

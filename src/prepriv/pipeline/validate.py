@@ -10,7 +10,7 @@ from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.checks import check_domain
 from prepriv.pipeline.conditions import check
 from prepriv.pipeline.plan import Plan
-from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.encode import count_rows, encode, encode_targets
 from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
 
 NOT_PRIVATE = "for the curator only: these counts are not private"
@@ -83,6 +83,6 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     labels = None if y is None else counted_labels(y, domain)
     held = None
     if plan is not None and y is not None and plan.n == n:
-        rows, targets = encode(X, plan.domain), encode_labels(y, plan.domain.classes)
+        rows, targets = encode(X, plan.domain), encode_targets(y, plan.domain)
         held = tuple((step, str(c), good) for step, c, good in check(plan, rows, targets, ExactSession()))
     return Validation(n, domain.n, columns, labels, held)

@@ -79,7 +79,8 @@ class Model:
     def __repr__(self) -> str:
         maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
         protected = "private" if self.private else "not private"
-        return f"Model({len(self.domain.classes)} classes, maps: {maps}, weights {self.weights.shape}, {protected})"
+        learned = "a target" if self.domain.target else f"{len(self.domain.classes)} classes"
+        return f"Model({learned}, maps: {maps}, weights {self.weights.shape}, {protected})"
 
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
@@ -91,21 +92,30 @@ class Model:
         Not softmax of the scores: training clipped gradients, which the link undoes
         (docs/proofs/calibrated_probabilities.md).
         """
+        self._need_classes()
         check_new_rows(data, self.domain)
         scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
         return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
         """Index of the predicted class among the declared ones, (n,)."""
+        self._need_classes()
         return winners(self.scores(data))
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The predicted label of each row, one of the declared classes, (n,).
+        """The predicted label of each row, one of the declared classes, (n,); or the number between the declared bounds.
 
         Raises ValueError where the form of the rows is not the declared one (`check_new_rows`).
         """
         check_new_rows(data, self.domain)
+        if self.domain.target is not None:
+            low, high = self.domain.target.low, self.domain.target.high
+            return np.asarray(low + (high - low) * (np.clip(self.scores(data)[:, 0], -1.0, 1.0) + 1.0) / 2.0)
         return self.domain.labels[self.predict_index(data)]
+
+    def _need_classes(self) -> None:
+        if self.domain.target is not None:
+            raise ValueError("this model predicts a number, no class: use predict")
 
     def flattened(self) -> Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
@@ -210,8 +220,8 @@ def _read(data: dict[str, Any], length: int) -> Model:
     domain = Domain.from_json(data["domain"])
     maps = tuple(read_map(m) for m in data["maps"])
     weights = unpack(data["weights"], "weights")
-    outputs = 1 if len(domain.classes) == 2 and weights.shape[-1] == 1 else len(domain.classes)
-    if weights.ndim != 2 or weights.shape[1] != outputs:
+    outputs = {1, 2} if len(domain.classes) == 2 else {len(domain.classes) or 1}
+    if weights.ndim != 2 or weights.shape[1] not in outputs:
         raise ValueError
     # Every input and every cell has numbers of its own in the file: it cannot ask for more than its length.
     cells = sum(int(np.abs(m.counts).sum()) + len(m.counts) for m in maps if isinstance(m, OneHotMap))

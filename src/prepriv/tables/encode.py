@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import instance
-from prepriv.domain import Categorical, Column, Domain, Numeric
+from prepriv.domain import TARGET_STEPS, Categorical, Column, Domain, Numeric
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.readers import BadData
@@ -30,6 +31,7 @@ __all__ = [
     "encode",
     "encode_labels",
     "encode_stream",
+    "encode_targets",
     "label_of",
 ]
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
@@ -78,6 +80,22 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
     return _lookup(codes, at, position.get(text(None), -1))
 
 
+def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
+    """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is no number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cells = numbers(label_column(labels))
+    unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
+    return np.where(np.isnan(unit), -1, np.rint(np.nan_to_num(unit) * TARGET_STEPS)).astype(np.int32)
+
+
+def encode_targets(labels: Any, domain: Domain) -> NDArray[np.int32]:
+    """What a domain declares to be learned, as whole numbers (n,), -1 for a record that contributes nothing."""
+    if domain.target is not None:
+        return encode_target(labels, domain.target)
+    return encode_labels(labels, domain.classes)
+
+
 def label_column(labels: Any) -> Any:
     """The labels as one column, of any container."""
     if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
@@ -118,7 +136,7 @@ def encode_stream(
     kept: list[Table] = []
     targets = [np.zeros(0, np.int32)]
     for part in stream.parts([*columns, label] if keep else [label]):
-        targets.append(encode_labels(part[label], domain.classes))
+        targets.append(encode_targets(part[label], domain))
         if keep:
             kept.append(encode(part.select(columns), domain))
     found = np.concatenate(targets)

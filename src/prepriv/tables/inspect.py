@@ -52,6 +52,8 @@ def _declared(domain: Domain) -> Sequence[tuple[str, Column | None]]:
 def counted_labels(labels: Any, domain: Domain) -> Counted:
     """The labels beside the declared classes."""
     column = label_column(labels)
+    if domain.target is not None:
+        return _counted(domain.label or "target", domain.target, column)
     tally = _tally(column)
     known = tuple((name, tally.pop(text_of(name), 0)) for name in domain.classes)
     missing = _gaps(tally)

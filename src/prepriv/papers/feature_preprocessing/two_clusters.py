@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Domain
+from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge
 from prepriv.mechanisms.session import NoisySession
@@ -34,7 +35,7 @@ def clusters(distance: float, sign: int, n: int = N) -> tuple[Floats, NDArray[np
     return np.column_stack([np.full(n, distance), np.where(y == 1, sign, -sign)]).astype(float), y
 
 
-def _steps(method: str, rate: float, domain: Domain, n: int) -> tuple[Sequence[Step], GradientDescent]:
+def _steps(method: str, rate: float, domain: Domain, n: int) -> tuple[Sequence[Step], Learner]:
     if method == "DPSGD-F":
         return dpsgd_f(domain, n=n, epsilon=EPSILON, delta=DELTA)
     if method == "ours":

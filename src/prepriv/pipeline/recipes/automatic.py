@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
@@ -20,6 +19,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.plan import signal
+from prepriv.pipeline.recipes.regression import regression
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
@@ -45,8 +45,6 @@ STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not priv
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 NOISE_ALONE = 10.0  # signal below which models were no better than the commonest class on most tables
 
-AnyLearner = TypeVar("AnyLearner", bound=Learner)
-
 
 def recipe(
     domain: Domain,
@@ -55,13 +53,15 @@ def recipe(
     epsilon: float,
     delta: float,
     steps: str | Sequence[Step] = "auto",
-    learner: str | AnyLearner = "auto",
-) -> tuple[tuple[Step, ...], GradientDescent | AnyLearner]:
+    learner: str | Learner = "auto",
+) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column.
     """
     n = need_n(n)
+    if domain.target is not None:
+        return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     if isinstance(steps, str):
         if steps not in ("auto", "linear"):
             raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")

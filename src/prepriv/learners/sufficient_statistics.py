@@ -1,0 +1,116 @@
+"""Least squares from one noisy release of its sufficient statistics. Proof: docs/proofs/regression.md.
+
+The sum of x (x, R y)ᵀ over all records, x with its bias feature and of norm at most R, is released once with Gaussian
+noise. Weights are a ridge regression on it: post-processing. Source: Wang 2018 (AdaSSP), whose three releases are one
+here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import number, settle
+from prepriv.exact.engines import Held
+from prepriv.guarantees import gaussian
+from prepriv.guarantees.loss_distribution import Part
+from prepriv.learners.base import Floats, Learner, Run, Setting
+from prepriv.learners.losses import Loss
+from prepriv.learners.targets import SquaredError, decoded
+
+LARGEST_D = 2000  # features: a sum then has 4 million entries, and as many eigenvectors
+
+
+@dataclass(frozen=True)
+class _Products:
+    """A "loss" whose gradient at the identity is x (x, R y)ᵀ: so the sums of all learners add it up, exactly."""
+
+    norm: float
+
+    def residual(
+        self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """(x, R y) of scores (x, 0), (b, d + 2)."""
+        both = scores.copy() if out is None else out
+        if both is not scores:
+            np.copyto(both, scores)
+        both[:, -1] = self.norm * decoded(targets)
+        return both
+
+
+@dataclass(frozen=True)
+class SufficientStatistics(Learner):
+    """One release of the second moments that least squares needs, then ridge regression on them.
+
+    ridge: in units of the largest eigenvalue that noise alone is expected to have. bias: value of the appended bias
+    feature; it counts in the norm of a row. The other settings are those of one release of unclipped products.
+    """
+
+    exact: ClassVar[bool] = True
+    loss: Loss = field(default_factory=SquaredError)
+    ridge: float = 0.3
+    bias: float = 1.0
+    steps: int = field(default=1, init=False)
+    learning_rate: float = field(default=1.0, init=False)
+    clip_norm: float = field(default=math.inf, init=False)
+    weight_bound: float = field(default=math.inf, init=False)
+
+    def __post_init__(self) -> None:
+        self.check_settings()
+        if not isinstance(self.loss, SquaredError):
+            raise ValueError(f"loss must be SquaredError() for {self.name}; got {type(self.loss).__name__}")
+        settle(self, ridge=number("ridge", self.ridge, at_least=0.0, at_most=1e6))
+
+    def premise(self, n: int) -> str:
+        return f"one sum of products over all {n} records"
+
+    def clip(self, radius: float) -> float:
+        """Norm of one record's products: ‖x‖·‖(x, R y)‖, at most √2 R²."""
+        norm = self.row_norm(radius)
+        return norm * math.hypot(norm, norm) * (1 + 1e-12)
+
+    def unit(self, setting: Setting) -> float:
+        """How far the sum moves between neighbours: √4.5 R² for a record replaced, √2 R² for one added or removed.
+
+        A moved row moves its products by at most (1 + √2) R times its way; a dropped row is one removed.
+        """
+        clip, norm = self.clip(setting.radius), self.row_norm(setting.radius)
+        if setting.d > LARGEST_D:
+            raise ValueError(f"{self.name} takes at most {LARGEST_D} features; got {setting.d}")
+        rounding = self.grid(setting.radius, setting.n, setting.incoming).rounding(
+            2, setting.d + 1, setting.d + 2, norm, 0.0
+        )
+        record = math.sqrt(2 * clip**2 + norm**4 / 2) + rounding
+        if setting.adjacency == "add-or-remove-one":
+            record = clip
+        return self.shift(setting, record, (1 + math.sqrt(2)) * norm * (1 + 1e-3), setting.d + 2)
+
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        """One Gaussian release."""
+        return ((gaussian(1 / noise_multiplier * (1 + 1e-12)), 1),)
+
+    def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
+        norm, width = self.row_norm(setting.radius), rows.shape[1]
+        sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
+        with rows.gradient_sum(_Products(norm)) as products:
+            total = products(np.eye(width, width + 1))
+        noisy = run.gradient(total, sensitivity, rows.grid, setting.n)
+        run.done(1, 1)
+        noise = run.noise_multiplier * self.unit(setting) if run.session.private else 0.0
+        return ridge_regression(noisy[:, :width], noisy[:, -1:] / norm, noise, self.ridge)
+
+
+def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: float) -> Floats:
+    """Weights (d, 1) of a noisy second moment (d, d) and noisy products (d, 1), the noise of each entry known.
+
+    Averaged with its transpose, noise off the diagonal has deviation noise / √2 and its largest eigenvalue is about
+    √(2 d) noise. Eigenvalues below that say nothing: all are raised by `ridge` times it, and none is negative.
+    """
+    values, vectors = np.linalg.eigh((moment + moment.T) / 2)
+    edge = math.sqrt(2 * len(values)) * noise
+    raised = np.maximum(values, 0.0) + max(ridge * edge, 1e-9 * max(float(values[-1]), 1e-12))
+    return np.asarray(vectors @ ((vectors.T @ products) / raised[:, None]))

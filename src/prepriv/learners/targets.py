@@ -1,0 +1,118 @@
+"""Losses of a number to predict. Targets are whole numbers between the declared bounds, as `tables.encode` makes them.
+
+A target y lies in [-1, 1] about the middle of its bounds; a score is a prediction on that scale. Constants are rounded
+up, residuals are elementwise in the records (`prepriv.learners.losses`). Proofs: docs/proofs/regression.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import number, settle
+from prepriv.domain import TARGET_STEPS
+from prepriv.learners.loss_arrays import as_matrix
+from prepriv.learners.losses import FloatArray, Loss
+
+_ROUND_UP = 1.0 + 1e-12
+
+
+def decoded(targets: NDArray[Any]) -> FloatArray:
+    """Targets (b,) of 0 to TARGET_STEPS as numbers in [-1, 1], exactly; 0 for any other."""
+    return np.where(_outside(targets), 0.0, np.asarray(targets) * (2.0 / TARGET_STEPS) - 1.0)
+
+
+def _outside(targets: NDArray[Any]) -> NDArray[np.bool_]:
+    targets = np.asarray(targets)
+    return (targets < 0) | (targets > TARGET_STEPS)
+
+
+class TargetLoss(Loss):
+    """A loss of score - y, one output."""
+
+    def outputs(self, n_classes: int) -> int:
+        if n_classes:
+            raise ValueError(
+                f"{type(self).__name__} is for a declared target, not for classes: use Logistic or Softmax"
+            )
+        return 1
+
+    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+        error = as_matrix(scores, 1)[:, 0] - decoded(targets)
+        return np.where(_outside(targets), 0.0, self._value(error))
+
+    def residual(
+        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
+    ) -> FloatArray:
+        error = np.subtract(as_matrix(scores, 1), decoded(targets)[:, None], out=out)
+        error[_outside(targets)] = 0.0
+        return self._slope(error)
+
+    @abstractmethod
+    def _value(self, error: FloatArray) -> FloatArray:
+        """The loss of errors, of any shape."""
+
+    @abstractmethod
+    def _slope(self, error: FloatArray) -> FloatArray:
+        """Its derivative at errors, in place; 0 at 0."""
+
+
+@dataclass(frozen=True)
+class SquaredError(TargetLoss):
+    """½(score − y)²."""
+
+    name: ClassVar[str] = "squared-error"
+
+    def _value(self, error: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.asarray(0.5 * np.square(error))
+
+    def _slope(self, error: FloatArray) -> FloatArray:
+        return error
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        return 0.0 if radius == 0 else radius * (radius * weight_norm + 1.0) * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        return math.inf if math.isinf(weight_norm) else (2.0 * radius * weight_norm + 1.0) * _ROUND_UP
+
+    def smoothness(self, radius: float) -> float:
+        return radius**2 * _ROUND_UP
+
+
+@dataclass(frozen=True)
+class Huber(TargetLoss):
+    """½e² for an error |e| ≤ width, width(|e| − width/2) beyond: outliers pull with a bounded force.
+
+    width: in half widths of the declared bounds, in [1e-6, 4].
+    """
+
+    width: float = 0.25
+
+    name: ClassVar[str] = "huber"
+
+    def __post_init__(self) -> None:
+        settle(self, width=number("width", self.width, at_least=1e-6, at_most=4.0))
+
+    def _value(self, error: FloatArray) -> FloatArray:
+        size = np.abs(error)
+        inside = np.minimum(size, self.width)
+        return np.asarray(0.5 * inside * inside + self.width * (size - inside))
+
+    def _slope(self, error: FloatArray) -> FloatArray:
+        return np.clip(error, -self.width, self.width, out=error)
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        return radius * min(self.width, SquaredError().gradient_norm(1.0, radius * weight_norm)) * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        # In direction v the gradient r x moves by r v + (w·v) x where |r| < width, and by r v elsewhere.
+        return math.inf if math.isinf(weight_norm) else (self.width + radius * weight_norm) * _ROUND_UP
+
+    def smoothness(self, radius: float) -> float:
+        return radius**2 * _ROUND_UP

@@ -1,0 +1,91 @@
+"""The automatic recipe for a declared target: steps and learner from declared facts alone. Reasons: docs/regression.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from prepriv import payment as pay
+from prepriv.domain import Domain, Numeric, Space
+from prepriv.learners.base import Learner
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatistics
+from prepriv.learners.targets import SquaredError
+from prepriv.pipeline.checks import check_learner, check_steps
+from prepriv.pipeline.plan import signal
+from prepriv.preprocessing.base import UNTOUCHED, Step, walk
+from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.normalize import ClipNorm, Rescale
+from prepriv.preprocessing.scale import StandardScaler
+
+SHARE, SCALE_SHARE = 0.02, 0.05  # of the budget, for a mean and for the scales
+LEAST_DEVIATION = 0.02  # of a column, in its width: no column is divided by less
+LENGTH = 1.25  # norm to which rows are cut, in root mean squares of a row of independent columns
+BIAS = 0.5  # of rows of norm one
+ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
+STEPS, CLIP, REACH, LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
+WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
+
+
+def regression(
+    domain: Domain,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    steps: str | Sequence[Step] = "auto",
+    learner: str | Learner = "auto",
+) -> tuple[tuple[Step, ...], Learner]:
+    """(steps, learner), each automatic unless given; "linear" is "auto". Raises ValueError for anything else."""
+    if isinstance(steps, str):
+        if steps not in ("auto", "linear"):
+            raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")
+        steps = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta))
+    check_steps(steps)
+    if not isinstance(learner, str):
+        check_learner(learner)
+        return tuple(steps), learner
+    if learner != "auto":
+        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
+    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
+    s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+    return tuple(steps), regression_learner(last, s, moved=any(not step.paid.leaves for step in steps))
+
+
+def regression_steps(domain: Domain, s: float) -> list[Step]:
+    """Impute what is declared so; columns of one scale, about their means; rows cut to about the norm they have."""
+    space = domain.space
+    if domain.is_ball:
+        return [Center(payment=pay.Budget(SHARE)), Rescale(1.0)]
+    steps: list[Step] = [MeanImputer(payment=pay.Budget(SHARE))] if space.may_miss.any() else []
+    numeric = tuple(name for name, column in domain.columns.items() if isinstance(column, Numeric))
+    if numeric:
+        *_, before = (space, *(after for _, _, after in walk(steps, space)))
+        scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
+        shift = scaler.l2_sensitivity(before, domain.adjacency, UNTOUCHED)
+        noise = shift / (2 * s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
+        floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
+        steps.append(StandardScaler(floor, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
+    if len(numeric) < len(domain.columns):
+        steps.append(Center(payment=pay.Budget(SHARE)))
+    return [*steps, ClipNorm(LENGTH * math.sqrt(len(domain.columns))), Rescale(1.0)]
+
+
+def regression_learner(space: Space, s: float, *, moved: bool) -> Learner:
+    """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
+
+    Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
+    which rows hardly vary, which second moments do.
+    """
+    if space.d <= LARGEST_D and s >= ENOUGH * space.d**1.5:
+        return SufficientStatistics(bias=BIAS * space.radius)
+    reach = min(LONGEST, max(SHORTEST, REACH * s / math.sqrt(space.d + 1)))
+    return GradientDescent(
+        SquaredError(),
+        steps=STEPS,
+        learning_rate=reach / STEPS,
+        clip_norm=CLIP if math.isfinite(s) else math.inf,
+        bias=BIAS * space.radius,
+        weight_bound=WEIGHT_BOUND if moved else math.inf,
+    )

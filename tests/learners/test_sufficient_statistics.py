@@ -1,0 +1,144 @@
+"""Sufficient statistics: exact sums, the bound on what a record moves and its attack, ridge regression on them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from training import train
+
+from prepriv.domain import TARGET_STEPS
+from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.learners.base import Run, Setting
+from prepriv.learners.sufficient_statistics import SufficientStatistics, ridge_regression
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
+
+BIASES = (0.0, 0.5, 1.0)
+
+
+def held(learner, x, y, n=None, radius=1.0, incoming=UNTOUCHED):
+    rows = QuantizedRows(learner.grid(radius, n or len(x), incoming), len(x), x.shape[1], learner.bias)
+    rows.fill(0, x, y)
+    return rows
+
+
+class Seen(ExactSession):
+    """Keeps the exact total and the stated sensitivity."""
+
+    def noisy_sum(self, name, total, sensitivity, noise_multiplier, **more):
+        self.total, self.sensitivity = total.copy(), sensitivity
+        return super().noisy_sum(name, total, sensitivity, noise_multiplier, **more)
+
+
+def asked(learner, x, y, n=100, incoming=UNTOUCHED, adjacency="replace-one"):
+    session, setting = Seen(), Setting(1.0, x.shape[1], 1, n, adjacency, incoming)
+    learner.train(held(learner, x, y, n, incoming=incoming), setting, Run(session, 1.0))
+    return session.total, session.sensitivity
+
+
+def test_the_sum_is_the_one_python_integers_give():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((300, 5))
+    x *= 0.9 / np.linalg.norm(x, axis=1, keepdims=True)
+    y = rng.integers(-1, TARGET_STEPS, 300, endpoint=True)
+    y[::7] = -1
+    learner = SufficientStatistics(bias=0.5)
+    total, _ = asked(learner, x, y, 300)
+    rows = held(learner, x, y)
+    grid, shift = rows.grid, rows.grid.r_bits - rows.grid.x_bits
+    exact = [[0] * 7 for _ in range(6)]
+    norm = learner.row_norm(1.0)
+    for row, code in zip(rows.x.astype(int).tolist(), y.tolist()):
+        if code < 0:
+            continue
+        label = math.trunc(norm * (code * (2.0 / TARGET_STEPS) - 1.0) * 2.0**grid.r_bits)
+        for i, j in itertools.product(range(6), range(7)):
+            exact[i][j] += row[i] * (row[j] << shift if j < 6 else label)
+    assert total.tolist() == exact
+
+
+def worst_pair(bias, radius=1.0):
+    """Two rows at 120 degrees with their bias, targets at one bound: 4.5 R^4 apart, squared."""
+    norm = math.hypot(bias, radius)
+    angle = math.acos(max(-1.0, (-0.5 * norm**2 - bias**2) / radius**2))
+    x = np.array([[radius, 0.0, 0.0], [radius * math.cos(angle), radius * math.sin(angle), 0.0]])
+    return x, np.array([TARGET_STEPS, TARGET_STEPS])
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_no_record_moves_the_sum_by_more_than_stated(bias, adjacency):
+    """Rows of every length and direction, wild ones, targets at the bounds and between; and the worst pair attains it."""
+    learner, rng = SufficientStatistics(bias=bias), np.random.default_rng(2)
+    x = rng.standard_normal((4000, 3)) * rng.choice([0.1, 1.0, 1e6], size=(4000, 1))
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
+    x[:4] = np.array([math.nan, math.inf, 1e308, 5.0])[
+        :, None
+    ]  # beyond what was declared: they count as nothing
+    y = rng.choice([-1, 0, 1, TARGET_STEPS // 2, TARGET_STEPS], 4000)
+    worst_x, worst_y = worst_pair(bias)
+    x, y = np.vstack([worst_x, x]), np.concatenate([worst_y, y])
+    each = np.array([asked(learner, x[i : i + 1], y[i : i + 1])[0].ravel() for i in range(400)], float)
+    _, stated = asked(learner, x[:1], y[:1], adjacency=adjacency)
+    if adjacency == "add-or-remove-one":
+        sizes = np.linalg.norm(each, axis=1)
+        assert sizes.max() <= stated and sizes.max() >= 0.999 * stated
+        return
+    squares = (each**2).sum(axis=1)
+    apart = np.sqrt(np.maximum(squares[:, None] + squares[None] - 2 * each @ each.T, 0.0))
+    assert apart.max() <= stated
+    if bias < 1.0:  # with a longer bias feature no two rows are at 120 degrees
+        assert apart[0, 1] >= 0.999 * stated
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_moved_and_dropped_rows_are_paid_for(bias):
+    learner, rng = SufficientStatistics(bias=bias), np.random.default_rng(3)
+    for step in (1e-4, 1e-2, 0.5):
+        a = rng.standard_normal((20, 3))
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+        b = a * (1 - step)  # inwards: what moves the products furthest
+        y = rng.choice([0, TARGET_STEPS], 20)
+        gone = y.copy()
+        gone[:3] = -1
+        shift = RowShift(20, step, 20 * step * (1 + 1e-9), 3.0, ())
+        first, stated = asked(learner, a, y, incoming=shift)
+        second, _ = asked(learner, b, gone, incoming=shift)
+        assert np.linalg.norm((first - second).astype(float)) <= stated
+        record = asked(learner, a, y)[1] * 2.0 ** learner.grid(1.0, 100, UNTOUCHED).exponent
+        more = stated * 2.0 ** learner.grid(1.0, 100, shift).exponent - record
+        one, _ = asked(learner, a[:1], y[:1], incoming=shift)
+        two, _ = asked(learner, b[:1], y[:1], incoming=shift)
+        moved = np.linalg.norm((one - two).astype(float)) * 2.0 ** learner.grid(1.0, 100, shift).exponent
+        assert 20 * moved + 3 * learner.clip(1.0) * (1 - 1e-3) <= more
+
+
+def test_ridge_regression_is_that_of_the_normal_equations():
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((50, 4)), rng.standard_normal((50, 1))
+    noise = rng.standard_normal((4, 4))
+    moment = x.T @ x + noise - noise.T  # the part that is not symmetric says nothing
+    found = ridge_regression(moment, x.T @ y, 2.0, 0.5)
+    level = 0.5 * math.sqrt(8) * 2.0
+    assert found == pytest.approx(np.linalg.solve(x.T @ x + level * np.eye(4), x.T @ y))
+    hopeless = ridge_regression(-np.eye(4), x.T @ y, 0.0, 1.0)
+    assert np.isfinite(hopeless).all()
+
+
+def test_one_release_with_the_noise_of_the_plan():
+    learner = SufficientStatistics(bias=1.0)
+    rows, session = held(learner, np.zeros((4, 150)), np.full(4, -1)), NoisySession(NoiseSource.for_tests(5))
+    seen = []
+    session_sum = session.noisy_sum
+    session.noisy_sum = lambda *a, **k: seen.append(session_sum(*a, **k)) or seen[-1]
+    train(learner, rows, 1, n=4, noise_multiplier=3.0, session=session)
+    assert [(r.name, r.noise_multiplier, r.coordinates) for r in session.releases] == [
+        ("gradient", 3.0, 151 * 152)
+    ]
+    unit = learner.unit(Setting(1.0, 150, 1, 4, "replace-one"))
+    assert np.std(seen[0]) == pytest.approx(3.0 * unit, rel=0.02)
+    assert unit == pytest.approx(math.sqrt(4.5) * 2.0, rel=1e-3)
