@@ -119,7 +119,7 @@ def test_no_arrangement_of_moved_rows_beats_either_way_of_the_account(sampler, d
             poisson_parts(noise, rate, steps, "replace-one", moved, 1e-2)
         else:
             without_replacement_parts(noise, batch, n_common + 1, steps, moved, 1e-2)
-        split, third = ways[-2:]
+        taken = ways[-3:] if sampler == "poisson" else ways[-2:]
         for trial in range(8):
             start = rng.uniform(-1, 1, n_common) if trial else np.full(n_common, 0.0)
             move = np.full(n_common, -each) if trial < 4 else rng.uniform(-each, each, n_common)
@@ -134,7 +134,7 @@ def test_no_arrangement_of_moved_rows_beats_either_way_of_the_account(sampler, d
             for epsilon in (0.0, 0.2, 0.5):
                 for one, two in ((p, q), (q, p)):
                     found = hockey_stick(one, two, noise, epsilon, steps)
-                    bound = min(split.delta(epsilon), third.delta(epsilon))
+                    bound = min(way.delta(epsilon) for way in taken)
                     assert found <= bound * (1 + 1e-6) + 1e-9
                     ratios.append(found / bound)
     assert max(ratios) > (0.6 if dropped else 0.8)
@@ -151,7 +151,7 @@ def test_the_noise_is_split_and_the_substitute_may_have_moved(monkeypatch):
             poisson_parts(z, 0.2, 3, "replace-one", moved)
         else:
             without_replacement_parts(z, 20, 100, 3, moved)
-        ((first, _), (second, _)), (_,) = ways
+        ((first, _), (second, _)), *_ = ways
         share = ((law[0][1] + 0.01) / z / first.shifts[1]) ** 2
         assert 0 < share < 1
         assert second.shift * math.sqrt(1 - share) * z == pytest.approx(expected, rel=1e-9)
@@ -183,3 +183,32 @@ def test_more_moved_rows_cost_more_and_all_of_them_about_the_full_batch_price():
 def test_moved_rows_need_replace_one():
     with pytest.raises(ValueError, match="replace-one"):
         poisson_parts(1.0, 0.1, 10, "add-or-remove-one", MovedRows(count=1, each=0.1, total=0.1))
+
+
+# (noise, rate, rows, shift of each, steps) -> epsilon at 1e-5 of way 3, computed by an independent program.
+SHOWN = {
+    (1.0, 0.01, 10, 0.1, 1000): 6.62,
+    (1.0, 0.01, 1, 0.1, 1000): 3.34,
+    (2.0, 0.01, 10, 0.1, 1000): 2.90,
+    (4.0, 0.02, 10, 0.5, 1000): 10.69,
+}
+
+
+@pytest.mark.parametrize("setting", SHOWN, ids=str)
+def test_showing_the_moved_rows_of_a_batch_costs_what_it_should(setting, monkeypatch):
+    noise, rate, rows, each, steps = setting
+    ways = []
+    monkeypatch.setattr(accounts, "compose", lambda parts: ways.append(compose(parts)) or ways[-1])
+    poisson_parts(noise, rate, steps, "replace-one", MovedRows(rows, each, rows * each), 1e-5)
+    split, third, shown = (way.symmetrized().epsilon(1e-5) for way in ways[-3:])
+    assert shown == pytest.approx(SHOWN[setting], rel=2e-3)
+    assert shown < min(split, third)
+
+
+def test_a_law_on_fewer_points_lies_above_it():
+    rng = np.random.default_rng(0)
+    shifts, weights = np.sort(rng.random(500)), rng.dirichlet(np.ones(500))
+    fewer, mass = accounts._coarser(shifts, weights)
+    assert len(fewer) <= 40 and math.fsum(mass) == pytest.approx(1.0)
+    for t in rng.random(200):
+        assert mass[fewer > t].sum() >= weights[shifts > t].sum() - 1e-12

@@ -1546,4 +1546,20 @@ MUTANTS = (
         "record = 1\n    return n *",
         ("tests/release/test_link.py", "-k", "drawn_together"),
     ),
+    Mutant(
+        "the shown moved rows without the record",
+        "our own: each batch of moved rows costs its shift and the record beside it",
+        "learners/accounts.py",
+        "        transitive(GaussianMixture(np.array([h]), np.ones(1)).dense_lines(), lines) if h > 0 else record\n",
+        "        GaussianMixture(np.array([h]), np.ones(1)) if h > 0 else record\n",
+        ("tests/learners/test_accounts.py", "-k", "costs_what_it_should or no_arrangement"),
+    ),
+    Mutant(
+        "mass between two points of a law goes down",
+        "our own: a law on fewer points has to lie above",
+        "learners/accounts.py",
+        "upper = np.searchsorted(kept, np.arange(len(shifts)))",
+        'upper = np.searchsorted(kept, np.arange(len(shifts)), side="right") - 1',
+        ("tests/learners/test_accounts.py", "-k", "fewer_points"),
+    ),
 )

@@ -1,8 +1,8 @@
 """What T noisy batches cost when, besides the replaced record, common rows have moved.
 
 A batch holds a random few of the moved rows, so the shift h of its sum is random: its law is bounded here,
-and two certified ways turn law and sampling pair into parts to compose: splitting the noise between the two
-shifts, and transitivity. All lengths are in units of the clip norm C, noise is z·C. Proof:
+and three certified ways turn law and sampling pair into parts to compose: splitting the noise between the two
+shifts, transitivity, and transitivity for each batch of moved rows, shown. All lengths are in units of the clip norm C, noise is z·C. Proof:
 docs/proofs/stochastic.md.
 """
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency
 from prepriv.guarantees.loss_distribution import Part, compose
+from prepriv.guarantees.mixtures.mixture import Mixture
 from prepriv.guarantees.subsampling import (
     DenseTradeoff,
     GaussianMixture,
@@ -30,6 +31,7 @@ from prepriv.learners.count_tails import binomial_tail, hypergeometric_tail
 FloatArray = NDArray[np.float64]
 _UP = 1.0 + 1e-9
 _SMALLEST_TAIL = 1e-18
+_MOST_SHOWN = 40  # shifts of a batch that are told apart where its rows are shown
 _CHERNOFF = 2.0**-43  # relative error of the two halves of its exponent: θ·a ≤ 300 rounded, expm1, log1p
 
 
@@ -162,6 +164,7 @@ def poisson_parts(
         leg=lambda scale: PoissonReplace(shift * scale, rate),
         split_leg=lambda scale: PoissonReplace(shift * scale, rate),
         cost=lambda scale: 4.0 * rate**2 * math.sinh(min((shift * scale) ** 2, 300.0)),
+        independent=True,
     )
 
 
@@ -201,8 +204,12 @@ def _smaller(
     leg: Callable[[float], DenseTradeoff],
     split_leg: Callable[[float], DenseTradeoff],
     cost: Callable[[float], float],
+    independent: bool = False,
 ) -> tuple[Part, ...]:
-    """The cheaper at `delta` of splitting the noise and going through a third law."""
+    """The cheapest at `delta` of splitting the noise, going through a third law, and showing which rows were drawn.
+
+    independent: whether the record is drawn independently of the moved rows, which the last one needs.
+    """
     shifts, weights = (law[0] + rounding) / noise_multiplier, law[1]
     square = float(weights @ shifts**2)
     shares = np.geomspace(1e-4, 0.98, 120)
@@ -215,4 +222,27 @@ def _smaller(
     third: tuple[Part, ...] = (
         (transitive(GaussianMixture(shifts, weights).dense_lines(), leg(1.0).dense_lines()), steps),
     )
-    return min((split, third), key=lambda parts: compose(parts).epsilon(delta))
+    ways = [split, third]
+    if independent:
+        ways.append(((_shown(shifts, weights, leg(1.0)), steps),))
+    return min(ways, key=lambda parts: compose(parts).epsilon(delta))
+
+
+def _shown(shifts: FloatArray, weights: FloatArray, record: DenseTradeoff) -> Mixture:
+    """The moved rows of a batch shown: for each shift h of its sum, T through a third law of G_h and the record's curve."""
+    shifts, weights = _coarser(shifts, weights)
+    lines = record.dense_lines()
+    curves = [
+        transitive(GaussianMixture(np.array([h]), np.ones(1)).dense_lines(), lines) if h > 0 else record
+        for h in shifts
+    ]
+    return Mixture(tuple(curves), tuple(float(w) * _UP for w in weights))
+
+
+def _coarser(shifts: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The law on at most `_MOST_SHOWN` of its points: what lies between two of them goes to the upper one."""
+    kept = np.unique(np.linspace(0, len(shifts) - 1, min(_MOST_SHOWN, len(shifts))).round().astype(int))
+    upper = np.searchsorted(kept, np.arange(len(shifts)))
+    return shifts[kept], np.asarray(
+        np.bincount(upper, weights=weights, minlength=len(kept)), dtype=np.float64
+    )
