@@ -171,7 +171,7 @@ class Space:
     may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
     Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
     names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
-    them; none: the rows are as they were encoded.
+    them; none: the rows are as they were encoded. image: (height, width, channels) of rows that are images.
     """
 
     low: NDArray[np.float64]
@@ -180,6 +180,7 @@ class Space:
     may_miss: NDArray[np.bool_]
     names: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
+    image: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         length("radius", self.radius)
@@ -219,6 +220,16 @@ class Space:
         return replace(self, low=np.minimum(self.low, 0.0), high=np.maximum(self.high, 0.0))
 
 
+def _image(image: Any, columns: int) -> tuple[int, int, int]:
+    """(height, width, channels) whose product is the number of columns, or ValueError."""
+    found = tuple(integer("image", side) for side in image) if isinstance(image, list | tuple) else ()
+    if len(found) != 3 or math.prod(found) != columns:
+        raise ValueError(
+            f"image must be height, width and channels of the {columns} columns; got {shown(image)}"
+        )
+    return found
+
+
 @dataclass(frozen=True)
 class Domain:
     """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
@@ -233,6 +244,7 @@ class Domain:
     label: name of the label column in a table, if any.
     ball_radius, ball_features: instead of columns, rows are points of a ball.
     adjacency: what neighbours are, "replace-one" or "add-or-remove-one" of one record.
+    image: (height, width, channels) where the columns are the pixels of an image.
 
     Raises ValueError, one sentence, for anything that could not be a declared fact.
 
@@ -248,6 +260,7 @@ class Domain:
     ball_radius: float | None = None
     ball_features: int = 0
     target: Numeric | None = None
+    image: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -285,6 +298,8 @@ class Domain:
             raise ValueError("a ball domain has a positive number of features and no columns")
         if self.ball_radius is not None:
             settle(self, ball_radius=length("radius", self.ball_radius))
+        if self.image is not None:
+            object.__setattr__(self, "image", _image(self.image, len(self.columns)))
 
     @staticmethod
     def box(
@@ -305,6 +320,25 @@ class Domain:
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
         }
         return Domain(columns, _listed("classes", classes), n, adjacency, target=target)
+
+    @staticmethod
+    def images(
+        height: int,
+        width: int,
+        channels: int,
+        classes: Sequence[Hashable],
+        *,
+        high: float = 255.0,
+        n: int | None = None,
+        adjacency: Adjacency = "replace-one",
+    ) -> Domain:
+        """Images with pixels declared from 0 to `high` (255, or 1): flat rows, or arrays (n, height, width[, channels]).
+
+        The pixels are the columns x0, x1, ..., row by row, the channels of a pixel together.
+        """
+        image = (integer("height", height), integer("width", width), integer("channels", channels))
+        box = Domain.box(0.0, length("high", high), math.prod(image), classes, n=n, adjacency=adjacency)
+        return replace(box, image=image)
 
     @staticmethod
     def ball(
@@ -382,7 +416,12 @@ class Domain:
             at += column.width
         # A numeric feature lies in [0, 1] and a one-hot block has norm one: each adds one to the squared norm.
         return Space(
-            np.zeros(d), np.ones(d), math.sqrt(len(self.columns)), may_miss, tuple(self.feature_names)
+            np.zeros(d),
+            np.ones(d),
+            math.sqrt(len(self.columns)),
+            may_miss,
+            tuple(self.feature_names),
+            image=self.image,
         )
 
     @property
@@ -427,6 +466,8 @@ class Domain:
             out["ball"] = {"radius": self.ball_radius, "features": self.ball_features}
         if self.target is not None:
             out["target"] = {"low": self.target.low, "high": self.target.high}
+        if self.image is not None:
+            out["image"] = list(self.image)
         return out
 
     @staticmethod
@@ -459,6 +500,7 @@ class Domain:
             float(ball["radius"]) if ball else None,
             int(ball["features"]) if ball else 0,
             Numeric(float(target["low"]), float(target["high"])) if target else None,
+            data.get("image"),
         )
 
 

@@ -111,6 +111,18 @@ MAKERS = {
             "adjacency": ("replace-one", NUMBER),
         },
     ),
+    "Domain.images": (
+        Domain.images,
+        {
+            "height": (2, WHOLE),
+            "width": (2, WHOLE),
+            "channels": (1, WHOLE),
+            "classes": (CLASSES, {"array"}),
+            "high": (1.0, NUMBER),
+            "n": (10, {"None"}),
+            "adjacency": ("replace-one", NUMBER),
+        },
+    ),
     "Domain.with_n": (BOX.with_n, {"n": (10, {"None"})}),
     "ClipFeatures": (
         pre.ClipFeatures,
@@ -163,6 +175,7 @@ MAKERS = {
         {"k": (1, WHOLE), "centred": (True, {"True", "False", "np.True_"})},
     ),
     "Rescale": (pre.Rescale, {"radius": (1.0, NUMBER)}),
+    "Scattering": (pre.Scattering, {"J": (1, WHOLE), "L": (2, WHOLE), "floor": (0.1, NUMBER)}),
     "SoftPCA": (
         lambda **o: pre.SoftPCA(payment=Sensitivity(), **o),
         {"strength": (1.0, NUMBER), "centred": (True, {"True", "False", "np.True_"})},

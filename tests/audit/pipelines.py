@@ -154,6 +154,16 @@ def _fixed():
             yield f"nothing, {name}, {adjacency}", Pipeline(kind(adjacency))
 
 
+def _images():
+    for adjacency in (ONE, ADD):
+        domain = Domain.images(4, 4, 1, (0, 1, 2), n=N, adjacency=adjacency)
+        steps = (pre.Scattering(1, 2), pre.Normalize(1.0), pre.Center(payment=Budget(0.1)))
+        yield f"scattering, {adjacency}", Pipeline(domain, steps)
+    domain = Domain.images(4, 4, 1, (0, 1, 2), n=N)
+    few = pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6}))
+    yield "scattering behind a step that moves rows", Pipeline(domain, (few, pre.Scattering(1, 2, 0.5)))
+
+
 def _scaling():
     for adjacency in (ONE, ADD):
         for domain in (box(adjacency), ball(adjacency)):
@@ -324,6 +334,7 @@ def pipelines() -> dict[str, Pipeline]:
     kinds = (
         _imputation,
         _fixed,
+        _images,
         _scaling,
         _by_sensitivity,
         _learners,

@@ -44,6 +44,7 @@ DOMAINS = {
     "both kinds": Domain({"x0": Numeric(0, 1, "impute"), "c1": Categorical(("u", "v"))}, CLASSES),
     "wide": Domain.box(-1e6, 1e6, 2, CLASSES),
     "tiny": Domain.box(0, 1e-6, 2, CLASSES),
+    "images": Domain.images(2, 2, 1, CLASSES),
 }
 
 
@@ -113,6 +114,7 @@ def steps_of(public: object) -> dict[str, object]:
         "Rescale": (lambda p: pre.Rescale(2.0, payment=p), {}),
         "RootColumns": (lambda p: pre.RootColumns(payment=p), {}),
         "ShrunkCenter": (lambda p: pre.ShrunkCenter(payment=p), {}),
+        "Scattering": (lambda p: pre.Scattering(1, 2, payment=p), {}),
         "SoftPCA": (lambda p: pre.SoftPCA(0.1, payment=p), {}),
         "SoftPCA, centred": (lambda p: pre.SoftPCA(0.1, centred=True, payment=p), {}),
         "SoftPCA, tiny": (lambda p: pre.SoftPCA(1e-30, payment=p), {}),
@@ -175,7 +177,7 @@ BEHIND = {"nothing": (), "imputed": (pre.MeanImputer(payment=Budget(0.1)),)}
 
 
 SOME = (("nothing", "nothing"), ("without width", "nothing"), ("narrow", "nothing"))
-FEW = ("box with missing", "some missing", "ball", "one column", "categories only", "both kinds")
+FEW = ("box with missing", "some missing", "ball", "one column", "categories only", "both kinds", "images")
 ALL = tuple(itertools.product(BEFORE, BEHIND))
 
 

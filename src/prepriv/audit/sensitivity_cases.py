@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -24,6 +25,7 @@ from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.scattering import Scattering
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.soft_pca import SoftPCA
 
@@ -163,6 +165,13 @@ def _fixed_maps() -> list[Case]:
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
         Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
         Case("MinMaxScaler/after a shift", (MinMaxScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
+        Case(
+            "Scattering/after a shift",
+            (Scattering(1, 2, 5.0),),
+            dataclasses.replace(unit_box(16), image=(4, 4, 1)),
+            12,
+            BEFORE,
+        ),
         Case("StandardScaler/released", (StandardScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
     ]
 

@@ -20,6 +20,7 @@ from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.root_columns import RootColumns
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.scattering import Scattering
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.soft_pca import SoftPCA
 from prepriv.preprocessing.square_root import SquareRoot
@@ -51,6 +52,7 @@ __all__ = [
     "Rescale",
     "RootColumns",
     "RowShift",
+    "Scattering",
     "ShrunkCenter",
     "SoftPCA",
     "SquareRoot",

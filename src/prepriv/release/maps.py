@@ -27,6 +27,7 @@ from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.preprocessing.random_features import LARGEST, AddRandomFeatures
 from prepriv.preprocessing.root_columns import Roots
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
+from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.square_root import SignedRoot
 from prepriv.release.arrays import pack, unpack
 
@@ -118,6 +119,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "homogeneous_rows": lambda m: HomogeneousRows(_number(m, "level"), _number(m, "radius")),
     "multiply": lambda m: Multiply(_number(m, "factor")),
     "random_features": _random_features,
+    "scattering": Scatter.from_json,
     "subtract": lambda m: Subtract(_array(m, "offset")),
     "fill": lambda m: FillReleased(_array(m, "fill")),
     "fill_regression": _regression,

@@ -272,6 +272,7 @@ def unnamed(domain: Domain) -> bool:
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDArray[Any] | list[Any]:
+    array = _flat(array, domain)
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
@@ -286,6 +287,19 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
         return array
     return [array[:, j] for j in range(array.shape[1])]
+
+
+def _flat(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
+    """Images (n, height, width, channels), or (n, height, width) of one channel, as rows of pixels."""
+    if domain.image is None or array.ndim < 3:
+        return array
+    height, width, channels = domain.image
+    if array.shape[1:] not in [(height, width, channels), *([(height, width)] if channels == 1 else [])]:
+        raise BadData(
+            f"expected images of height, width and channels {domain.image}, or rows of {domain.n_inputs} pixels; "
+            f"got an array of shape {array.shape}"
+        )
+    return array.reshape(len(array), domain.n_inputs)
 
 
 def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:

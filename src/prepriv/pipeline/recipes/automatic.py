@@ -29,6 +29,7 @@ from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scattering import image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 
 SCALE = 5.0  # norm of a row
@@ -96,6 +97,8 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
 
     Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
     """
+    if domain.image is not None and not linear and min(domain.image[:2]) > 1:
+        return [image_features(domain.image), Normalize(1.0), _center(), Normalize(1.0), Rescale(SCALE)]
     space, s = domain.space, signal(domain, n=n, epsilon=epsilon, delta=delta)
     impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
     roots = [] if domain.is_ball else [RootColumns.of(domain)]
