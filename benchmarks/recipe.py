@@ -1,10 +1,11 @@
 """The automatic recipe beside others on the development suite: one table, both halves.
 
     python benchmarks/recipe.py [--data FOLDER] [--half choose] [--epsilon 0.1 1 4] [--seeds 1] [--most 6000] [--out FILE]
+                                [--peer PYTHON-WITH-DIFFPRIVLIB]
     python benchmarks/recipe.py --from FILE      the tables of a run again; what FILE holds is not run again
 
 Methods: the recipe; "linear"; the recipe of version 0.1 with its softmax; class shares of the training rows, without
-privacy; diffprivlib's logistic regression (pure epsilon; encoded rows, their declared norm), if it is installed; and
+privacy; diffprivlib's logistic regression (pure epsilon; encoded rows, their declared norm), with `--peer PYTHON`; and
 plain DP-SGD in full batches, as one would set up Opacus: encoded columns, gradients clipped to 1, 100 steps of rate 1.
 """
 
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -32,6 +35,15 @@ from prepriv.tables.encode import encode
 
 DELTA = 1e-5
 BINS = 15
+PEER: str | None = None
+PEER_CODE = """
+import sys, warnings, numpy as np
+warnings.filterwarnings("ignore")
+from diffprivlib.models import LogisticRegression
+d = np.load(sys.argv[1])
+m = LogisticRegression(epsilon=float(d["epsilon"]), data_norm=float(d["norm"]), classes=np.arange(d["classes"]), max_iter=1000)
+np.save(sys.argv[1] + ".npy", m.fit(d["x"], d["y"]).predict_proba(d["xt"]))
+"""
 
 
 def fitted(dev: Development, epsilon: float, **options: Any) -> prepriv.PrivateClassifier:
@@ -64,17 +76,21 @@ def shares(dev: Development, epsilon: float) -> Any:
 
 
 def diffprivlib(dev: Development, epsilon: float) -> Any:
-    from diffprivlib.models import LogisticRegression
-
+    """In a Python of its own, since it needs an older scikit-learn: `--peer`. ImportError without one."""
+    if PEER is None:
+        raise ImportError
     domain = dev.domain()
     x, xt = (
         np.nan_to_num(np.concatenate(list(encode(rows, domain))), nan=0.5)
         for rows in (dev.train[0], dev.test[0])
     )
-    model = LogisticRegression(
-        epsilon=epsilon, data_norm=domain.space.radius, classes=np.arange(dev.classes), max_iter=1000
-    )
-    return model.fit(x, dev.train[1]).predict_proba(xt)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npz"
+        np.savez(
+            path, x=x, xt=xt, y=dev.train[1], norm=domain.space.radius, classes=dev.classes, epsilon=epsilon
+        )
+        subprocess.run([PEER, "-c", PEER_CODE, str(path)], check=True, capture_output=True)
+        return np.load(f"{path}.npy")
 
 
 METHODS: dict[str, Callable[[Development, float], Any]] = {
@@ -171,9 +187,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--most", type=int, default=6000, help="training rows that are kept")
     parser.add_argument("--out", type=Path, default=Path("recipe.jsonl"))
+    parser.add_argument("--peer", help="a Python with diffprivlib")
     parser.add_argument("--from", dest="shown", type=Path)
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
+    global PEER
+    PEER = args.peer
     if args.shown is None:
         run(args)
     show(args.shown or args.out)
