@@ -87,16 +87,6 @@ def test_everything_follows_the_signal_without_a_jump():
     assert weights[0] == [] and weights[1:] == sorted(weights[1:]) and weights[-1] == [1.0]
 
 
-def test_rows_of_another_norm_get_the_same_learner_in_their_unit():
-    """Steps of a user's own end in a ball of any radius: residuals are clipped alike, scores have the same noise."""
-    made = []
-    for radius in (5.0, 0.5, 80.0):
-        _, learner = recipe(FEW, n=1000, epsilon=1.0, delta=1e-5, steps=[pre.Rescale(radius)])
-        norm = math.hypot(radius, 1)
-        made.append((learner.clip_norm / norm, learner.learning_rate * learner.clip_norm * norm))
-    assert made[1] == pytest.approx(made[0]) and made[2] == pytest.approx(made[0])
-
-
 def test_little_data_is_warned_of_before_anything_is_charged():
     with pytest.warns(WeakSignal, match=r"weak signal: 50 records at epsilon 0.1"):
         PrivateClassifier(FEW, epsilon=0.1).plan(50)

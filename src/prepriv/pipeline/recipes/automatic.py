@@ -74,7 +74,8 @@ def recipe(
     if learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
     moved = any(not s.paid.leaves for s in steps)
-    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
+    for _ in walk(steps, domain.space):
+        pass  # steps that do not follow each other are refused
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
@@ -83,9 +84,7 @@ def recipe(
             WeakSignal,
             stacklevel=callers_level(),
         )
-    return tuple(steps), auto_learner(
-        domain, n=n, epsilon=epsilon, delta=delta, moved=moved, radius=last.radius
-    )
+    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=moved)
 
 
 class WeakSignal(UserWarning):
@@ -176,10 +175,8 @@ def auto_loss(domain: Domain) -> Loss:
     return Logistic() if len(domain.classes) == 2 else Softmax()
 
 
-def auto_learner(
-    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, radius: float = SCALE
-) -> GradientDescent:
-    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). radius: norm of the rows.
+def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool) -> GradientDescent:
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5.
 
     After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
     columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped.
@@ -188,16 +185,15 @@ def auto_learner(
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
-    unit, classes = math.hypot(radius, 1) / norm, len(domain.classes)
     reach = s / 33 * (1 + 200 / (300 + s))
-    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + s / (60 * classes**2)))
+    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + s / (60 * len(domain.classes) ** 2)))
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
     return GradientDescent(
         loss,
         steps=steps,
-        learning_rate=min(reach / steps, norm) / clip / unit**2,
-        clip_norm=clip * unit,
+        learning_rate=min(reach / steps, norm) / clip,
+        clip_norm=clip,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
         average=0.5,
     )
