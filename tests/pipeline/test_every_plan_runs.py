@@ -77,6 +77,7 @@ def steps_of(public: object) -> dict[str, object]:
         "Center": (lambda p: pre.Center(payment=p), {}),
         "ClipFeatures": (lambda p: pre.ClipFeatures(0.25, 0.5, payment=p), {}),
         "ClipFeatures beyond": (lambda p: pre.ClipFeatures(2.0, 3.0, payment=p), {}),
+        "ConstantImputer": (lambda p: pre.ConstantImputer(0.2, payment=p), {}),
         "ClipNorm": (lambda p: pre.ClipNorm(0.5, payment=p), {}),
         "Deduplicate": (lambda p: pre.Deduplicate(0.01, payment=p), {"max_neighbors": 3}),
         "Deduplicate by label": (

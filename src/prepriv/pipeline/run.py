@@ -84,7 +84,9 @@ def execute(
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
     run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        held = (room or room_for(plan)).load(_labelled(rows, plan, progress), table.n, plan.learner.bias)
+        held = (room or room_for(plan, n=table.n)).load(
+            _labelled(rows, plan, progress), table.n, plan.learner.bias
+        )
         weights = plan.learner.train(held, plan.setting, run)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, released, weights, plan.private and session.private, receipt)
@@ -198,9 +200,14 @@ class _Access:
         )
 
 
-def room_for(plan: Plan, engine: Engine = THREADS) -> Room:
-    """Room for the rows of a plan, from what it declares: asked for before a charge. NoRoom where there is none."""
-    return engine.room(plan.learner.grid(plan.space.radius, plan.n, plan.incoming), plan.n, plan.space.d)
+def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room:
+    """Room for the rows of a plan, from what it declares: asked for before a charge. NoRoom where there is none.
+
+    n: how many rows there are, where they are at hand; it stays inside.
+    """
+    return engine.room(
+        plan.learner.grid(plan.space.radius, plan.n, plan.incoming), plan.n if n is None else n, plan.space.d
+    )
 
 
 def _labelled(rows: Mapped, plan: Plan, progress: Progress | None) -> Iterator[Block]:
