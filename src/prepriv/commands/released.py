@@ -33,6 +33,13 @@ def predict(
     if out is not None:
         _check_predictions(out, (data, artifact_file(model)))
     rows = read_table(data, list(released.domain.columns) or None)
+    if released.domain.target is not None:
+        if proba:
+            raise Stop("--proba: this model predicts a number, no class")
+        with private_data_open():
+            lines: Any = [[repr(float(v))] for v in released.predict(rows)]
+        _written(out, ["prediction"], lines)
+        return
     with private_data_open():
         probabilities = released.predict_proba(rows)
     classes = released.domain.classes
@@ -42,6 +49,10 @@ def predict(
         [labels[int(k)], *(f"{v:.6f}" for v in p)] if proba else [labels[int(k)]]
         for k, p in zip(probabilities.argmax(axis=1), probabilities)
     )
+    _written(out, header, lines)
+
+
+def _written(out: Path | None, header: list[str], lines: Any) -> None:
     if out is None:
         _write_csv(sys.stdout, header, lines)
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from prepriv import payment as pay
@@ -45,8 +46,9 @@ from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import Step
 from prepriv.release.model import Model
-from prepriv.release.report import Evaluation, Report, paid_for
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.release.report import Errors, Evaluation, Report, paid_for
+from prepriv.tables.column import numbers
+from prepriv.tables.encode import encode, encode_labels, label_column
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, files
 
@@ -156,7 +158,7 @@ def _recommend(plan: Plan) -> None:
             delta=plan.delta,
             adjacency=plan.domain.adjacency,
             public_rows=encode(data, plan.domain).n,
-            classes=len(plan.domain.classes),
+            classes=len(plan.domain.classes) or 2,
         )
         console.print(
             f"{step.name} on public data: k={step.directions} declared, k={best.k} recommended "
@@ -285,6 +287,12 @@ def _train(
     test = read_columns(public_test, declared, label=True) if public_test is not None else None
     if test is not None and test.num_rows == 0:
         raise BadData(f"{public_test} has no rows")
+    if (
+        test is not None
+        and frozen.domain.target is not None
+        and not np.isfinite(numbers(label_column(test[declared.label.name]))).any()
+    ):
+        raise BadData(f"{public_test} holds no target that is a number")
     stream = Files(files(data))
     room = room_for(frozen, Threads(memory=memory))
     if room.note is not None:
@@ -302,9 +310,8 @@ def _train(
         model, private = Model.of(trained), trained.private
         evaluation = None
         if test is not None and public_test is not None:
-            evaluation = Evaluation(
-                test.num_rows, accuracy(model, test, frozen.domain), table=public_test.name
-            )  # its name: a path would tell of this machine
+            name = public_test.name  # a path would tell of this machine
+            evaluation = scored(model, test, frozen.domain, name)
         report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt, measured=measured)
         try:
             came.writing = True
@@ -325,7 +332,7 @@ def _train(
     if measured is not None:
         print_measured(measured)
     if evaluation is not None:
-        console.print(f"accuracy on {evaluation.table} (declared public): {100 * evaluation.accuracy:.2f} %")
+        console.print(str(evaluation))
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
 
 
@@ -364,6 +371,15 @@ def run_on_files(
             return train_and_evaluate(whole, stream, label, room=room, receipt=receipt, progress=progress)
         trained = run_plan(plan, stream, label, room=room, receipt=receipt, progress=progress, checked=True)
         return trained, None
+
+
+def scored(model: Model, table: Any, domain: Domain, name: str) -> Evaluation | Errors:
+    """How good a model is on a labelled Arrow table, declared public."""
+    if domain.target is None:
+        return Evaluation(table.num_rows, accuracy(model, table, domain), table=name)
+    return Errors.of(
+        model, table.select(list(domain.columns)), numbers(label_column(table[domain.label])), name
+    )
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:

@@ -111,6 +111,8 @@ def plan_description(
     check_domain(domain)
     if domain.is_ball:
         raise ValueError("domain: a ball has no columns to describe; declare them")
+    if domain.target is not None and domain.label is not None:  # one more numeric column
+        domain = replace(domain, columns={**domain.columns, domain.label: domain.target}, label=None)
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")

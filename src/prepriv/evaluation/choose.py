@@ -138,6 +138,8 @@ def choose(
     """
     check_ledger(ledger)
     check_domain(domain)
+    if domain.target is not None:
+        raise ValueError("only models of classes are compared in private: the domain declares a target")
     entrants = candidates_of(candidates)
     n = count_rows(X, y, domain)
     if domain.adjacency != "replace-one":

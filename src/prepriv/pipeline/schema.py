@@ -1,7 +1,7 @@
 """The declared schema: a YAML file that says what is public about a table, and optionally the pipeline.
 
 ```yaml
-label: {name: income, classes: ["<=50K", ">50K"]}
+label: {name: income, classes: ["<=50K", ">50K"]}   # or a number to predict: {name: income, low: 0, high: 200000}
 adjacency: replace-one          # or add-or-remove-one, which needs rows:
 rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
 columns:
@@ -77,10 +77,24 @@ class CategoricalColumn(_Strict):
 
 
 class Label(_Strict):
-    """The label column and its declared classes."""
+    """The label column and its declared classes, or the declared bounds of the number it holds."""
 
     name: str
-    classes: list[str | int | float | bool] = Field(min_length=2)
+    classes: list[str | int | float | bool] | None = Field(default=None, min_length=2)
+    low: Bound | None = None
+    high: Bound | None = None
+
+    @model_validator(mode="after")
+    def _classes_or_bounds(self) -> Label:
+        bounds = sum(bound is not None for bound in (self.low, self.high))
+        if bounds != (2 if self.classes is None else 0):
+            raise ValueError("needs classes:, or low: and high: of a number to predict")
+        return self
+
+    @property
+    def target(self) -> Numeric | None:
+        """What is declared of a number to predict."""
+        return None if self.low is None or self.high is None else Numeric(self.low, self.high)
 
 
 AnyColumn = Annotated[NumericColumn | CategoricalColumn, Field(discriminator="type")]
@@ -139,7 +153,18 @@ class Schema(_Strict):
         chosen = self.adjacency if adjacency is None else adjacency
         if chosen not in ADJACENCIES:
             raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
-        return Domain(columns, tuple(self.label.classes), rows or self.rows, chosen, self.label.name)
+        try:
+            target = self.label.target
+        except ValueError as error:
+            raise BadSchema(f"label: {error}") from None
+        return Domain(
+            columns,
+            tuple(self.label.classes or ()),
+            rows or self.rows,
+            chosen,
+            self.label.name,
+            target=target,
+        )
 
     def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto", "linear"]:
         """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""
@@ -149,7 +174,9 @@ class Schema(_Strict):
 
     def build_learner(self) -> Learner | Literal["auto"]:
         """The declared learner, or that of the recipe."""
-        return "auto" if self.learner is None else build_learner(self.learner)
+        if self.learner is None:
+            return "auto"
+        return build_learner(self.learner, "Softmax" if self.label.classes else "SquaredError")
 
 
 def step_kinds() -> dict[str, type[Step]]:

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 
 from prepriv._text import shown
 from prepriv.guarantees.printed import exact, percent, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
+from prepriv.preprocessing.base import Floats
 from prepriv.release import pictures
-from prepriv.release.model import write_atomically
+from prepriv.release.model import Model, write_atomically
 
 TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
 
@@ -34,6 +36,36 @@ class Evaluation:
     accuracy: float
     accuracy_without_privacy: float | None = None
     table: str = "a table declared public"
+
+    def __str__(self) -> str:
+        return f"accuracy on {self.table} (declared public): {100 * self.accuracy:.2f} %"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predictions of a number are off on a table the user declared public; not part of the private release.
+
+    r2: 1 less the mean squared error over the variance of the targets. error: root mean squared, in the target's unit.
+    """
+
+    rows: int
+    r2: float
+    error: float
+    table: str = "a table declared public"
+
+    def __str__(self) -> str:
+        return (
+            f"R² on {self.table} (declared public): {self.r2:.3f}, root mean squared error {self.error:.4g}"
+        )
+
+    @staticmethod
+    def of(model: Model, rows: Any, targets: Floats, table: str) -> Errors:
+        """Of a model on rows with finite targets (n,), which is all that is compared."""
+        known = np.isfinite(targets)
+        there = targets[known]
+        square = float(np.square(model.predict(rows)[known] - there).mean())
+        spread = float(there.var())
+        return Errors(int(known.sum()), 1 - square / spread if spread else 0.0, math.sqrt(square), table)
 
 
 class Measured(Protocol):
@@ -53,7 +85,7 @@ class Report:
     plan: Plan
     private: bool
     prices: tuple[Price, ...]
-    evaluation: Evaluation | None = None
+    evaluation: Evaluation | Errors | None = None
     paid: tuple[tuple[str, str, str], ...] = field(default=())
     receipt: Mapping[str, Any] | None = None
     measured: Measured | None = None
@@ -67,7 +99,7 @@ class Report:
         plan: Plan,
         *,
         private: bool,
-        evaluation: Evaluation | None = None,
+        evaluation: Evaluation | Errors | None = None,
         receipt: Mapping[str, Any] | None = None,
         measured: Measured | None = None,
     ) -> Report:
