@@ -52,7 +52,7 @@ class SufficientStatistics(Learner):
 
     exact: ClassVar[bool] = True
     loss: Loss = field(default_factory=SquaredError)
-    ridge: float = 0.3
+    ridge: float = 0.4
     bias: float = 1.0
     steps: int = field(default=1, init=False)
     learning_rate: float = field(default=1.0, init=False)
