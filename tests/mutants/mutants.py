@@ -526,8 +526,8 @@ MUTANTS = (
         "the path of a file in the report",
         "metadata: host and user in artifacts",
         "commands/train.py",
-        "table=public_test.name\n",
-        "table=str(public_test)\n",
+        "name = public_test.name  #",
+        "name = str(public_test)  #",
         ("tests/trust/test_trust_artifact.py", "-k", "machine"),
     ),
     Mutant(
