@@ -385,7 +385,7 @@ def check_kills(server, url, monkeypatch, kills):
     Ledger.create(url, "census", epsilon=1000, delta=0.1)
     x = np.random.default_rng(0).random((40, 2))
     draw, receipts, read, dying = random.Random(kills), [], [], []
-    honest, charge, encode = postgres._Session.execute, training.charge, training.encode
+    honest, charge, encode = postgres._Session.execute, training.charge, training.private_rows
 
     def execute(self, sql, parameters=()):
         if sql != "COMMIT" or not dying:
@@ -407,7 +407,9 @@ def check_kills(server, url, monkeypatch, kills):
 
     monkeypatch.setattr(postgres._Session, "execute", execute)
     monkeypatch.setattr(training, "charge", lambda *a: receipts.append(charge(*a)) or receipts[-1])
-    monkeypatch.setattr(training, "encode", lambda *a: read.append(receipts[-1]) or encode(*a))
+    monkeypatch.setattr(
+        training, "private_rows", lambda *a, **o: read.append(receipts[-1]) or encode(*a, **o)
+    )
     for kill in range(kills):
         dying.append(("before", "during", "after")[kill % 3])
         before = len(read)

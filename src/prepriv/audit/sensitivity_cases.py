@@ -17,6 +17,7 @@ from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
@@ -157,6 +158,7 @@ def _fixed_maps() -> list[Case]:
     codes = OneHot({"x0": 3})
     return [
         Case("ClipNorm/after a shift", (ClipNorm(0.5),), ball, 12, BEFORE),
+        Case("ConstantImputer/after a shift", (ConstantImputer(0.3),), unit_box(2), 12, BEFORE),
         Case("Normalize/after a shift", (Normalize(1.0, 0.25),), ball, 12, BEFORE),
         Case("Homogenize/after a shift", (Homogenize(0.4),), ball, 12, BEFORE),
         Case("Rescale/after a shift", (Rescale(5.0),), ball, 12, BEFORE),
