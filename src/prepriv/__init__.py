@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from prepriv import guarantees, preprocessing
     from prepriv.description.describe import describe
     from prepriv.description.questions import count, histogram, mean, quantiles
-    from prepriv.domain import Categorical, Domain, Numeric
+    from prepriv.domain import Categorical, Domain, Numeric, Text
     from prepriv.estimators import PrivateClassifier
     from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee
@@ -39,6 +39,7 @@ __all__ = [
     "Public",
     "Report",
     "Sensitivity",
+    "Text",
     "Validation",
     "account",
     "choose",
@@ -59,6 +60,7 @@ __all__ = [
 _HOMES = {
     "Budget": "payment",
     "Categorical": "domain",
+    "Text": "domain",
     "CompositionWarning": "pipeline.odometer",
     "Domain": "domain",
     "Guarantee": "guarantees.guarantee",

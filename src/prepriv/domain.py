@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from prepriv._arguments import LARGEST, LEAST, choice, integer, length, numbers, real, settle, shown
 from prepriv.tables.cell import text_of
 
-__all__ = ["Adjacency", "Categorical", "Column", "Domain", "Numeric", "Space", "as_space", "check_adjacency"]
+__all__ = [
+    "Adjacency",
+    "Categorical",
+    "Column",
+    "Domain",
+    "Numeric",
+    "Space",
+    "Text",
+    "as_space",
+    "check_adjacency",
+]
 
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
@@ -160,7 +170,32 @@ class Categorical:
         return len(self.categories) + 2
 
 
-Column: TypeAlias = Numeric | Categorical
+MOST_TEXT = 1 << 17
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of texts. Encoded as hashed counts of words and pieces of words: fitted to nothing, hence free.
+
+    features: how many numbers a text becomes, in all a row of norm at most 1; an empty cell becomes zeros, and so does a
+    text of more than 65,536 bytes. Raises ValueError outside 2..131072. docs/proofs/text.md.
+
+    >>> Text().width
+    1024
+    """
+
+    features: int = 1024
+
+    def __post_init__(self) -> None:
+        settle(self, features=integer("features", self.features, at_least=2, at_most=MOST_TEXT))
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features."""
+        return self.features
+
+
+Column: TypeAlias = Numeric | Categorical | Text
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +269,7 @@ def _image(image: Any, columns: int) -> tuple[int, int, int]:
 class Domain:
     """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
 
-    columns: name -> Numeric or Categorical, in the order of the encoded matrix (empty for a ball).
+    columns: name -> Numeric, Categorical or Text, in the order of the encoded matrix (empty for a ball).
     classes: label values, in the order of the model's outputs; at least two. Or, in their place,
     target: Numeric(low, high), the declared bounds of a number to predict; what lies beyond them is cut off.
     n: the declared number of records. Under replace-one it is public by definition and may be left None, to
@@ -265,7 +300,9 @@ class Domain:
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
         if not isinstance(self.columns, Mapping):
-            raise ValueError(f"columns must map names to Numeric or Categorical; got {shown(self.columns)}")
+            raise ValueError(
+                f"columns must map names to Numeric, Categorical or Text; got {shown(self.columns)}"
+            )
         object.__setattr__(self, "classes", _listed("classes", self.classes))
         for name, column in self.columns.items():
             if not isinstance(name, str):
@@ -273,9 +310,9 @@ class Domain:
                     f"names of columns must be texts; got {shown(name)}: Domain.box names them x0, x1, ... and takes "
                     "those of a table by position"
                 )
-            if not isinstance(column, Numeric | Categorical):
+            if not isinstance(column, Column):
                 raise ValueError(
-                    f"column {name!r} must be Numeric(low, high) or Categorical(categories); got {shown(column)}"
+                    f"column {name!r} must be Numeric(low, high), Categorical(categories) or Text(); got {shown(column)}"
                 )
         if self.n is not None:
             object.__setattr__(self, "n", integer("n", self.n))
@@ -288,6 +325,8 @@ class Domain:
         _check_distinct("classes", self.classes)
         if self.label is not None and self.label in self.columns:
             raise ValueError(f"the label {self.label!r} must not be one of the columns that predict it")
+        if sum(c.width for c in self.columns.values() if isinstance(c, Text)) > MOST_TEXT:
+            raise ValueError(f"texts may have at most {MOST_TEXT} features in all")
         names = self.feature_names if self.columns else []
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -409,14 +448,15 @@ class Domain:
         if self.ball_radius is not None:
             return Space.ball(self.ball_features, self.ball_radius)
         d = sum(c.width for c in self.columns.values())
-        may_miss = np.zeros(d, dtype=bool)
+        may_miss, low = np.zeros(d, dtype=bool), np.zeros(d)
         at = 0
         for column in self.columns.values():
             may_miss[at] = isinstance(column, Numeric) and column.missing == "impute"
+            low[at : at + column.width] = -1.0 if isinstance(column, Text) else 0.0
             at += column.width
-        # A numeric feature lies in [0, 1] and a one-hot block has norm one: each adds one to the squared norm.
+        # A numeric feature lies in [0, 1], a one-hot block has norm one and a text at most one: each adds one to the square.
         return Space(
-            np.zeros(d),
+            low,
             np.ones(d),
             math.sqrt(len(self.columns)),
             may_miss,
@@ -433,6 +473,8 @@ class Domain:
         for name, column in self.columns.items():
             if isinstance(column, Numeric):
                 names.append(name)
+            elif isinstance(column, Text):
+                names += [f"{name}#{j}" for j in range(column.width)]
             else:
                 names += [f"{name}={c}" for c in (*column.categories, OTHER, MISSING)]
         return names
@@ -452,6 +494,8 @@ class Domain:
         for name, c in self.columns.items():
             if isinstance(c, Numeric):
                 kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing}
+            elif isinstance(c, Text):
+                kind = {"type": "text", "features": c.features}
             else:
                 kind = {"type": "categorical", "categories": list(c.categories)}
             columns.append({"name": name} | kind)
@@ -488,8 +532,10 @@ class Domain:
                 columns[c["name"]] = Numeric(float(c["low"]), float(c["high"]), c["missing"])
             elif c["type"] == "categorical":
                 columns[c["name"]] = Categorical(tuple(c["categories"]))
+            elif c["type"] == "text":
+                columns[c["name"]] = Text(c["features"])
             else:
-                raise ValueError(f"column type must be 'numeric' or 'categorical'; got {c['type']!r}")
+                raise ValueError(f"column type must be 'numeric', 'categorical' or 'text'; got {c['type']!r}")
         ball, target = data.get("ball"), data.get("target")
         return Domain(
             columns,

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 
 import prepriv
-from prepriv import Budget, Categorical, Domain, Guarantee, Numeric, PrivateClassifier, Public, Sensitivity
+from prepriv import (
+    Budget,
+    Categorical,
+    Domain,
+    Guarantee,
+    Numeric,
+    PrivateClassifier,
+    Public,
+    Sensitivity,
+    Text,
+)
 from prepriv import guarantees as g
 from prepriv import preprocessing as pre
 from prepriv.guarantees.guarantee import GaussianEvent
@@ -111,6 +121,7 @@ MAKERS = {
             "adjacency": ("replace-one", NUMBER),
         },
     ),
+    "Text": (Text, {"features": (2, WHOLE)}),
     "Domain.images": (
         Domain.images,
         {

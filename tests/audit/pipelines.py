@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
+from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, Text, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_neighbours import RawTable, synthetic
 from prepriv.audit.sensitivity_draws import Draws
@@ -162,6 +162,13 @@ def _images():
     domain = Domain.images(4, 4, 1, (0, 1, 2), n=N)
     few = pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6}))
     yield "scattering behind a step that moves rows", Pipeline(domain, (few, pre.Scattering(1, 2, 0.5)))
+
+
+def _texts():
+    for adjacency in (ONE, ADD):
+        columns = {"said": Text(16), "x": Numeric(0, 1), "job": Categorical(("clerk", "smith"))}
+        domain = Domain(columns, (0, 1), n=N, adjacency=adjacency)
+        yield f"text, {adjacency}", Pipeline(domain, (pre.Center(payment=Budget(0.1)), pre.Normalize(1.0)))
 
 
 def _scaling():
@@ -335,6 +342,7 @@ def pipelines() -> dict[str, Pipeline]:
         _imputation,
         _fixed,
         _images,
+        _texts,
         _scaling,
         _by_sensitivity,
         _learners,

@@ -901,6 +901,22 @@ MUTANTS = (
         ("tests/preprocessing/test_random_features.py",),
     ),
     Mutant(
+        "a text as long as its halves together",
+        "factor between what is declared and what a record moves",
+        "tables/hashed_text.py",
+        "return counted / math.sqrt(2 * square)",
+        "return counted / math.sqrt(square)",
+        ("tests/tables/test_hashed_text.py",),
+    ),
+    Mutant(
+        "texts that are only counted up, in a box from zero on",
+        "a space that does not hold its rows",
+        "domain.py",
+        "-1.0 if isinstance(column, Text) else 0.0",
+        "0.0",
+        ("tests/tables/test_hashed_text.py",),
+    ),
+    Mutant(
         "filters finer than float32 adds up exactly",
         "bits of a row that depend on the block it stands in",
         "preprocessing/_wavelets.py",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prepriv.audit.replay import Neighbour
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.domain import Categorical, Column, Domain, Numeric
+from prepriv.domain import Categorical, Column, Domain, Numeric, Text
 
 # What a cell can hold instead of what its column declares: floats at every edge, integers no float holds,
 # texts that look like numbers, other types.
@@ -169,10 +169,14 @@ def _columns(domain: Domain) -> list[Column]:
 def _ordinary(column: Column, draws: Draws) -> Any:
     if isinstance(column, Categorical):
         return column.categories[draws.below(len(column.categories))]
+    if isinstance(column, Text):
+        return " ".join(["free", "call", "now", "you", "later"][draws.below(5)] for _ in range(1 + draws.below(5)))
     return column.low + (column.high - column.low) * float(draws.uniform(1)[0])
 
 
 def _corner(column: Column, draws: Draws) -> Any:
     if isinstance(column, Categorical):
         return column.categories[-1]
+    if isinstance(column, Text):
+        return "win " * 20_000 if draws.below(2) else "!"  # longer than any text that is read
     return column.low if draws.below(2) else column.high

@@ -29,7 +29,7 @@ from prepriv.description.estimates import (
     quantile_interval,
 )
 from prepriv.description.price import Look, multiplier, pay, price
-from prepriv.domain import MISSING, OTHER, Domain, Numeric
+from prepriv.domain import MISSING, OTHER, Domain, Numeric, Text
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
@@ -113,6 +113,8 @@ def plan_description(
         raise ValueError("domain: a ball has no columns to describe; declare them")
     if domain.target is not None and domain.label is not None:  # one more numeric column
         domain = replace(domain, columns={**domain.columns, domain.label: domain.target}, label=None)
+    if any(isinstance(column, Text) for column in domain.columns.values()):
+        raise ValueError("domain: a text has no description; declare the other columns alone")
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")

@@ -16,7 +16,7 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import shown
-from prepriv.domain import Categorical, Domain, Numeric, Space
+from prepriv.domain import Categorical, Domain, Numeric, Space, Text
 from prepriv.pipeline.checks import check_domain
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
 from prepriv.preprocessing.impute import MeanImputer
@@ -325,7 +325,11 @@ class Reader:
                     self._refuse(
                         name, f"the column {column!r} {why}, and one-hot by its categories in the domain"
                     )
-            elif name == "OneHotEncoder" or (declared.low, declared.high) != (0, len(categories) - 1):
+            elif (
+                name == "OneHotEncoder"
+                or isinstance(declared, Text)
+                or (declared.low, declared.high) != (0, len(categories) - 1)
+            ):
                 told = "categorical" if name == "OneHotEncoder" else f"Numeric(0, {len(categories) - 1})"
                 self._refuse(name, f"declare the column {column!r} as {told} in the domain")
 

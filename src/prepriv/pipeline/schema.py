@@ -7,6 +7,7 @@ rows: 39073                     # public: counted before any record is left out 
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
+  note: {type: text, features: 1024}   # hashed words and pieces of words
 steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
@@ -38,7 +39,7 @@ from pydantic import (
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric
+from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric, Text
 from prepriv.learners.base import Learner
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.pipeline.declared_learner import build_learner
@@ -76,6 +77,13 @@ class CategoricalColumn(_Strict):
     categories: list[str | int | float | bool] = Field(min_length=1)
 
 
+class TextColumn(_Strict):
+    """A column of texts, hashed into so many features."""
+
+    type: Literal["text"]
+    features: Count = 1024
+
+
 class Label(_Strict):
     """The label column and its declared classes, or the declared bounds of the number it holds."""
 
@@ -97,7 +105,7 @@ class Label(_Strict):
         return None if self.low is None or self.high is None else Numeric(self.low, self.high)
 
 
-AnyColumn = Annotated[NumericColumn | CategoricalColumn, Field(discriminator="type")]
+AnyColumn = Annotated[NumericColumn | CategoricalColumn | TextColumn, Field(discriminator="type")]
 
 
 class PillarOptions(_Strict):
@@ -146,6 +154,8 @@ class Schema(_Strict):
             try:
                 if isinstance(c, NumericColumn):
                     columns[name] = Numeric(c.low, c.high, c.missing)
+                elif isinstance(c, TextColumn):
+                    columns[name] = Text(c.features)
                 else:
                     columns[name] = Categorical(tuple(str(v) for v in c.categories))
             except ValueError as error:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import settle
-from prepriv.domain import Categorical, Domain, Space
+from prepriv.domain import Domain, Numeric, Space
 from prepriv.guarantees.printed import down
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
 
@@ -71,7 +71,7 @@ class RootColumns(Step):
         beginning which recedes as low nears -high, where it is gone."""
         starts: list[float] = []
         for column in domain.columns.values():
-            if isinstance(column, Categorical):
+            if not isinstance(column, Numeric):
                 starts += [STRAIGHT] * column.width
                 continue
             low, high = column.low, column.high

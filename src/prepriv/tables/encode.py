@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import instance
-from prepriv.domain import TARGET_STEPS, Categorical, Column, Domain, Numeric
+from prepriv.domain import TARGET_STEPS, Categorical, Column, Domain, Numeric, Text
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
+from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, Stream, as_stream
 from prepriv.tables.table import BLOCK, Streamed, Table, joined
@@ -65,6 +66,12 @@ def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
 
     codes, distinct = cells(series)
     return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), place(None))
+
+
+def _texts(series: Any) -> NDArray[np.object_]:
+    """What each cell says as a text, (n,); the empty one for an empty cell."""
+    codes, distinct = cells(series)
+    return _lookup(codes, np.array([text_cell(v) for v in distinct], dtype=object), "")
 
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -338,4 +345,6 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
 def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
         return _encode_numeric(numbers(cells), kind)
+    if isinstance(kind, Text):
+        return _texts(cells)
     return _categorical_cells(cells, kind)

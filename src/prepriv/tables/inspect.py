@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv.domain import Column, Domain, Numeric
+from prepriv.domain import Column, Domain, Numeric, Text
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, label_column
@@ -64,6 +64,8 @@ def counted_labels(labels: Any, domain: Domain) -> Counted:
 
 def _counted(name: str, kind: Column | None, column: Any) -> Counted:
     tally = _tally(column)
+    if isinstance(kind, Text):
+        return Counted(name, "a text", _type(column), (_gaps(tally), 0, 0, 0), ())
     if kind is not None and not isinstance(kind, Numeric):
         for category in kind.categories:
             tally.pop(text_of(category), None)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Domain, Numeric
+from prepriv.domain import Domain, Numeric, Text
+from prepriv.tables.hashed_text import hashed
 from prepriv.tables.readers import BadData
 
 BLOCK = 256
@@ -50,6 +51,8 @@ class Table:
         for kind, column in zip(kinds, self.columns):
             if isinstance(kind, Numeric):
                 out[:, at] = column[start:stop]
+            elif isinstance(kind, Text):
+                out[:, at : at + kind.width] = hashed(column[start:stop], kind.width)
             else:
                 out[np.arange(stop - start), at + column[start:stop]] = 1.0
             at += kind.width

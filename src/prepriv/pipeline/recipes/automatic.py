@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.domain import Domain, Numeric, Space, Text
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
@@ -100,7 +100,8 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
         return [image_features(domain.image), Normalize(1.0), _center(), Normalize(1.0), Rescale(SCALE)]
     space, s = domain.space, signal(domain, n=n, epsilon=epsilon, delta=delta)
     impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
-    roots = [] if domain.is_ball else [RootColumns.of(domain)]
+    texts = any(isinstance(c, Text) for c in domain.columns.values())  # the root is for numbers from zero on
+    roots = [] if domain.is_ball or texts else [RootColumns.of(domain)]
     roots = [r for r in roots if min(r.start) < STRAIGHT]
     table = is_table(domain)
     if table:
@@ -121,7 +122,8 @@ def _numeric(domain: Domain) -> tuple[str, ...]:
 
 def is_table(domain: Domain) -> bool:
     """Whether columns have units of their own, and the norm of a row a meaning: few numeric ones."""
-    return not domain.is_ball and len(_numeric(domain)) < WIDE
+    texts = all(isinstance(c, Text) for c in domain.columns.values())
+    return not domain.is_ball and not texts and len(_numeric(domain)) < WIDE
 
 
 def feature_weight(domain: Domain, s: float) -> float:
