@@ -29,7 +29,7 @@ from prepriv.description.estimates import (
     quantile_interval,
 )
 from prepriv.description.price import Look, multiplier, pay, price
-from prepriv.domain import MISSING, OTHER, Domain, Numeric, Text
+from prepriv.domain import MISSING, OTHER, Categorical, Domain, Numeric, Text
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
@@ -226,7 +226,7 @@ def release_description(plan: DescribePlan, table: Any, session: Session) -> Des
         if isinstance(column, Numeric):
             moments[name] = ask.moments(i, cells, n.value)
             columns[name] = ask.numeric(i, column, cells, moments[name])
-        else:
+        elif isinstance(column, Categorical):
             names = [*map(str, column.categories), OTHER, MISSING]
             columns[name] = CategoricalSummary(ask.counts(f"counts {i}", cells, names))
     if domain.label is not None:

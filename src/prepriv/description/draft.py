@@ -25,7 +25,17 @@ from prepriv._arguments import LARGEST, LEAST
 from prepriv._text import shown
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
 from prepriv.description.price import Look, Part, multiplier, pay, price
-from prepriv.domain import MISSING, OTHER, Adjacency, Categorical, Column, Domain, Numeric, check_adjacency
+from prepriv.domain import (
+    MISSING,
+    OTHER,
+    Adjacency,
+    Categorical,
+    Column,
+    Domain,
+    Numeric,
+    Text,
+    check_adjacency,
+)
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
@@ -122,6 +132,8 @@ class PrivateDraft:
 def _declared(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"type": "categorical", "categories": list(column.categories)}
+    if isinstance(column, Text):
+        return {"type": "text", "features": column.features}
     missing = {"missing": "impute"} if column.missing == "impute" else {}
     return {"type": "numeric", "low": column.low, "high": column.high} | missing
 

@@ -73,6 +73,6 @@ def _counts(hashes: NDArray[np.uint64], places: int) -> NDArray[np.float64]:
     mixed ^= mixed >> np.uint64(33)
     place = ((mixed >> np.uint64(1)) % np.uint64(places)).astype(np.intp)
     sign = 1.0 - 2.0 * (mixed & np.uint64(1)).astype(np.float64)
-    counted = np.bincount(place, sign, minlength=places)
+    counted = np.asarray(np.bincount(place, sign, minlength=places), np.float64)
     square = float((counted * counted).sum())
     return counted / math.sqrt(2 * square) if square else counted

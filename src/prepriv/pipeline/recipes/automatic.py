@@ -111,7 +111,7 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
     features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s)
-    pays = not linear and weight >= LEAST_WEIGHT
+    pays = not linear and weight >= LEAST_WEIGHT and not _texts_alone(domain)
     more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
     return [*impute, *roots, *even, *more, Rescale(SCALE)]
 
@@ -122,8 +122,12 @@ def _numeric(domain: Domain) -> tuple[str, ...]:
 
 def is_table(domain: Domain) -> bool:
     """Whether columns have units of their own, and the norm of a row a meaning: few numeric ones."""
-    texts = all(isinstance(c, Text) for c in domain.columns.values())
-    return not domain.is_ball and not texts and len(_numeric(domain)) < WIDE
+    return not domain.is_ball and not _texts_alone(domain) and len(_numeric(domain)) < WIDE
+
+
+def _texts_alone(domain: Domain) -> bool:
+    """Whether rows are directions in a space of words, where a hyperplane sees what there is."""
+    return not domain.is_ball and all(isinstance(c, Text) for c in domain.columns.values())
 
 
 def feature_weight(domain: Domain, s: float) -> float:
