@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +24,15 @@ from prepriv import (
 from prepriv import preprocessing as pre
 from prepriv.domain import TARGET_STEPS
 from prepriv.evaluation.plan import plan_evaluation
-from prepriv.learners import GradientDescent, Huber, LeastSquares, Softmax, SquaredError, SufficientStatistics
+from prepriv.learners import (
+    GradientDescent,
+    Huber,
+    LeastSquares,
+    Quantile,
+    Softmax,
+    SquaredError,
+    SufficientStatistics,
+)
 from prepriv.learners.targets import decoded
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.release.model import BadArtifact
@@ -52,6 +61,27 @@ def test_a_line_is_found_within_the_budget(learner, adjacency):
     assert reg.guarantee_.epsilon(1e-5) <= 2.0
     assert reg.score(x, y) > 0.8
     assert reg.predict(x).min() >= -10 and reg.predict(x).max() <= 30
+
+
+def test_a_quantile_lies_above_its_share_of_the_targets():
+    x, y = made()
+    for level in (0.2, 0.8):
+        learner = GradientDescent(Quantile(level), clip_norm=1.0, learning_rate=0.2)
+        reg = PrivateRegressor(domain(), epsilon=4.0, learner=learner).fit(x, y)
+        assert (y <= reg.predict(x)).mean() == pytest.approx(level, abs=0.08)
+
+
+@pytest.mark.parametrize(("adjacency", "records"), [("replace-one", 1.5), ("add-or-remove-one", 1.0)])
+def test_the_claim_is_the_gaussian_formula_for_the_noise_that_is_drawn(adjacency, records):
+    """delta(epsilon) by mpmath, from the deviation of the noise and the furthest pair of products, not from the plan."""
+    declared = Domain.ball(3, target=TARGET, n=1000, adjacency=adjacency)
+    plan = PrivateRegressor(declared, epsilon=1.0, steps=[], learner=SufficientStatistics(bias=1.0)).plan(
+        1000
+    )
+    furthest = records * math.sqrt(2) * 2.0  # R^2 = 2
+    mu = mpmath.mpf(furthest) / plan.learner_noise
+    delta = mpmath.ncdf(mu / 2 - 1 / mu) - mpmath.e * mpmath.ncdf(-mu / 2 - 1 / mu)
+    assert 0.98e-5 <= delta <= 1e-5
 
 
 def test_without_privacy_it_is_least_squares():
@@ -145,6 +175,7 @@ def test_it_is_charged_to_a_ledger(tmp_path):
         (lambda: SufficientStatistics(ridge=-1.0), "ridge"),
         (lambda: SufficientStatistics(bias=-1.0), "bias"),
         (lambda: Huber(0.0), "width"),
+        (lambda: Quantile(1.0), "level"),
         (lambda: PrivateRegressor(domain(3000), learner=SufficientStatistics()).plan(9999), "at most 2000"),
         (lambda: PrivateRegressor(domain(), steps="fast").plan(99), "steps must be"),
         (lambda: PrivateRegressor(domain(), learner="fast").plan(99), "learner must be"),

@@ -13,7 +13,7 @@ from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, T
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_neighbours import RawTable, synthetic
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.learners import Huber, SquaredError, SufficientStatistics
+from prepriv.learners import Huber, Quantile, SquaredError, SufficientStatistics
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.noisy_sgd import NoisySGD
@@ -282,6 +282,10 @@ def _regression():
         yield f"target: moments, centred, {adjacency}", Pipeline(domain, (center,), SufficientStatistics())
         yield f"target: squared error, {adjacency}", Pipeline(domain, (center,))
         yield f"target: Huber, {adjacency}", Pipeline(domain, (), descent)
+        yield (
+            f"target: quantile, {adjacency}",
+            Pipeline(domain, (), dataclasses.replace(descent, loss=Quantile(0.9))),
+        )
         mixed = dataclasses.replace(table(adjacency), classes=(), target=Numeric(0, 1e6))
         steps, learner = recipe(mixed, n=N, epsilon=3.0, delta=1e-4)
         yield f"target: auto, {adjacency}", Pipeline(mixed, steps, dataclasses.replace(learner, steps=3))

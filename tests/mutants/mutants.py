@@ -57,6 +57,22 @@ MUTANTS = (
         ("tests/learners/test_sufficient_statistics.py", "-k", "moved_and_dropped"),
     ),
     Mutant(
+        "Huber moves with its row by what the weights say alone",
+        "a Lipschitz constant without one of its two terms",
+        "learners/targets.py",
+        "(self.width + radius * weight_norm) * _ROUND_UP",
+        "radius * weight_norm * _ROUND_UP",
+        ("tests/learners/test_losses.py", "-k", "Huber"),
+    ),
+    Mutant(
+        "a quantile's gradient is bounded by its level",
+        "the larger of two slopes forgotten",
+        "learners/targets.py",
+        "radius * max(self.level, 1.0 - self.level) * _ROUND_UP",
+        "radius * (1.0 - self.level) * _ROUND_UP",
+        ("tests/learners/test_losses.py", "-k", "Quantile"),
+    ),
+    Mutant(
         "a target beyond its bounds is not cut to them",
         "DP-EBM: a range of targets that nothing keeps",
         "tables/encode.py",

@@ -16,7 +16,7 @@ from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.learners.sufficient_statistics import SufficientStatistics
-from prepriv.learners.targets import Huber, SquaredError
+from prepriv.learners.targets import Huber, Quantile, SquaredError
 
 __all__ = [
     "AnyModel",
@@ -32,6 +32,7 @@ __all__ = [
     "NoisySGD",
     "OnePassSGD",
     "PoissonSGD",
+    "Quantile",
     "Run",
     "Setting",
     "Softmax",

@@ -116,3 +116,34 @@ class Huber(TargetLoss):
 
     def smoothness(self, radius: float) -> float:
         return radius**2 * _ROUND_UP
+
+
+@dataclass(frozen=True)
+class Quantile(TargetLoss):
+    """level·(y − score) below the target, (1 − level)·(score − y) above: scores are quantiles, level 0.5 medians.
+
+    level: in [0.01, 0.99]. Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number.
+    """
+
+    level: float = 0.5
+
+    name: ClassVar[str] = "quantile"
+
+    def __post_init__(self) -> None:
+        settle(self, level=number("level", self.level, at_least=0.01, at_most=0.99))
+
+    def _value(self, error: FloatArray) -> FloatArray:
+        return np.where(error > 0, (1.0 - self.level) * error, -self.level * error)
+
+    def _slope(self, error: FloatArray) -> FloatArray:
+        np.copyto(error, np.where(error > 0, 1.0 - self.level, np.where(error < 0, -self.level, 0.0)))
+        return error
+
+    def gradient_norm(self, radius: float, weight_norm: float) -> float:
+        return radius * max(self.level, 1.0 - self.level) * _ROUND_UP
+
+    def input_lipschitz(self, radius: float, weight_norm: float) -> float:
+        return math.inf
+
+    def smoothness(self, radius: float) -> float:
+        return math.inf
