@@ -95,7 +95,13 @@ DOORS = {
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),
     # about the shape of y, which is public; about how many plans were run; about a plan, made of declared facts
-    "warn": ("estimators.py", "pipeline/odometer.py", "pipeline/plan.py", "pipeline/preparation.py"),
+    "warn": (
+        "estimators.py",
+        "pipeline/odometer.py",
+        "pipeline/plan.py",
+        "pipeline/preparation.py",
+        "pipeline/recipes/automatic.py",  # of declared numbers
+    ),
 }
 
 
