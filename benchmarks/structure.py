@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -128,7 +129,7 @@ def way(source: Path, graph: dict[str, set[str]]) -> tuple[int, int, int]:
     order = list(dict.fromkeys(stays))
     height = floors(graph)
     visited = [file for file, _ in order]
-    climbs = sum(height[b] > height[a] for a, b in zip(visited, visited[1:]))
+    climbs = sum(height[b] > height[a] for a, b in pairwise(visited))
     return len(order), len(set(visited)), climbs
 
 
