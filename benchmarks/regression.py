@@ -2,8 +2,8 @@
 
     python benchmarks/regression.py --peer PYTHON      PYTHON: of an environment with diffprivlib and an older scikit-learn
 
-The same declared bounds and public n. prepriv: (epsilon, 1e-5), replace-one, all pre-processing included. AdaSSP as its
-paper prints it: (epsilon, 1e-5), add-or-remove-one (a weaker promise). diffprivlib: epsilon, delta 0 (a stronger one). A
+The same declared bounds and public n. prepriv: (epsilon, 1e-5), replace-one, all pre-processing included. AdaSSP after its
+paper, by our own program: (epsilon, 1e-5), add-or-remove-one (a weaker promise). diffprivlib: epsilon, delta 0 (a stronger one). A
 quarter of the rows is held out; mean over splits. The first four tables served to choose the constants of the recipe, too;
 `wide` and `tails` did not.
 """

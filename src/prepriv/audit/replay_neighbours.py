@@ -170,7 +170,9 @@ def _ordinary(column: Column, draws: Draws) -> Any:
     if isinstance(column, Categorical):
         return column.categories[draws.below(len(column.categories))]
     if isinstance(column, Text):
-        return " ".join(["free", "call", "now", "you", "later"][draws.below(5)] for _ in range(1 + draws.below(5)))
+        return " ".join(
+            ["free", "call", "now", "you", "later"][draws.below(5)] for _ in range(1 + draws.below(5))
+        )
     return column.low + (column.high - column.low) * float(draws.uniform(1)[0])
 
 
