@@ -129,12 +129,14 @@ def test_the_papers_learner_runs_in_all_dimensions() -> None:
     assert group.mean(3.0, group.rows, "paper")[0] > 0.7
 
 
-def test_with_a_tenth_of_the_rows_public_directions_beat_the_default_by_half() -> None:
+def test_with_a_tenth_of_the_rows_public_directions_beat_the_default_by_a_quarter() -> None:
     """Breast cancer, 40 private rows, epsilon 0.7: accuracy above chance against all dimensions without public rows."""
     group = grouped("cancer", *cancer_cells(), 8, 2, standardize=True)
     n = round(0.1 * group.rows)
     (pca, _), (default, _) = (group.mean(0.7, n, how) for how in ("recommended", "default"))
-    assert pca > 0.7 and pca - 0.5 > 1.5 * (default - 0.5)
+    assert pca > 0.8 and pca - 0.5 > 1.25 * (
+        default - 0.5
+    )  # half as much again in version 0.1, whose default was worse
 
 
 @pytest.mark.slow
