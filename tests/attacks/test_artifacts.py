@@ -49,7 +49,7 @@ def artifact_of(steps=STEPS, learner=DESCENT, **options):
     weights = np.zeros((plan.space.d + 1, plan.outputs))
     maps = [{"map": "fill", "fill": pack(np.zeros(2))}, {"map": "subtract", "offset": pack(np.zeros(2))}]
     return {
-        "format": "prepriv-model-1",
+        "format": "prepriv-model-2",
         "private": plan.private,
         "domain": plan.domain.to_json(),
         "maps": [*maps, {"map": "multiply", "factor": 5.0}],
@@ -176,14 +176,14 @@ def test_a_number_of_another_machine_may_differ_in_its_last_digits_and_is_comput
 HUNDREDS = {
     "empty": b"",
     "not an object": b"[1, 2]",
-    "nesting": b'{"format": "prepriv-model-1", "plan": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    "nesting": b'{"format": "prepriv-model-2", "plan": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
     "nesting of objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
     "an endless array": b"[" + b"0," * 30_000_000 + b"0]",
     "an endless list of objects": b'{"a": [' + b"{}," * 20_000_000 + b"{}]}",
     "a long text": b'{"format": "' + b"a" * 2**26 + b'"}',
     "a huge whole number": b'{"n": ' + b"9" * 4000 + b"}",
     "a larger whole number": b'{"n": ' + b"9" * 5000 + b"}",
-    "a mark of the order of bytes": b'\xef\xbb\xbf{"format": "prepriv-model-1"}',
+    "a mark of the order of bytes": b'\xef\xbb\xbf{"format": "prepriv-model-2"}',
     "zeros": bytes(100),
     "an escape sequence": b'{"format": "\x1b[2J"}',
 }

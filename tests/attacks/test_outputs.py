@@ -96,7 +96,7 @@ def test_train_replaces_a_private_model_only_when_told_to(folder, capsys):
         assert "--overwrite" in refused(capsys, *command)
     assert run([*TRAIN, "--overwrite"]) == 0
     assert Path("run/model/model.json").read_bytes() != first
-    old = Path("run/model/model.json").read_text().replace("prepriv-model-1", "prepriv-model-0")
+    old = Path("run/model/model.json").read_text().replace("prepriv-model-2", "prepriv-model-0")
     Path("run/model/model.json").write_text(old)  # of another version: it may be paid for, too
     assert "--overwrite" in refused(capsys, *TRAIN)
 

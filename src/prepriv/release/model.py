@@ -41,12 +41,17 @@ from prepriv.release.strict_json import read_strictly
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
 
-FORMAT = "prepriv-model-1"
+FORMAT = "prepriv-model-2"
+OF_VERSION_0_1_0 = "prepriv-model-1"
 FILE = "model.json"
 
 
 class BadArtifact(ValueError):
     """The file is no model of this library."""
+
+
+class _Older(Exception):
+    """A file of version 0.1.0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +195,15 @@ class Model:
         if not path.is_file():
             raise BadArtifact(f"no model at {path}")
         try:
-            return _read(*read_strictly(path))
+            data, length = read_strictly(path)
+            if data["format"] == OF_VERSION_0_1_0:
+                raise _Older
+            return _read(data, length)
+        except _Older:
+            raise BadArtifact(
+                f"{path} was written by prepriv 0.1.0 and states its guarantee, which this version derives: "
+                "predict with 0.1.0, or train again"
+            ) from None
         except OSError as error:
             raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
         except NotImported as error:
