@@ -151,7 +151,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan, domain = trained.plan, self._domain()
         self.plan_ = plan
         self.model_ = Model.of(trained)
-        self.report_ = Report.of(plan, private=trained.private, receipt=trained.receipt, measured=made)
+        self.report_ = Report.of(
+            plan, private=trained.private, receipt=trained.receipt, measured=made, model=self.model_
+        )
         self._learned(domain)
         self.n_features_in_ = domain.n_inputs
         if names is not None and all(isinstance(c, str) for c in names):

@@ -31,6 +31,31 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    # ------------------------------------------------------------------------------------ a claim in words
+    Mutant(
+        "the chance of a right guess without its factor",
+        "membership advantage taken for a probability",
+        "guarantees/in_words.py",
+        "(1.0 + guarantee.delta(0.0)) / 2.0",
+        "(1.0 + guarantee.delta(0.0) ** 2) / 2.0",
+        ("tests/guarantees/test_in_words.py",),
+    ),
+    Mutant(
+        "a report leads with the claim of training alone although it holds a measurement",
+        "figures of an evaluation published under the epsilon of training",
+        "release/report.py",
+        "return self.measured.whole",
+        "return self.plan.guarantee",
+        ("tests/commands/test_report_command.py",),
+    ),
+    Mutant(
+        "a page whose words differ from its data is verified",
+        "what is printed is not what is checked",
+        "commands/verify.py",
+        "claim(made) not in text",
+        "claim(made) in text and False",
+        ("tests/commands/test_report_command.py",),
+    ),
     # ------------------------------------------------------------------------------------ a declared target
     Mutant(
         "products of a record and its target without their cross term",

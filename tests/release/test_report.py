@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from prepriv import Budget, Domain, Report, Sensitivity, make_plan
+from prepriv import guarantees as g
 from prepriv import preprocessing as pre
+from prepriv.guarantees.in_words import attacker
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
+from prepriv.release import pictures
 from prepriv.release.report import Evaluation
 
 DOMAIN = Domain.box(0, 1, 3, [0, 1], n=500, missing="impute")
@@ -50,19 +53,21 @@ def test_html_is_one_well_formed_page_that_needs_nothing_else(plan, tmp_path):
             if tag == "svg":
                 Check.images += 1
                 assert dict(attrs)["role"] == "img" and dict(attrs)["aria-label"]
+                assert "<desc>" in text
+            assert tag != "script"
             if tag not in ("meta", "br"):
                 Check.stack.append(tag)
             for name, value in attrs:
                 assert not (name in ("src", "href") and "//" in (value or "")[:8])
 
         def handle_startendtag(self, tag, attrs):
-            assert tag in ("line", "rect", "polyline", "meta", "br")
+            assert tag in ("line", "rect", "polyline", "circle", "meta", "br")
 
         def handle_endtag(self, tag):
             assert Check.stack.pop() == tag
 
     Check().feed(text)
-    assert Check.images == 2 and not Check.stack
+    assert Check.images == 3 and not Check.stack
     assert "at most 5 of the 500 records miss" in text and "80.00 %" in text
     again = Report.of(plan, private=True, evaluation=Evaluation(10, 0.8, 0.9)).to_html()
     assert again == text
@@ -78,3 +83,34 @@ def test_other_endings_are_refused(plan, tmp_path):
     with pytest.raises(ValueError, match=r"\.html or \.json"):
         Report.of(plan, private=True).save(tmp_path / "report.pdf")
     assert np.array_equal(list(tmp_path.iterdir()), [])
+
+
+def test_the_claim_is_said_in_words_epsilon_first(plan):
+    page = Report.of(plan, private=True).to_html()
+    words = attacker(plan.guarantee)
+    assert all(sentence in page for sentence in words)
+    assert page.index("ε = ") < page.index("-GDP") and repr(Report.of(plan, private=True)).startswith(
+        "Report(ε = "
+    )
+    assert "MeanImputer is paid for by sensitivity" in page and "what MeanImputer was fitted to" in page
+
+
+def test_pictures_name_what_a_label_holds_once():
+    picture = pictures.svg('<b onload="x">', 10, 10, [pictures.label(0, 0, "&", "start")], "<i>")
+    assert picture.count("&lt;b onload=&quot;x&quot;&gt;") == 2 and "&lt;i&gt;" in picture
+    assert "&amp;lt;" not in picture and "<b" not in picture
+
+
+@pytest.mark.parametrize("points", [((0.1, 0.5), (8.0, 0.5)), ((1.0, 0.0), (2.0, 1.0))])
+def test_accuracy_over_epsilon_is_drawn_for_any_values(points):
+    assert "nan" not in pictures.accuracies(points, None) and "inf" not in pictures.accuracies(points, 1.0)
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0, 6.0])
+def test_delta_over_epsilon_is_drawn_above_the_curve(mu):
+    """Every drawn point lies at or above the certified δ: rounded to less private."""
+    f, low, most = g.gaussian(mu), 1e-10, g.gaussian(mu).epsilon(1e-10)
+    drawn = pictures.deltas(f, f.epsilon(1e-5), 1e-5).split('points="')[1].split('"')[0]
+    for x, y in (map(float, pair.split(",")) for pair in drawn.split()[1:-1]):
+        at, value = (x - 60) / 320 * max(most, 1e-3), low ** ((y - 20) / 260)
+        assert value * 1.01 >= f.delta(at) or value <= low * 1.01

@@ -24,7 +24,7 @@ from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.pipeline.ran import Ran, ReleasedStatistic
 from prepriv.pipeline.schema import build_step, load_schema
 from prepriv.pipeline.way_out import ways_out
-from prepriv.release.report import TITLES
+from prepriv.release.page import TITLES
 from prepriv.tables.readers import no_file
 
 STATISTICS = ("gaussian", "laplace", "exponential")

@@ -27,7 +27,7 @@ from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
-from prepriv.release.report import TITLES
+from prepriv.release.page import TITLES
 from prepriv.tables.readers import BadData, read_table
 
 Overwrite = Annotated[

@@ -78,7 +78,7 @@ def demo(
     evaluation = Evaluation(
         int(test.sum()), accuracies[1], accuracies[0], "the held-out images (public here)"
     )
-    report = Report.of(plan, private=trained.private, evaluation=evaluation)
+    report = Report.of(plan, private=trained.private, evaluation=evaluation, model=model)
     written = model.save(folder / "model")
     report.save(folder / "report.json")
     report.save(folder / "report.html")

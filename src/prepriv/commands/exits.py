@@ -6,6 +6,7 @@ import os
 
 import typer
 
+FOUND = 1  # an audit or a verification found something
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
 REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value

@@ -14,9 +14,17 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.common import console, print_guarantee, private_data_open, writable_file, write_text
-from prepriv.commands.exits import Stop
+from prepriv.commands.common import (
+    console,
+    print_guarantee,
+    private_data_open,
+    writable_file,
+    write_text,
+)
+from prepriv.commands.exits import FOUND, Stop
+from prepriv.commands.verify import differences
 from prepriv.release.model import Model, artifact_file
+from prepriv.release.report import Report
 from prepriv.tables.readers import read_table
 
 
@@ -93,11 +101,37 @@ def _write_csv(file: Any, header: list[str], lines: Any) -> None:
 
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
+    html: Annotated[Path | None, typer.Option(help="Write the page of the model here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+    verify: Annotated[
+        Path | None, typer.Option(help="A saved report, .html or .json: is it of this model?")
+    ] = None,
 ) -> None:
-    """What a released model promises, read from its artifact."""
+    """What a released model promises, read from its artifact.
+
+    Example: prepriv report run/model --verify run/report.html
+    """
     released = Model.load(model)
-    print_guarantee(released.declared, released.private, released.guarantee)
+    if verify is not None:
+        wrong = differences(verify, released)
+        for line in wrong:
+            console.print(f"differs: {line}", soft_wrap=True)
+        if wrong:
+            raise Stop(f"{verify} is no report of this model", FOUND)
+        console.print(f"verified: {verify} states what the plan of this model gives, computed anew")
+    plan = released.declared
+    made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    if html is not None:
+        if html.suffix != ".html":
+            raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")
+        if html.exists():
+            raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
+        made.save(writable_file(html))
+    if as_json:
+        typer.echo(made.text(), nl=False)
+        return
+    print_guarantee(plan, released.private, released.guarantee)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
-    console.print(f"file: {artifact_file(model)}")
+    console.print(f"file: {artifact_file(model)}" + (f", page: {html}" if html is not None else ""))

@@ -312,7 +312,9 @@ def _train(
         if test is not None and public_test is not None:
             name = public_test.name  # a path would tell of this machine
             evaluation = scored(model, test, frozen.domain, name)
-        report = Report.of(frozen, private=private, evaluation=evaluation, receipt=receipt, measured=measured)
+        report = Report.of(
+            frozen, private=private, evaluation=evaluation, receipt=receipt, measured=measured, model=model
+        )
         try:
             came.writing = True
             written = model.save(folder / "model")

@@ -7,10 +7,9 @@ from html import escape
 from prepriv._text import shown
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.release.pictures import label, stroke, svg
+from prepriv.release.pictures import BLUE, dot, label, stroke, svg
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
-_BLUE = "#2563eb"
 
 
 def pictures(of: PrivateEvaluation) -> list[str]:
@@ -39,8 +38,8 @@ def confusion(of: PrivateEvaluation) -> str:
         for j in range(k):
             x, y, depth = 90 + side * j, 38 + side * i, min(1.0, max(0.0, float(counts[i, j])) / rows)
             parts.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{side:.1f}" height="{side:.1f}" fill="{_BLUE}" '
-                f'fill-opacity="{depth:.2f}" stroke="#888"/>'
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{side:.1f}" height="{side:.1f}" fill="{BLUE}" '
+                f'fill-opacity="{depth / 2:.2f}" stroke="#888"/>'
             )
             if k <= _MOST_NAMED // 2:
                 parts.append(label(x + side / 2, y + side / 2 + 4, f"{counts[i, j]:.0f}", "middle"))
@@ -54,7 +53,7 @@ def reliability(of: PrivateEvaluation) -> str:
     for low, high, rate in of.reliability:
         if rate.value is not None:
             x = _x((low + high) / 2)
-            parts += [*_bar(x, rate), _dot(x, _y(rate.value))]
+            parts += [*_bar(x, rate), dot(x, _y(rate.value))]
     return svg("reliability", 400, 328, parts)
 
 
@@ -67,8 +66,8 @@ def roc(of: PrivateEvaluation) -> str:
         x, y = _x(false.value), _y(true.value)
         parts += [
             *_bar(x, true),
-            stroke(_x(false.low or 0.0), y, _x(false.high or 0.0), y, _BLUE),
-            _dot(x, y),
+            stroke(_x(false.low or 0.0), y, _x(false.high or 0.0), y, BLUE),
+            dot(x, y),
         ]
     return svg("ROC", 400, 328, parts)
 
@@ -102,11 +101,7 @@ def _axes(across: str, up: str) -> list[str]:
 
 
 def _bar(x: float, figure: Figure) -> list[str]:
-    return [stroke(x, _y(figure.low or 0.0), x, _y(figure.high or 0.0), _BLUE)]
-
-
-def _dot(x: float, y: float) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_BLUE}"/>'
+    return [stroke(x, _y(figure.low or 0.0), x, _y(figure.high or 0.0), BLUE)]
 
 
 def _x(share: float) -> float:

@@ -1,4 +1,4 @@
-"""The two pictures of a report as inline SVG: drawn from the plan alone, the same bytes for the same plan."""
+"""The pictures of a report as inline SVG: the same bytes for the same numbers, in the colours of the page around them."""
 
 from __future__ import annotations
 
@@ -9,60 +9,108 @@ from html import escape
 import numpy as np
 
 from prepriv._text import shown
-from prepriv.guarantees.printed import places
+from prepriv.guarantees.printed import exact, percent, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.pipeline.price import Price
 
-COLOURS = {"public": "#16a34a", "budget": "#2563eb", "sensitivity": "#d97706"}
+BLUE, GREY = "var(--blue,#2563eb)", "var(--mute,#667085)"
+_PARTS = ("var(--part-1,#1d4ed8)", "var(--part-2,#b45309)", "var(--part-3,#0f766e)", "var(--part-4,#9333ea)")
 _POINTS = 200
+_LEAST_DELTA = 1e-10
 
 
 def curve(tradeoff: TradeoffFunction) -> str:
     """The trade-off function: the most that an attacker's best test can reach. Drawn values are rounded down."""
     alpha = np.linspace(0.0, 1.0, _POINTS + 1)
     beta = np.floor(np.asarray(tradeoff(alpha)) * 1e4) / 1e4
-    line = " ".join(f"{60 + 320 * a:.1f},{20 + 260 * (1 - b):.2f}" for a, b in zip(alpha, beta))
-    parts = [
-        stroke(60, 20, 380, 280, "#888", dash=True),
-        f'<polyline points="{line}" fill="none" stroke="#2563eb" stroke-width="2.5"/>',
-        stroke(60, 280, 380, 280),
-        stroke(60, 20, 60, 280),
-    ]
+    parts = [stroke(60, 20, 380, 280, GREY, dash=True), _line(60 + 320 * alpha, 20 + 260 * (1 - beta))]
+    parts += _frame("false alarms of an attacker (α)", "misses, at least (β)")
     for at in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts.append(label(60 + 320 * at, 297, f"{at:g}", "middle"))
-        parts.append(label(52, 284 - 260 * at, f"{at:g}", "end"))
-    parts += [
-        label(220, 318, "false alarms of an attacker (α)", "middle"),
-        label(16, 150, "misses, at least (β)", "middle", turned=True),
-        label(372, 44, "dashed: perfect privacy", "end"),
-        label(372, 62, "line: this run", "end", "#2563eb"),
-    ]
-    return svg("trade-off function", 400, 328, parts)
+        parts += [_below(60 + 320 * at, f"{at:g}"), _beside(280 - 260 * at, f"{at:g}")]
+    parts += [label(372, 44, "dashed: perfect privacy", "end"), label(372, 62, "line: this run", "end", BLUE)]
+    told = f"At 1% false alarms at least {math.floor(float(tradeoff(0.01)) * 1e3) / 10:g}% are missed."
+    return svg("Trade-off function", 400, 328, parts, told)
 
 
-def bars(table: Sequence[Price]) -> str:
-    """How many times more noise training needs, by step and way; ways that are closed are left out."""
-    rows = [p for p in table if p.open and math.isfinite(p.factor)]
-    most = max([1.0, *(p.factor for p in rows)])
-    parts = []
-    for i, price in enumerate(rows):
-        y, width = 26 + 44 * i, 330 * price.factor / most
-        name = f"{price.step}, {price.way}{' (paid)' if price.chosen else ''}: × {places(price.factor)}"
-        parts.append(label(10, y, name, "start"))
+def deltas(tradeoff: TradeoffFunction, epsilon: float, delta: float) -> str:
+    """δ over ε, on a logarithmic scale, with the claimed pair as a dot. Drawn values are rounded up."""
+    low = max(min(_LEAST_DELTA, delta), 1e-30)
+    most = tradeoff.epsilon(low)
+    most = 2 * epsilon if not math.isfinite(most) else max(most, epsilon)
+    most = min(max(most, 1e-3), 700.0)
+    at = np.linspace(0.0, most, _POINTS + 1)
+    known = np.log10(np.clip(np.asarray(tradeoff.delta(at)) * 1.001, low, 1.0)) / math.log10(low)
+    parts = [_line(60 + 320 * at / most, 20 + 260 * known), *_frame("ε", "δ", 24)]
+    for k in range(5):
+        parts.append(_below(60 + 80 * k, f"{most * k / 4:.2g}"))
+        parts.append(_beside(20 + 65 * k, f"{low ** (k / 4):.0e}" if k else "1"))
+    x, y = 60 + 320 * epsilon / most, 20 + 260 * math.log10(delta) / math.log10(low)
+    if math.isfinite(x):
+        parts += [dot(x, y), label(min(x + 8, 300), y - 8, "as claimed", "start")]
+    return svg("δ over ε", 400, 328, parts, f"Falls to {exact(delta)} at ε = {up(epsilon, 4)}.")
+
+
+def shares(parts_of: Sequence[tuple[str, float]]) -> str:
+    """One bar: the share of the budget (of µ²) of each part, the parts named below it."""
+    parts, x = [], 10.0
+    for i, (name, share) in enumerate(parts_of):
+        colour, width = _PARTS[i % len(_PARTS)], 580 * share
         parts.append(
-            f'<rect x="10" y="{y + 5}" width="{width:.1f}" height="14" fill="{COLOURS[price.way]}"/>'
+            f'<rect x="{x:.1f}" y="10" width="{width:.1f}" height="34" fill="{colour}" stroke="var(--back,#fff)"/>'
         )
-    bottom = 26 + 44 * len(rows)
-    parts.append(stroke(10 + 330 / most, 10, 10 + 330 / most, bottom - 14, "#888", dash=True))
-    parts.append(label(10, bottom + 4, "noise of training, times that of a free step (dashed: × 1)", "start"))
-    return svg("price of each way", 400, bottom + 16, parts)
+        x += width
+        y = 62 + 20 * i
+        parts.append(f'<rect x="10" y="{y}" width="12" height="12" fill="{colour}"/>')
+        parts.append(label(28, y + 11, f"{percent(share)}  {name}", "start"))
+    told = "; ".join(f"{name}: {percent(share)}" for name, share in parts_of)
+    return svg("What the budget was paid for", 600, 66 + 20 * len(parts_of), parts, told)
 
 
-def svg(title: str, width: int, height: int, parts: Sequence[str]) -> str:
-    """The picture of some parts."""
+def accuracies(points: Sequence[tuple[float, float]], without: float | None) -> str:
+    """Accuracy over ε, on a logarithmic scale; dashed: without privacy."""
+    budgets, values = [e for e, _ in points], [a for _, a in points]
+    every = [*values, *([] if without is None else [without])]
+    low, high = math.floor(10 * min(every)) / 10, max(math.ceil(10 * max(every)) / 10, 0.1)
+    low = min(low, high - 0.1)
+    left, right = math.log(min(budgets)), math.log(max(budgets) * 1.0001)
+    x = [80 + 280 * (math.log(e) - left) / (right - left) for e in budgets]
+    y = [280 - 260 * (a - low) / (high - low) for a in values]
+    parts = [_line(np.array(x), np.array(y)), *_frame("ε", "accuracy", 14)]
+    for e, a, across, above in zip(budgets, values, x, y):
+        parts += [dot(across, above), _below(across, exact(e))]
+        parts.append(label(across, above - 9, f"{100 * a:.1f}%", "middle"))
+    for k in range(3):
+        value = low + (high - low) * k / 2
+        parts.append(_beside(280 - 130 * k, f"{100 * value:.0f}%"))
+    if without is not None:
+        at = 280 - 260 * (without - low) / (high - low)
+        parts += [
+            stroke(60, at, 380, at, GREY, dash=True),
+            label(372, at - 6, f"without privacy {100 * without:.1f}%", "end"),
+        ]
+    told = "; ".join(f"ε = {exact(e)}: {100 * a:.1f}%" for e, a in points)
+    return svg("Accuracy over ε", 400, 328, parts, told)
+
+
+def weights(named: Sequence[tuple[str, float]]) -> str:
+    """Weights by name, the largest first: bars to the right of the middle for positive ones, to the left for others."""
+    most = max([abs(w) for _, w in named] or [1.0]) or 1.0
+    parts = [stroke(390, 6, 390, 14 + 20 * len(named), GREY)]
+    for i, (name, w) in enumerate(named):
+        y, width = 10 + 20 * i, 130 * abs(w) / most
+        start = 390 if w >= 0 else 390 - width
+        parts.append(label(200, y + 11, name if len(name) <= 28 else f"{name[:27]}…", "end"))
+        parts.append(f'<rect x="{start:.1f}" y="{y}" width="{width:.1f}" height="14" fill="{BLUE}"/>')
+        parts.append(label(528, y + 11, f"{w:+.3g}", "start"))
+    told = "; ".join(f"{name}: {w:+.3g}" for name, w in named)
+    return svg("Weights", 600, 20 + 20 * len(named), parts, told)
+
+
+def svg(title: str, width: int, height: int, parts: Sequence[str], told: str = "") -> str:
+    """The picture of some parts. title: its name for who cannot see it; told: what there is to see, in words."""
+    name, words = escape(shown(title)), f"<desc>{escape(shown(told))}</desc>" if told else ""
     return (
-        f'<svg role="img" aria-label="{title}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{title}</title>{''.join(parts)}</svg>"
+        f'<svg role="img" aria-label="{name}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">'
+        f"<title>{name}</title>{words}{''.join(parts)}</svg>"
     )
 
 
@@ -83,3 +131,30 @@ def label(
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12" fill="{colour}"{turn}>'
         f"{escape(shown(text))}</text>"
     )
+
+
+def dot(x: float, y: float) -> str:
+    """A point of a curve."""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{BLUE}"/>'
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> str:
+    points = " ".join(f"{a:.1f},{b:.2f}" for a, b in zip(x, y))
+    return f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="2.5"/>'
+
+
+def _frame(across: str, up: str, left: float = 16) -> list[str]:
+    return [
+        stroke(60, 280, 380, 280),
+        stroke(60, 20, 60, 280),
+        label(220, 318, across, "middle"),
+        label(left, 150, up, "middle", turned=True),
+    ]
+
+
+def _below(x: float, text: str) -> str:
+    return label(x, 297, text, "middle")
+
+
+def _beside(y: float, text: str) -> str:
+    return label(54, y + 4, text, "end")

@@ -9,33 +9,33 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
-import jinja2
 import numpy as np
-from markupsafe import Markup
 
-from prepriv._text import shown
-from prepriv.guarantees.printed import exact, percent, places, up
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import claim_in_html, short
+from prepriv.guarantees.printed import percent, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
 from prepriv.preprocessing.base import Floats
-from prepriv.release import pictures
 from prepriv.release.model import Model, write_atomically
-
-TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
+from prepriv.release.page import page
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Accuracies on a table the user declared public; not part of the private release."""
+    """Accuracies on a table the user declared public; not part of the private release.
+
+    by_epsilon: (ε, accuracy) of other runs on the same public data.
+    """
 
     rows: int
     accuracy: float
     accuracy_without_privacy: float | None = None
     table: str = "a table declared public"
+    by_epsilon: tuple[tuple[float, float], ...] = ()
 
     def __str__(self) -> str:
         return f"accuracy on {self.table} (declared public): {100 * self.accuracy:.2f} %"
@@ -71,6 +71,10 @@ class Errors:
 class Measured(Protocol):
     """What was measured in private of the model (`prepriv.evaluation`)."""
 
+    @property
+    def whole(self) -> Guarantee | None:
+        """Of training and measurement together."""
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
 
@@ -78,9 +82,13 @@ class Measured(Protocol):
         """Its part of the page, as HTML."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
-    """What a run promises. `save("report.html")` or `save("report.json")`."""
+    """What a run promises. `save("report.html")` or `save("report.json")`.
+
+    private: whether the run really used noise from the operating system. model: what left, if it is to be shown.
+    measured: on rows set aside.
+    """
 
     plan: Plan
     private: bool
@@ -89,10 +97,22 @@ class Report:
     paid: tuple[tuple[str, str, str], ...] = field(default=())
     receipt: Mapping[str, Any] | None = None
     measured: Measured | None = None
+    model: Model | None = None
 
     def __repr__(self) -> str:
-        claim = self.plan.guarantee if self.private else None
-        return f"Report({claim or 'no privacy'}; save it as .html or .json)"
+        return f"Report({short(self.guarantee, self.plan.delta)}; save it as .html or .json)"
+
+    def _repr_html_(self) -> str:
+        return claim_in_html(self.guarantee, self.plan.delta, "Report")
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is claimed of all that the page shows: the model, how it was chosen, what was measured of it."""
+        if not self.private:
+            return None
+        if self.measured is not None and self.measured.whole is not None:
+            return self.measured.whole
+        return self.plan.guarantee if self.model is None else self.model.guarantee
 
     @staticmethod
     def of(
@@ -102,26 +122,23 @@ class Report:
         evaluation: Evaluation | Errors | None = None,
         receipt: Mapping[str, Any] | None = None,
         measured: Measured | None = None,
+        model: Model | None = None,
     ) -> Report:
-        """The report of a plan. private: whether the run really used noise from the operating system.
-
-        receipt: of the charge in a ledger (`Model.receipt`). measured: on rows set aside.
-        """
+        """The report of a plan, with the price of every other way to pay. receipt: of the charge in a ledger."""
         table: Sequence[Price] = ()
         if plan.private:
             steps = [p.step for p in plan.steps]
             table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
+        private = private and plan.private
         return Report(
-            plan, private and plan.private, tuple(table), evaluation, tuple(paid_for(plan)), receipt, measured
+            plan, private, tuple(table), evaluation, tuple(paid_for(plan)), receipt, measured, model
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out: dict[str, Any] = {
             "private": self.private,
-            "guarantee": self.plan.guarantee.to_json(self.plan.delta)
-            if self.private and self.plan.guarantee
-            else None,
+            "guarantee": self.guarantee.to_json(self.plan.delta) if self.guarantee else None,
             "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
             "prices": [_finite(asdict(p)) for p in self.prices],
             "plan": self.plan.to_json(claimed=self.private),
@@ -135,28 +152,13 @@ class Report:
             out["measured_in_private"] = self.measured.to_json()
         return out
 
+    def text(self) -> str:
+        """`to_json` as text."""
+        return json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
+
     def to_html(self) -> str:
-        """One self-contained page."""
-        source = resources.files("prepriv.release").joinpath("report.html.j2").read_text(encoding="utf-8")
-        page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_as_text)
-        template = page.from_string(source)
-        guarantee = self.plan.guarantee if self.private else None
-        return template.render(
-            up=up,
-            places=places,
-            exact=exact,
-            plan=self.plan,
-            guarantee=guarantee,
-            epsilon=guarantee.epsilon(self.plan.delta) if guarantee else None,
-            paid=self.paid,
-            prices=self.prices,
-            titles=TITLES,
-            evaluation=self.evaluation,
-            curve=Markup(pictures.curve(guarantee.tradeoff)) if guarantee else "",
-            measured=Markup(self.measured.fragment()) if self.measured is not None else "",
-            bars=Markup(pictures.bars(self.prices)) if self.prices else "",
-            json=json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False),
-        )
+        """One self-contained page: no script, nothing loaded from elsewhere."""
+        return page(self)
 
     def save(self, path: str | Path) -> Path:
         """Write .html or .json, by the name's ending."""
@@ -164,18 +166,8 @@ class Report:
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"a report is saved as .html or .json; got {path.suffix or 'no ending'}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = (
-            self.to_html()
-            if path.suffix == ".html"
-            else json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
-        )
-        write_atomically(path, text)
+        write_atomically(path, self.to_html() if path.suffix == ".html" else self.text())
         return path
-
-
-def _as_text(value: Any) -> Any:
-    plain = isinstance(value, str) and not isinstance(value, Markup)  # our own pictures are markup
-    return shown(value, keep="\n") if plain else value
 
 
 def _finite(data: Mapping[str, Any]) -> dict[str, Any]:

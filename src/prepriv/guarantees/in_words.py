@@ -1,0 +1,67 @@
+"""What a guarantee keeps an attacker from, in plain sentences: computed from its trade-off function, rounded up."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import exact, percent, up
+
+FALSE_ALARMS = 0.01
+
+
+def right_guesses(guarantee: Guarantee) -> float:
+    """The largest chance to guess right which of two neighbours, each as likely, was used: (1 + δ(0)) / 2.
+
+    The best test errs with probability min over α of (α + f(α)) / 2, and δ(0) = 1 - min over α of (α + f(α)) is the
+    total variation (Dong, Roth and Su, Gaussian Differential Privacy, Proposition 2.12). Between 0.5 and 1.
+
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> round(right_guesses(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")), 4)
+    0.6915
+    """
+    return min(1.0, math.nextafter((1.0 + guarantee.delta(0.0)) / 2.0, math.inf))
+
+
+def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> float:
+    """The largest rate of true alarms of a test with this rate of false ones, 1 - f(α). Raises ValueError outside [0, 1].
+
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> round(true_alarms(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")), 4)
+    0.0924
+    """
+    return min(1.0, math.nextafter(1.0 - float(guarantee.tradeoff(false_alarms)), math.inf))
+
+
+def attacker(guarantee: Guarantee) -> tuple[str, str]:
+    """What the best attacker reaches: one sentence on guesses, one on alarms."""
+    secret = {
+        "replace-one": "which of two versions of one record was used",
+        "add-or-remove-one": "whether one record was there",
+    }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
+    return (
+        f"Someone who knows all the data but not {secret}, who holds both for equally likely, and who then sees "
+        f"everything that left, guesses right with a chance of at most {percent(right_guesses(guarantee))} "
+        "instead of 50%.",
+        f"Any test of it that gives a false alarm in {percent(FALSE_ALARMS)} of all cases gives a true one in at "
+        f"most {percent(true_alarms(guarantee))}.",
+    )
+
+
+def short(guarantee: Guarantee | None, delta: float) -> str:
+    """The claim in one line, ε first.
+
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> short(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one"), 1e-5)
+    'ε = 0.9264 at δ = 1e-05; 0.2501-GDP, replace-one'
+    """
+    if guarantee is None:
+        return "no privacy is claimed"
+    return f"ε = {up(guarantee.epsilon(delta), 4)} at δ = {exact(delta)}; {guarantee}"
+
+
+def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:
+    """For a notebook: the claim in one line, then in words."""
+    words = "".join(f"<br>{escape(s)}" for s in attacker(guarantee)) if guarantee is not None else ""
+    return f"<p><b>{escape(title)}: {escape(short(guarantee, delta))}</b>{words}</p>"

@@ -1,0 +1,171 @@
+"""The report as one page that needs nothing else: no script, nothing loaded. Every word follows from what a Report holds."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Sequence
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from prepriv._text import shown
+from prepriv.guarantees.in_words import attacker
+from prepriv.guarantees.printed import exact, places, up
+from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.price import Price
+from prepriv.release import pictures
+from prepriv.release.model import Model
+
+if TYPE_CHECKING:
+    from prepriv.release.report import Report  # which imports this
+
+TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
+_MOST_WEIGHTS = 20
+# Maps that keep columns apart: behind these alone a weight is that of a column.
+_APART = frozenset(
+    [
+        "fill",
+        "roots",
+        "signed_root",
+        "ranks",
+        "clip_features",
+        "scale",
+        "subtract",
+        "homogeneous_rows",
+        "multiply",
+        "scale_rows",
+        "identity",
+    ]
+)
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    plan, guarantee = report.plan, report.guarantee
+    curves: tuple[str, ...] = ()
+    if guarantee is not None:
+        f, epsilon = guarantee.tradeoff, guarantee.epsilon(plan.delta)
+        curves = (pictures.curve(f), pictures.deltas(f, epsilon, plan.delta))
+    shares = [] if guarantee is None or plan.guarantee is None else list(plan.guarantee.breakdown)
+    public = getattr(report.evaluation, "by_epsilon", ())
+    without = getattr(report.evaluation, "accuracy_without_privacy", None)
+    named = weights_by_name(plan, report.model)
+    classes = plan.domain.classes
+    return _render(
+        "report.html.j2",
+        style=Markup(_file("report.css")),
+        claim=Markup(claim(report)),
+        plan=plan,
+        titles=TITLES,
+        paid=report.paid,
+        shares=Markup(pictures.shares(shares) if all(0 <= s <= 1 for _, s in shares) and shares else ""),
+        prices=in_words(report.prices),
+        curves=[Markup(c) for c in curves],
+        evaluation=report.evaluation,
+        accuracies=Markup(pictures.accuracies(public, without) if public else ""),
+        measured=Markup(report.measured.fragment() if report.measured is not None else ""),
+        weights=Markup(pictures.weights(named) if named else ""),
+        speaks_for="a larger number" if plan.domain.target else str(classes[-1]),
+        left=left(plan, report.model),
+        died=died(plan),
+        receipt=report.receipt,
+        json=report.text(),
+    )
+
+
+def claim(report: Report) -> str:
+    """The part of the page that states the claim: `prepriv report --verify` looks for it word for word."""
+    words = attacker(report.guarantee) if report.guarantee is not None else ()
+    return _render(
+        "claim.html.j2",
+        guarantee=report.guarantee,
+        attacker=words,
+        plan=report.plan,
+        measured=report.measured,
+        choice=report.model.choice if report.model is not None else None,
+        up=up,
+        exact=exact,
+    )
+
+
+def data_of(text: str) -> Any:
+    """What a saved page or report.json holds as data. Raises ValueError if it is neither."""
+    found = re.search(r'<pre id="data">(.*?)</pre>', text, re.S)
+    return json.loads(html.unescape(found.group(1)) if found else text)
+
+
+def in_words(table: Sequence[Price]) -> list[str]:
+    """One sentence a step: how it was paid for, and what each other way would have cost."""
+    sentences = []
+    for step, group in groupby(table, key=lambda p: p.step):
+        ways = list(group)
+        said = [f"{step} is paid for by {TITLES[p.way]} ({p.note}): {_cost(p)}." for p in ways if p.chosen]
+        said += [
+            f"{TITLES[p.way].capitalize()} instead: {_cost(p) if p.open else f'closed, {p.note}'}."
+            for p in ways
+            if not p.chosen
+        ]
+        sentences.append(" ".join(said))
+    return sentences
+
+
+def _cost(price: Price) -> str:
+    noise = f"training needs {places(price.factor)} times the noise it would need if the step were free"
+    if price.factor <= 1:
+        noise = "training needs no more noise"
+    if price.epsilon is None or not math.isfinite(price.epsilon):
+        return noise
+    return f"{noise}; ignored, the pipeline would really have ε = {up(price.epsilon, 4)}"
+
+
+def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
+    """The largest weights of a model of one output whose columns stay apart, by name; none of any other."""
+    if model is None or model.weights.shape[1] != 1:
+        return []
+    names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
+    extra = len(model.weights) - 1 - len(names)  # besides: a constant, and the bias
+    kinds = {str(m.to_json()["map"]) for m in model.maps}
+    if not names or extra not in (0, 1) or not kinds <= _APART:
+        return []
+    pairs = [(name, float(w)) for name, w in zip(names, model.weights[:, 0])]
+    return sorted(pairs, key=lambda pair: -abs(pair[1]))[:_MOST_WEIGHTS]
+
+
+def left(plan: Plan, model: Model | None) -> str:
+    """What may leave, in words."""
+    maps = [p.step.name for p in plan.steps if p.step.paid.leaves]
+    shape = "" if model is None else " ({} by {})".format(*model.weights.shape)
+    kept = [f"the weights of {plan.learner.name}{shape}", "the declared domain and this plan"]
+    if maps:
+        kept.insert(0, f"the fitted or declared maps of {', '.join(maps)}")
+    tests = [p.test_name for p in plan.steps if p.test is not None]
+    if tests:
+        kept.append(f"one bit, with noise, of {', '.join(tests)}")
+    return "; ".join(kept)
+
+
+def died(plan: Plan) -> str:
+    """What was computed of private records and never left."""
+    gone = [p.step.name for p in plan.steps if not p.step.paid.leaves]
+    kept = ["the records", "their encoded rows", "every sum before its noise was added"]
+    return ", ".join([*kept, *(f"what {name} was fitted to" for name in gone)])
+
+
+def _render(name: str, **values: Any) -> str:
+    around = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_as_text)
+    return around.from_string(_file(name)).render(**values)
+
+
+def _file(name: str) -> str:
+    return resources.files("prepriv.release").joinpath(name).read_text(encoding="utf-8")
+
+
+def _as_text(value: Any) -> Any:
+    plain = isinstance(value, str) and not isinstance(value, Markup)  # our own pictures are markup
+    return shown(value, keep="\n") if plain else value
