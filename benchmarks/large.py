@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from prepriv.exact.engines import Threads
+from prepriv.engines import Threads
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Logistic
 from prepriv.release.model import Model

@@ -16,11 +16,12 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
+from prepriv.engines.base import Engine, Room
+from prepriv.engines.local import Threads, memory_bytes
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.exact.engines import Room, Threads, memory_bytes
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
@@ -59,6 +60,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     learner: str | Learner
     threads: int | None
     memory: int | str | None
+    engine: Engine | None
     ledger: str | os.PathLike[str] | None
     holdout: float | None = None
     evaluate_epsilon: float = 0.1
@@ -101,7 +103,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.threads is not None and self.threads > MOST_THREADS:
             raise ValueError(f"threads must be at most {MOST_THREADS}; got {shown(self.threads)}")
         check_ledger(self.ledger)
-        memory_bytes(self.memory)
+        self._engine()
         stream = as_stream(X)
         if y is None and stream is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -141,8 +143,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.evaluation_ = made
         return self._released(trained, made, names)
 
+    def _engine(self) -> Engine:
+        """Where rows live. ValueError for settings that are none."""
+        memory_bytes(self.memory)
+        if self.engine is None:
+            return Threads(self.threads, self.memory)
+        if not callable(getattr(self.engine, "room", None)):
+            raise ValueError(
+                f"engine must be None or one of prepriv.engines, such as Threads(); got {shown(self.engine)}"
+            )
+        if self.threads is not None or self.memory is not None:
+            raise ValueError("threads and memory are settings of the engine: give them to it")
+        return self.engine
+
     def _room(self, plan: Plan) -> Room:
-        room = room_for(plan, Threads(self.threads, self.memory))
+        room = room_for(plan, self._engine())
         if room.note is not None:
             warnings.warn(room.note, RowsOnDisk, stacklevel=3)
         return room
@@ -246,8 +261,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Threads of the gradient sum; the result does not depend on it. None: one a core.
     memory : int, str or None
         What the rows may take as integers and as an encoded table, in bytes or as "2GB"; None: half of what is free.
-        More of them go to a nameless file on disk (`prepriv.exact.engines.Threads`): a RowsOnDisk warning says so.
+        More of them go to a nameless file on disk (`prepriv.engines.Threads`): a RowsOnDisk warning says so.
         The result does not depend on it.
+    engine : one of `prepriv.engines`, or None
+        Where the rows live as integers and who adds them up; None: `Threads(threads, memory)` of this process. The result
+        does not depend on it (docs/large.md).
     ledger : path, URL or None
         A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and refused with its
         BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
@@ -297,6 +315,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         learner: str | Learner = "auto",
         threads: int | None = None,
         memory: int | str | None = None,
+        engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
         evaluate_epsilon: float = 0.1,
@@ -308,6 +327,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.learner = learner
         self.threads = threads
         self.memory = memory
+        self.engine = engine
         self.ledger = ledger
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sklearn.base import RegressorMixin
 
 from prepriv.domain import Domain
+from prepriv.engines.base import Engine
 from prepriv.estimators import PrivateEstimator
 from prepriv.learners.base import Learner
 from prepriv.preprocessing.base import Step
@@ -21,7 +22,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
         is cut to them; one that is no number makes its record count as nothing.
-    epsilon, delta, threads, memory, ledger :
+    epsilon, delta, threads, memory, engine, ledger :
         As for `PrivateClassifier`.
     steps : "auto" or list of steps
         Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
@@ -54,6 +55,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         learner: str | Learner = "auto",
         threads: int | None = None,
         memory: int | str | None = None,
+        engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self.domain = domain
@@ -63,6 +65,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.learner = learner
         self.threads = threads
         self.memory = memory
+        self.engine = engine
         self.ledger = ledger
 
     def _check_learned(self, domain: Domain) -> None:

@@ -440,8 +440,8 @@ MUTANTS = (
         "clipped after the sum",
         "the mean of a batch clipped, not each record's gradient",
         "exact/gradient_sum.py",
-        "        _clip(residual, rows.norms[at], rows.grid)\n",
-        "        residual *= 2.0**rows.grid.r_bits\n        residual /= max(1.0, float(np.linalg.norm(residual.T @ x)) / (len(x) * rows.grid.clip))\n        np.trunc(residual, out=residual)\n",
+        "        across = clipped_residuals(across, targets, rows.norms[at], rows.grid, bits, self._loss)\n",
+        "        across *= 2.0 ** -(rows.grid.x_bits + bits)\n        residual = self._loss.residual(across.T, targets, out=across.T)\n        residual *= 2.0**rows.grid.r_bits\n        residual /= max(1.0, float(np.linalg.norm(residual.T @ x)) / (len(x) * rows.grid.clip))\n        across = np.trunc(residual, out=residual).T\n",
         ("tests/exact/test_gradient_sum.py", *REPLAY, "-k", "exact_integers or clip"),
     ),
     Mutant(
@@ -1588,12 +1588,20 @@ MUTANTS = (
         ("tests/tables/test_stream.py", "-k", "every_stream"),
     ),
     Mutant(
+        "torch is looked for after the charge",
+        "a run that is charged and cannot start",
+        "engines/torch_device.py",
+        '    if find_spec("torch") is None:\n',
+        '    if find_spec("torch") is ...:\n',
+        ("tests/engines/test_torch_device.py", "-k", "without_torch"),
+    ),
+    Mutant(
         "a file for the rows that is not reserved",
         "a full disk found after the charge, as a signal that kills the process",
-        "exact/engines.py",
+        "engines/local.py",
         "                _reserve(file, size)\n",
         "                os.ftruncate(file.fileno(), size)\n",
-        ("tests/exact/test_engines.py", "-k", "full_disk"),
+        ("tests/engines/test_engines.py", "-k", "full_disk"),
     ),
     Mutant(
         "a stream is read before its charge",

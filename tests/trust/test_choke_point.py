@@ -25,7 +25,7 @@ MODULES = {
     "cloudpickle": (),
     "shelve": (),
     "marshal": (),
-    "torch": (),
+    "torch": ("engines/torch_device.py",),  # exact products; no random number of it
     "uuid": (),
     "socket": (),
     "platform": (),

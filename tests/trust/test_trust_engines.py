@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ import pytest
 import prepriv
 from prepriv import preprocessing as pre
 from prepriv.domain import Categorical, Domain, Numeric
-from prepriv.exact.engines import Threads
+from prepriv.engines import Threads, Torch
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
@@ -91,7 +92,10 @@ def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_
     columns, labels = frame.drop(columns="y"), frame["y"]
     want = released(plan, columns, labels, Threads(1))
     assert want != released(plan, columns, labels[::-1], Threads(1))  # the hash sees the labels
-    for engine in (Threads(2), Threads(3, "1GB"), Threads(1, 1), Threads(2, 1)):
+    torch = (
+        [Torch("cpu"), Torch("cpu", 1)] if find_spec("torch") else []
+    )  # skipped with a line in its own tests
+    for engine in (Threads(2), Threads(3, "1GB"), Threads(1, 1), Threads(2, 1), *torch):
         assert released(plan, columns, labels, engine) == want, engine
     table = pa.Table.from_pandas(frame, preserve_index=False)
     for cut in (100, 255, 700):

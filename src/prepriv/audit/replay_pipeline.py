@@ -14,7 +14,7 @@ from typing import Any
 from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.exact.engines import Engine, Threads
+from prepriv.engines import Engine, Threads
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan

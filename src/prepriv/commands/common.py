@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.description.price import Look, pay
+from prepriv.engines.base import EngineError
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, places, up
@@ -56,6 +57,8 @@ def private_data_open() -> Iterator[None]:
         yield
     except (BadData, Stop, KeyboardInterrupt):
         raise
+    except EngineError as error:
+        raise Stop(f"{error} (a charge, if any, stays)", AFTER_TOUCH) from None
     except Refused as outcome:
         raise Stop(f"{outcome}; the run is charged and nothing was released", REFUSED) from None
     except Exception:

@@ -27,9 +27,10 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
+from prepriv.engines.base import Engine, Room
+from prepriv.engines.named import named
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.exact.engines import Room, Threads
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.ledger import Ledger
@@ -188,6 +189,10 @@ def train(
         str | None,
         typer.Option(help="What rows may take, such as 2GB (default: half of what is free); else on disk."),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Who adds up rows: threads (default), torch or torch:cuda."),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(help="Set this share of the records aside, by a coin each, and measure on them."),
@@ -204,22 +209,23 @@ def train(
     """
     came = Progress()
     try:
-        _train(
-            data,
-            schema,
-            label,
-            epsilon,
-            delta,
-            out,
-            rows,
-            adjacency,
-            ledger,
-            public_test,
-            memory,
-            None if holdout is None else Holdout(holdout, evaluate_epsilon),
-            overwrite,
-            came,
-        )
+        with named(engine, memory) as chosen:
+            _train(
+                data,
+                schema,
+                label,
+                epsilon,
+                delta,
+                out,
+                rows,
+                adjacency,
+                ledger,
+                public_test,
+                chosen,
+                None if holdout is None else Holdout(holdout, evaluate_epsilon),
+                overwrite,
+                came,
+            )
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
     except ValueError:  # elsewhere bad input, with nothing charged
@@ -260,7 +266,7 @@ def _train(
     adjacency: str | None,
     ledger: str | None,
     public_test: Path | None,
-    memory: str | None,
+    engine: Engine,
     holdout: Holdout | None,
     overwrite: bool,
     came: Progress,
@@ -294,7 +300,7 @@ def _train(
     ):
         raise BadData(f"{public_test} holds no target that is a number")
     stream = Files(files(data))
-    room = room_for(frozen, Threads(memory=memory))
+    room = room_for(frozen, engine)
     if room.note is not None:
         console.print(room.note)
     with reserved_run(out, overwrite) as folder:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import number
 from prepriv.domain import Domain
+from prepriv.engines.base import Room
 from prepriv.evaluation.cells import cells
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.plan import MEASURES, EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.exact.engines import Room
 from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.coins import record_coins

@@ -88,7 +88,7 @@ class QuantizedRows:
         return self.x.shape[0], self.x.shape[1]
 
 
-def _weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[np.float64], int]:
+def weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[np.float64], int]:
     """Weights as integers and their bits: so fine that every product sum with a row stays exact.
 
     By Cauchy-Schwarz each partial sum is at most norm(row) * norm(column). Truncation shrinks norms.
@@ -107,7 +107,7 @@ def _row_norms(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(squares, out=squares)
 
 
-def _clip(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid) -> None:
+def _clip(residual: NDArray[np.float64], norms: NDArray[Any], grid: Grid) -> None:
     """Residuals (b, K) to integers, in place, with norm(residual) * norm(row) <= grid.clip for every record."""
     scale = _row_norms(residual)
     np.maximum(scale, 1e-250, out=scale)
@@ -121,6 +121,24 @@ def _clip(residual: NDArray[np.float64], norms: NDArray[np.float64], grid: Grid)
     fits = size <= grid.clip * (1 - MARGIN / 4)
     if not fits.all():
         residual[~fits] = 0.0
+
+
+def clipped_residuals(
+    scores: NDArray[np.float64],
+    targets: NDArray[Any],
+    norms: NDArray[Any],
+    grid: Grid,
+    bits: int,
+    loss: Loss,
+) -> NDArray[np.float64]:
+    """Clipped residuals (K, b) as integers, of exact products (K, b) of rows and weights of so many bits, which it uses
+    up. In NumPy on every engine: no two libraries have the same exp."""
+    scores *= 2.0 ** min(900, -(grid.x_bits + bits))  # no overflow, whatever was declared
+    residual = loss.residual(scores.T, targets, out=scores.T)
+    if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
+        residual[targets < 0] = 0.0
+    _clip(residual, norms, grid)
+    return residual.T
 
 
 def _block_rows(features: int, largest: int) -> int:
@@ -156,7 +174,7 @@ class GradientSum:
         self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None
     ) -> NDArray[np.int64]:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
-        grid_weights, bits = _weights_to_grid(weights, self._rows.grid)
+        grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
         n = self._rows.shape[0] if index is None else len(index)
         size = _block_rows(weights.shape[0], self._rows.grid.block)
@@ -188,12 +206,8 @@ class GradientSum:
         for p in parts:
             np.copyto(x[p], held[p])
             np.matmul(weights, x[p].T, out=across[:, p])
-        across *= 2.0 ** min(900, -(rows.grid.x_bits + bits))  # no overflow, whatever was declared
-        residual = self._loss.residual(across.T, targets, out=across.T)
-        if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
-            residual[targets < 0] = 0.0
-        _clip(residual, rows.norms[at], rows.grid)
-        across, total = residual.T, np.zeros(weights.shape)
+        across = clipped_residuals(across, targets, rows.norms[at], rows.grid, bits, self._loss)
+        total = np.zeros(weights.shape)
         for p in parts:
             total += across[:, p] @ x[p]
         return total

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv.domain import Adjacency
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Run, Setting, project

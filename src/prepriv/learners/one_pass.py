@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import random_stopping
 from prepriv.guarantees.loss_distribution import Part

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import number, settle
-from prepriv.exact.engines import Held
+from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.base import Floats, Learner, Run, Setting

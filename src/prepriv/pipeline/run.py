@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Domain
+from prepriv.engines.base import Block, Engine, Room
+from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
-from prepriv.exact.engines import THREADS, Block, Engine, Room
 from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms

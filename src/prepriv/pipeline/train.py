@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from prepriv.exact.engines import Room
+from prepriv.engines.base import Room
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge

@@ -1,8 +1,4 @@
-"""Where quantised rows live and who adds them up: threads over memory, or over a file that is mapped into it.
-
-Sums are integers, so every engine gives the same bits, in any order and in any number of parts
-(docs/proofs/gradient_sum.md). An engine is asked for room before anything is charged and holds integers only.
-"""
+"""Threads of this process, over rows in memory or in a file that is mapped into it: the default engine."""
 
 from __future__ import annotations
 
@@ -11,61 +7,21 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import shown
-from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows
+from prepriv.engines.base import Block, NoRoom
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
 
-Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
-"""Rows (b, d), their class indices (b,), -1 for one that contributes nothing, and the number of the first."""
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _PAGE = 64  # bytes: arrays in a file begin at a multiple
-
-
-class NoRoom(ValueError):
-    """There is no room for the rows where they were to live; found from declared numbers alone."""
-
-
-class Held(Protocol):
-    """Rows that an engine holds, as a learner sees them."""
-
-    grid: Grid
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d + 1)."""
-
-    def gradient_sum(self, loss: Loss) -> AbstractContextManager[GradientSum]:
-        """What adds up clipped gradients: weights (d + 1, K), and row numbers if not all, to int64 (d + 1, K)."""
-
-
-class Room(Protocol):
-    """Room for the rows of one run."""
-
-    @property
-    def note(self) -> str | None:
-        """Where they are to live, in a sentence, if not in memory."""
-
-    @property
-    def memory(self) -> int:
-        """Bytes that are left for the encoded table."""
-
-    def load(self, blocks: Iterable[Block], n: int, bias: float) -> Held:
-        """Take in all blocks of n rows."""
-
-
-class Engine(Protocol):
-    """Asked once for each run, before its charge."""
-
-    def room(self, grid: Grid, n: int, d: int) -> Room:
-        """Room for n declared rows of d features. NoRoom where there is none."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import prepriv
+from prepriv.engines.local import File, NoRoom, Threads, free_memory, memory_bytes
 from prepriv.estimators import RowsOnDisk
-from prepriv.exact.engines import File, NoRoom, Threads, free_memory, memory_bytes
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Softmax

@@ -1,0 +1,72 @@
+"""What an engine is: where quantised rows live and who adds them up.
+
+Sums are integers, so every engine gives the same bits, in any order and in any number of parts
+(docs/proofs/gradient_sum.md). An engine is asked for room before anything is charged and holds integers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.exact.gradient_sum import Loss
+from prepriv.exact.grid import Grid
+
+Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
+"""Rows (b, d), their class indices (b,), -1 for one that contributes nothing, and the number of the first."""
+
+
+class EngineError(ValueError):
+    """An engine cannot take in rows, or can no longer add them up. Its message holds nothing of a record."""
+
+
+class NoRoom(EngineError):
+    """There is no room for the rows where they were to live; found from declared numbers alone."""
+
+
+class Sums(Protocol):
+    """Adds up the clipped gradients of the rows that an engine holds."""
+
+    def __call__(
+        self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None
+    ) -> NDArray[np.int64]:
+        """int64 (d + 1, K), in grid steps, at weights (d + 1, K); over the rows `index`, each once, if given."""
+
+
+class Held(Protocol):
+    """Rows that an engine holds, as a learner sees them."""
+
+    grid: Grid
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d + 1)."""
+
+    def gradient_sum(self, loss: Loss) -> AbstractContextManager[Sums]:
+        """What adds up clipped gradients of this loss."""
+
+
+class Room(Protocol):
+    """Room for the rows of one run."""
+
+    @property
+    def note(self) -> str | None:
+        """Where they are to live, in a sentence, if not in memory."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that are left for the encoded table."""
+
+    def load(self, blocks: Iterable[Block], n: int, bias: float) -> Held:
+        """Take in all blocks of n rows."""
+
+
+class Engine(Protocol):
+    """Asked once for each run, before its charge."""
+
+    def room(self, grid: Grid, n: int, d: int) -> Room:
+        """Room for n declared rows of d features. EngineError, NoRoom among them, where there is none."""

@@ -1,0 +1,26 @@
+"""An engine by its name, as on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prepriv._arguments import shown
+from prepriv.engines.base import Engine, EngineError
+from prepriv.engines.local import Threads
+from prepriv.engines.torch_device import Torch
+
+
+@contextmanager
+def named(name: str | None, memory: int | str | None = None) -> Iterator[Engine]:
+    """threads (None), torch or torch:DEVICE; what it starts ends with the block.
+
+    memory: as for `Threads`, for engines that hold rows on this machine. EngineError for another name.
+    """
+    kind, _, rest = (name or "threads").partition(":")
+    if name is None or name == "threads":
+        yield Threads(memory=memory)
+    elif kind == "torch":
+        yield Torch(rest or "cpu", memory)
+    else:
+        raise EngineError(f"engine must be threads, torch or torch:cuda; got {shown(name)}")
