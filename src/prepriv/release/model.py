@@ -145,6 +145,27 @@ class Model:
         link = self.link and self.link.for_norm(self.declared.space.radius)
         return replace(self, maps=tuple(maps), weights=weights, link=link)
 
+    def to_onnx(self) -> Any:
+        """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
+
+        Inputs: `prepriv.release.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
+        (hashed texts, maps of somebody else's), ImportError without `prepriv[onnx]`.
+        """
+        from prepriv.release.onnx_model import to_onnx
+
+        return to_onnx(self)
+
+    def to_sklearn(self) -> Any:
+        """A fitted `LogisticRegression` or `LinearRegression` with the same weights, where all maps are linear.
+
+        Its rows: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its own,
+        named as in `Domain.feature_names`. The same labels; its probabilities are softmax of the scores, without the link.
+        Raises ValueError where a map is not linear.
+        """
+        from prepriv.release.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
         maps = [write_map(m) for m in self.maps]

@@ -1,0 +1,71 @@
+"""The scorer that needs NumPy alone, against the library: every kind of released map, column, learner and link."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_models import CASES, MAPS, fitted, with_map
+
+from prepriv.release.maps import _READERS
+
+PAGE = Path(__file__).parents[2] / "examples" / "score.py"
+
+
+def _page():
+    spec = importlib.util.spec_from_file_location("score", PAGE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+score = _page()
+
+
+def columns_of(table):
+    return {name: list(table[name]) for name in table} if isinstance(table, pd.DataFrame) else list(table.T)
+
+
+def agree(model, table, path) -> None:
+    """The page, from the file alone, against the library: scores, probabilities and predictions."""
+    read, columns = score.read(model.save(path)), columns_of(table)
+    theirs = model.scores(table)
+    np.testing.assert_allclose(score.scores(read, columns)[0], theirs, rtol=1e-12, atol=1e-12)
+    if model.domain.target is None:
+        assert score.predict(read, columns).tolist() == model.predict(table).tolist()
+        ours = score.probabilities(read, columns)
+        np.testing.assert_allclose(ours, model.predict_proba(table), rtol=1e-12, atol=1e-12)
+    else:
+        np.testing.assert_allclose(score.predict(read, columns), model.predict(table), rtol=1e-12)
+
+
+def test_every_kind_of_released_map_has_a_case():
+    assert {*MAPS, "scattering"} == set(_READERS) == set(score.MAPS)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_each_map_scores_alike(kind, tmp_path):
+    agree(*with_map(kind), tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_kind_of_model_scores_alike(case, tmp_path):
+    agree(*fitted(case), tmp_path)
+
+
+def test_the_page_needs_numpy_alone_and_reads_a_table(tmp_path):
+    """In a process of its own, prepriv out of reach."""
+    model, table = fitted("table")
+    path, rows = model.save(tmp_path), tmp_path / "rows.csv"
+    table.to_csv(rows, index=False)
+    alone = (
+        "import sys, runpy; sys.modules.update(dict.fromkeys(['prepriv', 'scipy', 'sklearn', 'pandas'])); "
+        f"sys.argv = ['score.py', {str(path)!r}, {str(rows)!r}]; runpy.run_path({str(PAGE)!r}, run_name='__main__')"
+    )
+    said = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True).stdout
+    assert said.split() == model.predict(pd.read_csv(rows, dtype=str, keep_default_na=False)).tolist()

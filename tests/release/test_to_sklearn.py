@@ -1,0 +1,51 @@
+"""Linear models as models of scikit-learn, weights in the units of the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_models import fitted
+
+from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, PrivateRegressor
+from prepriv import preprocessing as pre
+
+
+def test_a_linear_classifier_has_the_same_labels_and_scores():
+    model, x = fitted("linear")
+    x, theirs = x[1:], model.to_sklearn()  # the first row is out of bounds, where cells are clipped
+    named = pd.DataFrame(x, columns=theirs.feature_names_in_)
+    assert (theirs.predict(named) == model.predict(x)).all()
+    np.testing.assert_allclose(theirs.decision_function(named), model.scores(x)[:, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), ("c", "b", "a")])
+def test_categories_are_columns_of_zeros_and_ones(classes):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.uniform(20, 90, 300), "job": rng.choice(["x", "y"], 300)})
+    domain = Domain({"age": Numeric(20, 90, "impute"), "job": Categorical(("x", "y"))}, classes)
+    steps = [pre.ConstantImputer(0.5), pre.Center(payment=Budget(0.1))]
+    model = PrivateClassifier(domain, epsilon=9.0, steps=steps).fit(table, rng.choice(classes, 300)).model_
+    theirs = model.to_sklearn()
+    rows = pd.DataFrame(0.0, index=table.index, columns=theirs.feature_names_in_)
+    rows["age"] = table["age"]
+    for job in "xy":
+        rows[f"job={job}"] = (table["job"] == job) * 1.0
+    assert (theirs.predict(rows) == model.predict(table)).all()
+    assert theirs.classes_.tolist() == list(classes)
+
+
+def test_a_linear_regression_predicts_in_the_units_of_the_target():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-4, 4, (500, 3))
+    domain = Domain.box(-4, 4, 3, target=Numeric(-100, 300))
+    model = PrivateRegressor(domain, epsilon=9.0, steps=[]).fit(x, 100 + 20 * x[:, 0]).model_
+    theirs = model.to_sklearn()
+    predicted = theirs.predict(pd.DataFrame(x, columns=theirs.feature_names_in_))
+    np.testing.assert_allclose(np.clip(predicted, -100, 300), model.predict(x), atol=1e-9)
+
+
+@pytest.mark.parametrize("case, said", [("ball", "is not linear"), ("texts", "hashed|not linear")])
+def test_what_is_not_linear_is_refused_with_a_sentence(case, said):
+    with pytest.raises(ValueError, match=said):
+        fitted(case)[0].to_sklearn()
