@@ -24,8 +24,8 @@ def read(path):
     """The model, its arrays unpacked."""
     with open(path, encoding="ascii") as file:
         model = json.load(file, object_hook=lambda d: unpacked(d) if d.keys() == {"shape", "float64"} else d)
-    if model["format"] != "prepriv-model-1":
-        raise ValueError("this page reads prepriv-model-1")
+    if model["format"] != "prepriv-model-2":
+        raise ValueError("this page reads prepriv-model-2")
     return model
 
 
