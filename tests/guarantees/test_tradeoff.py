@@ -201,6 +201,18 @@ def test_claims_make_the_best_curve_that_follows_from_them():
     assert g.piecewise_linear([0.5], [1e-2], symmetric=False).inverse().delta(0.5) > 0.3
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_the_envelope_is_that_of_all_lines_and_has_no_line_too_many(seed):
+    rng = np.random.default_rng(seed)
+    slopes = np.round(rng.normal(0.0, [0.1, 1.0, 10.0][seed % 3], 50), seed % 4 + 1)
+    deltas = np.where(seed % 2, np.exp(-30.0 * rng.random(50)), rng.random(50))
+    alpha = np.append(np.geomspace(1e-12, 1.0, 400), 0.0)
+    highest = np.max(1.0 - deltas[:, None] - np.exp(slopes)[:, None] * alpha, axis=0).clip(0.0)
+    lines = support_lines(slopes, deltas)
+    assert np.allclose(lines.beta(alpha), highest, rtol=0.0, atol=1e-12)
+    assert np.all(np.diff(lines._log_knots) < 0)
+
+
 def test_hull_drops_lines_that_say_nothing():
     slopes = np.array([0.0, 0.5, 1.0, 1.0, 2.0])
     lines = support_lines(slopes, np.array([0.3, 0.29, 0.1, 0.2, 0.1]))

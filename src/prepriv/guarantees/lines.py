@@ -8,7 +8,6 @@ Proof and rounding: docs/proofs/tradeoff.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,35 +106,27 @@ class SupportLines:
 
 
 def support_lines(slopes: FloatArray, deltas: FloatArray) -> SupportLines:
-    """Sort the lines, raise each delta to what it can be at least, and keep the upper envelope."""
+    """Sort the lines, raise each delta to what it can be at least, and keep the upper envelope.
+
+    Leaving out a line is always sound. One whose neighbours meet above it is left out, no two neighbours at once.
+    """
     order = np.argsort(slopes, kind="stable")
     s, d = slopes[order], np.clip(deltas[order], 0.0, 1.0)
-    keep: list[int] = []
-    meet: list[float] = []  # log alpha where a kept line meets the one before it
-    for j in range(len(s)):
-        if 1.0 - d[j] <= 0.0:
-            continue  # the line beta <= 0 says nothing
-        at = min(0.0, math.log(1.0 - d[j]) - s[j])  # where it leaves 0
-        below = False
-        while keep:
-            i = keep[-1]
-            if d[j] >= d[i]:
-                below = True  # steeper and no higher at 0
-                break
-            at = math.inf
-            if s[j] > s[i]:
-                at = math.log(d[i] - d[j]) - s[j] - math.log(-math.expm1(s[i] - s[j]))
-            if at < meet[-1]:
-                break
-            keep.pop()
-            meet.pop()
-            at = min(0.0, math.log(1.0 - d[j]) - s[j])
-        if not below:
-            keep.append(j)
-            meet.append(at)
-    if not keep:
-        return SupportLines(np.zeros(1), np.ones(1))
-    return SupportLines(s[keep], d[keep])
+    # beta <= 0 says nothing, and neither does a line that is steeper and no higher at 0
+    kept = d < np.minimum(1.0, np.append(1.0, np.minimum.accumulate(d)[:-1]))
+    s, d = s[kept], d[kept]
+    kept = np.append(s[1:] > s[:-1], True)[: len(s)]
+    s, d = s[kept], d[kept]
+    while len(s):
+        meet = SupportLines(s, d)._log_knots
+        below = np.flatnonzero(meet[1:] >= meet[:-1])
+        if not len(below):
+            return SupportLines(s, d)
+        starts = np.append(True, np.diff(below) > 1)
+        run = np.maximum.accumulate(np.where(starts, np.arange(len(below)), 0))
+        leave = below[(np.arange(len(below)) - run) % 2 == 0]
+        s, d = np.delete(s, leave), np.delete(d, leave)
+    return SupportLines(np.zeros(1), np.ones(1))
 
 
 def adaptive_lines(
