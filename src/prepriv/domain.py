@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -34,6 +35,7 @@ Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
 OTHER = "other"
 MISSING = "missing"
+_SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
 
 
@@ -265,7 +267,7 @@ def _image(image: Any, columns: int) -> tuple[int, int, int]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Domain:
     """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
 
@@ -431,6 +433,27 @@ class Domain:
         """The classes as an array, (k,); of objects where an array of one type would change them."""
         labels = np.asarray(self.classes)
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
+
+    def __repr__(self) -> str:
+        rows = f"n = {self.n}" if self.n is not None else "n not declared"
+        where = f"a ball of radius {self.ball_radius:g}, " if self.ball_radius is not None else ""
+        return f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency})"
+
+    @property
+    def _learned(self) -> str:
+        if self.target is not None:
+            return f"target {self.target}"
+        few = ", ".join(str(c) for c in self.classes[:_SHOWN])
+        return f"classes {few}" + (
+            f" and {len(self.classes) - _SHOWN} more" if len(self.classes) > _SHOWN else ""
+        )
+
+    def _repr_html_(self) -> str:
+        lines = [(name, str(column)) for name, column in list(self.columns.items())[:_SHOWN]]
+        body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in lines)
+        more = self.n_inputs - len(lines)
+        last = f"<tr><td colspan=2>and {more} more</td></tr>" if more > 0 else ""
+        return f"<p><b>{escape(repr(self))}</b></p><table>{body}{last}</table>"
 
     @property
     def is_ball(self) -> bool:

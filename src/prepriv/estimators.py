@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
+from prepriv._progress import progress_bar
 from prepriv.domain import Domain
 from prepriv.engines.base import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
@@ -64,6 +65,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ledger: str | os.PathLike[str] | None
     holdout: float | None = None
     evaluate_epsilon: float = 0.1
+    verbose: bool = False
 
     def _check_learned(self, domain: Domain) -> None:
         """ValueError unless the domain declares what this estimator learns."""
@@ -121,7 +123,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return self._fit_with_holdout(X, y, domain, n, names)
         plan = self.plan(n if domain.adjacency == "replace-one" else None)
         room = self._room(plan)
-        trained = train(plan, X, y, ledger=self.ledger, session=self._session(plan), room=room)
+        with progress_bar(shown=self.verbose) as progress:
+            trained = train(
+                plan, X, y, ledger=self.ledger, session=self._session(plan), room=room, progress=progress
+            )
         self.guarantee_ = plan.guarantee if trained.private else None
         if hasattr(self, "evaluation_"):
             del self.evaluation_
@@ -138,7 +143,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
         session, room = self._session(plan), self._room(plan.training)
-        trained, made = train_and_evaluate(plan, X, y, ledger=self.ledger, session=session, room=room)
+        with progress_bar(shown=self.verbose) as progress:
+            trained, made = train_and_evaluate(
+                plan, X, y, ledger=self.ledger, session=session, room=room, progress=progress
+            )
         self.guarantee_ = plan.guarantee if trained.private else None
         self.evaluation_ = made
         return self._released(trained, made, names)
@@ -274,6 +282,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         of both prices, not their sum (docs/evaluate.md).
     evaluate_epsilon : float
         What that measurement spends of those records' privacy.
+    verbose : bool
+        A bar on standard error while it trains: steps of the plan, never times or anything of the data.
 
     Attributes
     ----------
@@ -319,6 +329,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
         evaluate_epsilon: float = 0.1,
+        verbose: bool = False,
     ) -> None:
         self.domain = domain
         self.epsilon = epsilon
@@ -331,6 +342,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.ledger = ledger
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
+        self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is not None:

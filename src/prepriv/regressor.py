@@ -22,7 +22,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
         is cut to them; one that is no number makes its record count as nothing.
-    epsilon, delta, threads, memory, engine, ledger :
+    epsilon, delta, threads, memory, engine, ledger, verbose :
         As for `PrivateClassifier`.
     steps : "auto" or list of steps
         Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
@@ -57,6 +57,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         memory: int | str | None = None,
         engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.domain = domain
         self.epsilon = epsilon
@@ -67,6 +68,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.memory = memory
         self.engine = engine
         self.ledger = ledger
+        self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is None:

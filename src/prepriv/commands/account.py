@@ -12,7 +12,15 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv import payment as pay
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import (
+    AsJson,
+    Plot,
+    check_plot,
+    console,
+    print_json,
+    print_table,
+    write_plot,
+)
 from prepriv.commands.exits import Stop
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.printed import exact, up
@@ -195,6 +203,8 @@ def account_command(
         float | None,
         typer.Option(help="Print how to pay for the steps so that the whole keeps this ε, as code."),
     ] = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
 ) -> None:
     """What an existing pipeline really costs: by every route, step by step. Reads no data.
 
@@ -209,6 +219,9 @@ def account_command(
 
     sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run.
     """
+    if target is not None and (plot is not None or as_json):
+        raise Stop("--target prints code: it has no --plot and no --json")
+    check_plot(plot)
     spec = load_pipeline(pipeline)
     at = spec.delta if delta is None else delta
     if not 0 < at < 1:
@@ -234,6 +247,8 @@ def account_command(
         noise_multiplier=noise,
         delta=at,
     )
+    if as_json:
+        print_json(result.to_json(at))
     assert result.training_alone is not None
     alone = float(result.training_alone.epsilon(at))
     console.print(
@@ -277,6 +292,9 @@ def account_command(
             ],
             right=(2,),
         )
+    steps_add = [(f"+ {name}", float(epsilon)) for name, epsilon, _ in result.steps]
+    drawn = [("training alone", alone), *steps_add, ("the pipeline really has", result.epsilon(at))]
+    write_plot(plot, f"ε at δ = {exact(at)}", [(n, e) for n, e in drawn if not math.isnan(e)])
 
 
 def _show(epsilon: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
@@ -68,13 +69,50 @@ COMMANDS = {
     "ledger": ("prepriv.commands.ledger", "app", "The durable privacy budget of a data set."),
 }
 
+# command: a line to type; tests/commands/test_help.py parses each
+EXAMPLES = {
+    "demo": "prepriv demo --out run/demo",
+    "train": "prepriv train people.csv --schema S.yaml --epsilon 1 --delta 1e-5 --out run",
+    "plan": "prepriv plan S.yaml --rows 39073 --epsilon 1 --plot prices.svg",
+    "account": "prepriv account pipeline.yaml --target 3",
+    "predict": "prepriv predict run/model new.csv --out predictions.csv",
+    "evaluate": "prepriv evaluate run/model test.csv --epsilon 0.1 --out scores.html",
+    "validate": "prepriv validate people.csv --schema S.yaml",
+    "report": "prepriv report run/model --verify run/report.html",
+    "describe": "prepriv describe people.csv --schema S.yaml --rows 39073 --epsilon 0.5 --out page.html",
+    "shuffle": "prepriv shuffle --epsilon0 4 --n 10000 --delta 1e-6 --plot out.png",
+    "audit sensitivity": "prepriv audit sensitivity all --seconds 10",
+    "audit replay": "prepriv audit replay S.yaml --rows 40",
+    "audit chains": "prepriv audit chains --chains 20",
+    "audit empirical": "prepriv audit empirical all",
+    "reproduce": "prepriv reproduce list",
+    "schema init": "prepriv schema init people.csv --epsilon 0.2 --rows 39073 --out S.yaml",
+    "ledger create": "prepriv ledger create L.db --dataset people-2026 --epsilon 3 --delta 1e-4",
+    "ledger show": "prepriv ledger show L.db --json",
+    "ledger plan": "prepriv ledger plan L.db --left --runs 4",
+    "ledger verify": "prepriv ledger verify L.db",
+}
+
+
+def _with_example(code: Any, name: str) -> Any:
+    """The commands of a group, each with its example."""
+    for command in code.registered_commands:
+        own = command.name or getattr(command.callback, "__name__", "")
+        example = EXAMPLES.get(f"{name} {own}")
+        command.epilog = f"Example: {example}" if example else command.epilog
+    return code
+
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """The application for these arguments: commands that they do not name are there by name and help alone."""
+    arguments = [
+        *arguments,
+        *os.environ.get("_TYPER_COMPLETE_ARGS", "").split(),
+        *os.environ.get("COMP_WORDS", "").split(),
+    ]
     app = typer.Typer(
         help="Differential privacy for the whole pipeline: pre-processing, training, release.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         epilog="Exit codes: 0 done; 1 an audit found something; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
@@ -88,9 +126,9 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
             continue
         code = getattr(import_module(module), attribute)
         if isinstance(code, typer.Typer):
-            app.add_typer(code, name=name)
+            app.add_typer(_with_example(code, name), name=name)
         else:
-            app.command(name)(code)
+            app.command(name, epilog=f"Example: {EXAMPLES[name]}")(code)
     return app
 
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from prepriv._progress import progress_bar
 from prepriv.audit.random_chains import attack_chains
-from prepriv.commands.common import console, print_table, progress_bar
+from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import up
 

@@ -6,13 +6,12 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 
 from prepriv._text import shown
@@ -21,6 +20,7 @@ from prepriv.description.price import Look, pay
 from prepriv.engines.base import EngineError
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
@@ -29,8 +29,10 @@ from prepriv.pipeline.run import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
+from prepriv.release.pictures import bars
 from prepriv.tables.readers import BadData, read_table
 
+Plot = Annotated[Path | None, typer.Option(help="Also draw it here, as .svg.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
 ]
@@ -48,6 +50,22 @@ class PlainConsole(Console):
 
 
 console = PlainConsole()
+
+
+def _quiet(ctx: typer.Context, wanted: bool) -> bool:
+    ctx.call_on_close(lambda: setattr(console, "quiet", False))
+    console.quiet = wanted
+    return wanted
+
+
+AsJson = Annotated[
+    bool, typer.Option("--json", callback=_quiet, help="Print JSON, and nothing else, on standard output.")
+]
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Plain data on stdout: what `--json` asks for."""
+    typer.echo(json.dumps(data, sort_keys=True, indent=1, allow_nan=False))
 
 
 @contextlib.contextmanager
@@ -88,24 +106,6 @@ def paid(look: Look, ledger: str | None) -> Iterator[tuple[Session, Mapping[str,
         raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
 
 
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], Any] | None]:
-    """A bar on a terminal, nothing elsewhere. It shows steps of the frozen plan, never times or data."""
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description:<15}"), BarColumn(40), MofNCompleteColumn())
-    with Progress(*columns, console=console) as bar:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, of: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=of)
-            bar.update(tasks[stage], completed=done)
-
-        yield update
-
-
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
 ) -> None:
@@ -115,8 +115,25 @@ def print_table(
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(shown(cell) for cell in row))
+    if console.quiet:
+        return
     console.print(f"\n{title}", style="bold")
     (console if console.is_terminal else PlainConsole(width=140)).print(table)
+
+
+def check_plot(path: Path | None) -> None:
+    """Stop unless a picture can be written there."""
+    if path is not None and path.suffix != ".svg":
+        raise Stop(f"--plot must end in .svg; got {path.suffix or 'no ending'}")
+    if path is not None:
+        writable_own(path, b"<svg ", "no picture", "--plot")
+
+
+def write_plot(path: Path | None, title: str, named: Sequence[tuple[str, float]]) -> None:
+    """A bar for each number, if a picture was asked for."""
+    if path is not None:
+        write_text(path, bars(title, named))
+        console.print(f"wrote {path}")
 
 
 def print_measured(made: PrivateEvaluation) -> None:
@@ -148,6 +165,7 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
     epsilon = up(g.epsilon(plan.delta))
     console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n}{same}")
+    console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
     for note in g.notes:
         console.print(f"  {note}")
     for condition in g.conditions:

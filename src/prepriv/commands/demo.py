@@ -9,13 +9,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     Overwrite,
     console,
     print_guarantee,
     print_prices,
     print_table,
-    progress_bar,
     writable_run,
 )
 from prepriv.commands.exits import Stop

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from prepriv.commands.common import (
+    AsJson,
     console,
     load,
     paid,
@@ -40,6 +41,7 @@ def describe(
     correlations: Annotated[
         bool, typer.Option("--correlations", help="Of all pairs of numeric columns.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
     declared = load(schema)
@@ -63,6 +65,8 @@ def describe(
         write_text(out, to_html(found))
         write_text(out.with_suffix(".json"), json_text(found))
         console.print(f"wrote {out}, {out.with_suffix('.json')}")
+    if as_json:
+        typer.echo(json_text(found), nl=False)
 
 
 def _show(found: Description) -> None:

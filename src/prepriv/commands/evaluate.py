@@ -8,7 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console, print_measured, private_data_open, writable_own
+from prepriv.commands.common import (
+    AsJson,
+    console,
+    print_json,
+    print_measured,
+    private_data_open,
+    writable_own,
+)
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
@@ -40,6 +47,7 @@ def evaluate(
         typer.Option(help="Charge this ledger (a file or postgresql://...) before TEST is opened."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write it to this .html or .json.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """How good a released model is on private test rows, as noisy counts with intervals.
 
@@ -67,6 +75,8 @@ def evaluate(
         print_measured(made)
         if out is not None:
             _write(made, out, ledger)
+        if as_json:
+            print_json(made.to_json())
     except KeyboardInterrupt:
         told = "after the charge, which stays" if charged else "before a charge was granted"
         raise Stop(f"interrupted {told}", INTERRUPTED) from None

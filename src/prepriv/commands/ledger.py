@@ -101,6 +101,7 @@ def plan(
     left: Annotated[bool, typer.Option("--left", help="Of what is left; else of the whole cap.")] = False,
     runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many runs alike are to fit.")] = 1,
     delta: Annotated[float | None, typer.Option(help="The delta that each run will declare.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """The largest budget that each of RUNS runs can declare, in the options of the next one. Charges nothing."""
     from prepriv.pipeline.left import largest_run
@@ -109,10 +110,14 @@ def plan(
         ledger = Ledger.open(path)
         header, spent = ledger.header, ledger.booked if left else Quanta(0)
         room = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+        epsilon, at = largest_run(header.unit, room, runs, delta)
+        if as_json:
+            fits = {"epsilon": epsilon, "delta": at} if epsilon > 0 else None
+            typer.echo(json.dumps({"runs": runs, "adjacency": header.adjacency, "each": fits}))
+            return
         typer.echo(
             f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})"
         )
-        epsilon, at = largest_run(header.unit, room, runs, delta)
         if epsilon <= 0:
             typer.echo("no run fits: nothing would be granted")
             return

@@ -15,8 +15,10 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.commands.common import (
+    AsJson,
     console,
     print_guarantee,
+    print_json,
     private_data_open,
     writable_file,
     write_text,
@@ -102,15 +104,12 @@ def _write_csv(file: Any, header: list[str], lines: Any) -> None:
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
     html: Annotated[Path | None, typer.Option(help="Write the page of the model here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+    as_json: AsJson = False,
     verify: Annotated[
         Path | None, typer.Option(help="A saved report, .html or .json: is it of this model?")
     ] = None,
 ) -> None:
-    """What a released model promises, read from its artifact.
-
-    Example: prepriv report run/model --verify run/report.html
-    """
+    """What a released model promises, read from its artifact."""
     released = Model.load(model)
     if verify is not None:
         wrong = differences(verify, released)
@@ -128,8 +127,7 @@ def report(
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
         made.save(writable_file(html))
     if as_json:
-        typer.echo(made.text(), nl=False)
-        return
+        print_json(made.to_json())
     print_guarantee(plan, released.private, released.guarantee)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"

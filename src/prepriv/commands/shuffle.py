@@ -10,7 +10,7 @@ import typer
 
 from prepriv import guarantees as g
 from prepriv._arguments import number
-from prepriv.commands.common import console, print_table, writable_file
+from prepriv.commands.common import AsJson, console, print_json, print_table, writable_file
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling.shuffle import Shuffled
 from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer
@@ -31,6 +31,7 @@ def shuffle(
         str | None, typer.Option(help='What is known of the reports: "laplace" or "k-rr=K" (K categories).')
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of delta(epsilon): .png, .pdf or .svg.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Epsilon of n shuffled epsilon0-DP reports at DELTA, exact and by two published bounds.
 
@@ -54,6 +55,9 @@ def shuffle(
         rows,
         right=(1,),
     )
+    if as_json:
+        found = {title: curve.epsilon(delta) for title, curve in curves.items()}
+        print_json({"epsilon0": epsilon0, "n": n, "delta": delta, "epsilon": found})
     if plot is not None:
         draw(curves, delta, plot)
         console.print(f"wrote {plot}")

@@ -12,18 +12,23 @@ import numpy as np
 import typer
 
 from prepriv import payment as pay
+from prepriv._progress import progress_bar
 from prepriv.commands.common import (
+    AsJson,
     Overwrite,
+    Plot,
+    check_plot,
     console,
     load,
     print_guarantee,
+    print_json,
     print_measured,
     print_prices,
     print_table,
     private_data_open,
-    progress_bar,
     read_columns,
     reserved_run,
+    write_plot,
 )
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
@@ -47,6 +52,7 @@ from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import Step
 from prepriv.release.model import Model
+from prepriv.release.page import TITLES
 from prepriv.release.report import Errors, Evaluation, Report, paid_for
 from prepriv.tables.column import numbers
 from prepriv.tables.encode import encode, encode_labels, label_column
@@ -115,8 +121,11 @@ def plan(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
     adjacency: AdjacencyOption = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Price every step in each of the three ways. Reads no private data."""
+    check_plot(plot)
     check_budget(epsilon, delta)
     declared = load(schema)
     n = rows if rows is not None else declared.rows
@@ -128,8 +137,20 @@ def plan(
     learner = frozen.learner
     if frozen.private:
         steps = [p.step for p in frozen.steps]
-        print_prices(prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n))
+        table = prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n)
+        print_prices(table)
+        write_plot(
+            plot,
+            "Noise of training, times that of a free step",
+            [
+                (f"{p.step}, {TITLES[p.way]}{' (paid)' if p.chosen else ''}", p.factor)
+                for p in table
+                if p.open
+            ],
+        )
     _recommend(frozen)
+    if as_json:
+        print_json(Report.of(frozen, private=frozen.private).to_json())
 
 
 def show_learner(plan: Plan) -> None:
@@ -201,6 +222,7 @@ def train(
         float, typer.Option(help="What the measurement spends of the records set aside.")
     ] = 0.1,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
 
@@ -210,7 +232,7 @@ def train(
     came = Progress()
     try:
         with named(engine, memory) as chosen:
-            _train(
+            report = _train(
                 data,
                 schema,
                 label,
@@ -234,6 +256,8 @@ def train(
         raise Stop(
             "the run failed after the charge, which stays; details are withheld", AFTER_TOUCH
         ) from None
+    if as_json:
+        print_json(report.to_json())
 
 
 @dataclass
@@ -270,7 +294,7 @@ def _train(
     holdout: Holdout | None,
     overwrite: bool,
     came: Progress,
-) -> None:
+) -> Report:
     check_budget(epsilon, delta)
     declared = load(schema, label)
     if public_test is not None:
@@ -342,6 +366,13 @@ def _train(
     if evaluation is not None:
         console.print(str(evaluation))
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
+    if measured is None and private and frozen.domain.target is None:
+        console.print(
+            f"how good is it? prepriv evaluate {folder / 'model'} TEST.csv --epsilon 0.1 measures on private rows that "
+            "were not trained on; next time --holdout 0.2 sets some aside",
+            soft_wrap=True,
+        )
+    return report
 
 
 def _declared_rows(

@@ -15,6 +15,8 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.printed import plain, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
+SHOWN_DELTA = 1e-5  # where a guarantee is shown that no plan gives a delta
+
 
 @dataclass(frozen=True)
 class GaussianEvent:
@@ -36,7 +38,7 @@ class GaussianEvent:
         return self.count / self.noise_multiplier**2 * (1 + 1e-13)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee:
     """What holds for every byte that leaves a run. Compute it from events with `Guarantee.of_gaussians`.
 
@@ -56,6 +58,16 @@ class Guarantee:
     def __post_init__(self) -> None:
         instance("tradeoff", self.tradeoff, TradeoffFunction, "a trade-off function of prepriv.guarantees")
         check_adjacency(self.adjacency)
+
+    def __repr__(self) -> str:
+        from prepriv.guarantees.in_words import short
+
+        return f"Guarantee({short(self, SHOWN_DELTA)})"
+
+    def _repr_html_(self) -> str:
+        from prepriv.guarantees.in_words import claim_in_html
+
+        return claim_in_html(self, SHOWN_DELTA, "Guarantee")
 
     @staticmethod
     def of_gaussians(

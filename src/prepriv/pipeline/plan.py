@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from prepriv._kinds import kind_of
 from prepriv.domain import Domain, Space
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.notes import PrivacyWarning, notes_on
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
@@ -41,7 +43,7 @@ from prepriv.preprocessing.base import RowShift, Step
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
 
@@ -71,6 +73,13 @@ class Plan:
             raise ValueError(
                 f"learner_noise_multiplier of a private plan must be finite and positive; got {z}"
             )
+
+    def __repr__(self) -> str:
+        return f"Plan({short(self.guarantee, self.delta)}; n = {self.n}; {self.what})"
+
+    def _repr_html_(self) -> str:
+        steps = escape(" → ".join([*self.chain.said, self.learner.name]))
+        return claim_in_html(self.guarantee, self.delta, "Plan") + f"<p>n = {self.n:,}: {steps}</p>"
 
     @property
     def n(self) -> int:

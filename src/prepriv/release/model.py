@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import path_of
 from prepriv._kinds import NotImported
+from prepriv._text import shown
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.pipeline.chosen import Chosen
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, predict_scores
@@ -83,9 +86,15 @@ class Model:
 
     def __repr__(self) -> str:
         maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
-        protected = "private" if self.private else "not private"
         learned = "a target" if self.domain.target else f"{len(self.domain.classes)} classes"
-        return f"Model({learned}, maps: {maps}, weights {self.weights.shape}, {protected})"
+        said = short(self.guarantee, self.declared.delta)
+        return f"Model({said}; {learned}, maps: {maps}, weights {self.weights.shape})"
+
+    def _repr_html_(self) -> str:
+        return (
+            claim_in_html(self.guarantee, self.declared.delta, "Model")
+            + f"<p>{escape(shown(repr(self)))}</p>"
+        )
 
     def scores(self, data: Any) -> Floats:
         """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""

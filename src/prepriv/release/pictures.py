@@ -91,6 +91,19 @@ def accuracies(points: Sequence[tuple[float, float]], without: float | None) -> 
     return svg("Accuracy over ε", 400, 328, parts, told)
 
 
+def bars(title: str, named: Sequence[tuple[str, float]]) -> str:
+    """A bar for each finite number, from 0, none of them below it; the number beside it, rounded up."""
+    most = max([v for _, v in named if math.isfinite(v)] or [1.0]) or 1.0
+    parts = [label(10, 16, title, "start")]
+    for i, (name, value) in enumerate(named):
+        y = 28 + 36 * i
+        width = 480 * value / most if math.isfinite(value) else 480
+        parts.append(label(10, y + 11, f"{name}: {up(value, 5)}", "start"))
+        parts.append(f'<rect x="10" y="{y + 15}" width="{width:.1f}" height="12" fill="{BLUE}"/>')
+    told = "; ".join(f"{name}: {up(value, 5)}" for name, value in named)
+    return svg(title, 500, 36 + 36 * len(named), parts, told)
+
+
 def weights(named: Sequence[tuple[str, float]]) -> str:
     """Weights by name, the largest first: bars to the right of the middle for positive ones, to the left for others."""
     most = max([abs(w) for _, w in named] or [1.0]) or 1.0
