@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -11,18 +12,22 @@ import typer
 
 from prepriv._progress import progress_bar
 from prepriv.commands.common import (
+    AsJson,
     Overwrite,
     console,
     print_guarantee,
+    print_json,
     print_prices,
     print_table,
     writable_run,
 )
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
+from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.plan import plan_evaluation
 from prepriv.guarantees.printed import exact
 from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES, map_back
 from prepriv.pipeline.train import train
@@ -41,12 +46,12 @@ def demo(
         ),
     ] = "auto",
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train on scikit-learn's handwritten digits; write OUT/model, OUT/report.html and OUT/report.json."""
     check_budget(epsilon, delta)
     if recipe_name not in RECIPES and recipe_name != "auto":
         raise Stop(f"--recipe must be auto, {', '.join(RECIPES)}; got {recipe_name!r}")
-    chosen = RECIPES.get(recipe_name, recipe)
     from sklearn.datasets import load_digits
 
     folder = writable_run(out, overwrite)
@@ -59,26 +64,35 @@ def demo(
     domain = Domain.box(
         0, 16, features=64, classes=range(10), n=int((~test).sum()), adjacency="add-or-remove-one"
     )
-    accuracies: list[float] = []
-    for budget in (math.inf, epsilon):
-        steps, learner = chosen(domain, n=domain.n or 1, epsilon=budget, delta=delta)
-        plan = make_plan(domain, steps, learner, epsilon=budget, delta=delta)
-        with progress_bar() as progress:
-            trained = train(
-                plan,
-                x[~test],
-                y[~test],
-                progress=progress if plan.private else None,
-                counted=False,  # public images
-            )
-        if recipe_name == "dpsgd-f":
-            trained = map_back(trained)
-        model = Model.of(trained)
-        accuracies.append(float((model.predict_index(x[test]) == y[test]).mean()))
-    evaluation = Evaluation(
-        int(test.sum()), accuracies[1], accuracies[0], "the held-out images (public here)"
+    accuracies: dict[float, float] = {}
+    # The images are public: all these runs are shown, and the last one is the model.
+    budgets = (
+        [math.inf] if math.isinf(epsilon) else [math.inf, epsilon / 4, epsilon / 2, 4 * epsilon, epsilon]
     )
-    report = Report.of(plan, private=trained.private, evaluation=evaluation, model=model)
+    with progress_bar() as progress:
+        for at, budget in enumerate(budgets):
+            plan = _plan(recipe_name, domain, budget, delta)
+            trained = train(plan, x[~test], y[~test], counted=False)
+            if recipe_name == "dpsgd-f":
+                trained = map_back(trained)
+            model = Model.of(trained)
+            accuracies[budget] = float((model.predict_index(x[test]) == y[test]).mean())
+            if progress is not None:
+                progress("training", at + 1, len(budgets))
+    without = accuracies.pop(math.inf)
+    by_epsilon = tuple(sorted(accuracies.items()))
+    evaluation = Evaluation(
+        int(test.sum()),
+        accuracies.get(epsilon, without),
+        without,
+        "the held-out images (public here)",
+        by_epsilon,
+    )
+    asked = plan_evaluation(
+        model, n=int(test.sum()), epsilon=min(epsilon, 1.0), delta=delta, measures=("accuracy", "confusion")
+    )
+    measured = evaluate(asked, model, x[test], y[test], counted=False)
+    report = Report.of(plan, private=trained.private, evaluation=evaluation, measured=measured, model=model)
     written = model.save(folder / "model")
     report.save(folder / "report.json")
     report.save(folder / "report.html")
@@ -86,12 +100,42 @@ def demo(
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(plan))
     print_prices(report.prices)
     print_table(
-        "Test accuracy",
-        ("pipeline", "accuracy"),
-        [
-            (f"private, ε = {exact(epsilon)}", f"{100 * accuracies[1]:.1f} %"),
-            ("without privacy", f"{100 * accuracies[0]:.1f} %"),
-        ],
+        "Accuracy on the test images, which are public here: what privacy costs",
+        ("ε", "accuracy", ""),
+        [_bar(exact(e), a) for e, a in by_epsilon] + [_bar("without privacy", without)],
         right=(1,),
     )
-    console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
+    found = measured["accuracy"]
+    if found.value is not None:
+        console.print(
+            f"\nThe same as if those images were private: accuracy {100 * found.value:.1f} %, 95 % interval "
+            f"{100 * (found.low or 0):.1f} to {100 * (found.high or 0):.1f} %, for ε = {exact(asked.epsilon)} of their own",
+            soft_wrap=True,
+        )
+    console.print(f"\nwrote {written}, {folder / 'report.html'}, {folder / 'report.json'}", soft_wrap=True)
+    for line in NEXT:
+        console.print(line.format(folder=folder), soft_wrap=True)
+    if as_json:
+        print_json(report.to_json())
+
+
+NEXT = (
+    "\nNext, to type:",
+    "  prepriv report {folder}/model --verify {folder}/report.html",
+    "  prepriv schema init YOUR.csv --epsilon 0.2 --rows N --out S.yaml",
+    "  prepriv train YOUR.csv --schema S.yaml --rows N --epsilon 1 --holdout 0.2 --out run/yours",
+)
+
+
+def _plan(recipe_name: str, domain: Domain, epsilon: float, delta: float) -> Plan:
+    chosen = RECIPES.get(recipe_name, recipe)
+    steps, learner = chosen(domain, n=domain.n or 1, epsilon=epsilon, delta=delta)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "weak"
+        )  # the page and the terminal say it of the model that is kept
+        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta)
+
+
+def _bar(name: str, share: float) -> tuple[str, str, str]:
+    return name, f"{100 * share:.1f} %", "█" * round(40 * share)
