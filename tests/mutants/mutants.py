@@ -31,6 +31,23 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    # ------------------------------------------------------------------------------- behind it another library
+    Mutant(
+        "steps in front of Opacus are given the whole budget once more",
+        "pre-processing that is not paid for",
+        "opacus.py",
+        "mu = budget(epsilon, delta) * math.sqrt(share)",
+        "mu = budget(epsilon, delta)",
+        ("tests/test_opacus.py", "-k", "share_one_budget"),
+    ),
+    Mutant(
+        "the rate of Opacus taken from the batch size, not from the length of the DataLoader",
+        "sampling rate of another sampler",
+        "opacus.py",
+        "    n, batches = len(dataset), len(loader)\n",
+        "    n, batches = len(dataset), -(-len(dataset) // loader.batch_size)\n",
+        ("tests/test_opacus.py", "-k", "drop_last"),
+    ),
     # ------------------------------------------------------------------------------------ a claim in words
     Mutant(
         "the chance of a right guess without its factor",

@@ -1,0 +1,236 @@
+"""A private model of Opacus (or jax-privacy) behind the steps of a pipeline: one budget, one guarantee, a checked DataLoader.
+
+Opacus accounts for training alone, and for the sampler that it assumes. `calibrate` looks at the DataLoader that will be
+used, finds the noise with which steps and training together keep a target ε, and says what is claimed; `Calibrated.check`
+compares it with what was made, and with what ran. Neither torch nor Opacus is imported: loaders are read by their attributes.
+Proofs: docs/proofs/account.md, docs/proofs/subsampling.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prepriv._arguments import integer, length, shown, truth
+from prepriv.domain import Domain
+from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import notes_on
+from prepriv.guarantees.printed import down, up
+from prepriv.learners.base import Learner
+from prepriv.learners.losses import AnyModel
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.pipeline.account import secrets_to_keep, zero_rows
+from prepriv.pipeline.checks import check_budget, check_domain, check_steps
+from prepriv.pipeline.claim import claim
+from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
+from prepriv.pipeline.other_libraries import ShuffledBatches
+from prepriv.pipeline.plan import budget, decide
+from prepriv.pipeline.ran import what_ran
+from prepriv.preprocessing.base import Step
+from prepriv.transformer import PrivateTransformer
+
+_COIN = 2.0**-24  # a float32 coin falls below a rate that much more often
+_DIGITS = 6  # of a noise multiplier, rounded up
+_NOTES = (
+    "Opacus adds noise in floating point from a pseudo-random generator: use secure_mode=True, whose floats no account covers",
+    "what else was chosen on the private rows (clip, rate, epochs) is not covered",
+)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What to run, and what it is worth.
+
+    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together. epochs: of
+    the DataLoader. steps: batches in all, at most. sample_rate: of a Poisson batch, None where the batches are shuffled.
+    transformer: fits the steps that are paid by budget, with their part of it; None where there are none.
+    """
+
+    noise_multiplier: float
+    guarantee: Guarantee
+    max_grad_norm: float
+    epochs: int
+    steps: int
+    sample_rate: float | None
+    transformer: PrivateTransformer | None
+
+    @property
+    def opacus(self) -> dict[str, Any]:
+        """Arguments of `PrivacyEngine.make_private`, beside module, optimizer and data_loader."""
+        return {
+            "noise_multiplier": self.noise_multiplier,
+            "max_grad_norm": self.max_grad_norm,
+            "poisson_sampling": self.sample_rate is not None,
+        }
+
+    @property
+    def jax_privacy(self) -> dict[str, Any]:
+        """The same run by jax-privacy's names; stddev is that of the noise on the sum of clipped gradients.
+
+        Raises ValueError for shuffled batches.
+        """
+        if self.sample_rate is None:
+            raise ValueError(
+                "jax-privacy's numbers are for Poisson batches: calibrate with poisson_sampling true"
+            )
+        return {
+            "clipped_grad": {"l2_clip_norm": self.max_grad_norm},
+            "CyclicPoissonSampling": {"sampling_prob": self.sample_rate, "iterations": self.steps},
+            "gaussian_privatizer": {"stddev": float(up(self.noise_multiplier * self.max_grad_norm, _DIGITS))},
+        }
+
+    def check(self, optimizer: Any = None, data_loader: Any = None, history: Iterable[Any] = ()) -> None:
+        """ValueError unless what `make_private` returned, and what ran, cost no more than was claimed.
+
+        optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after training.
+        """
+        if optimizer is not None:
+            self._check_optimizer(optimizer)
+        if data_loader is not None:
+            self._check_loader(data_loader)
+        ran = list(history)
+        if ran and sum(steps for *_, steps in ran) > self.steps:
+            raise ValueError(
+                f"{sum(steps for *_, steps in ran)} batches ran; the guarantee is of {self.steps}"
+            )
+        if any(noise < self.noise_multiplier for noise, *_ in ran):
+            raise ValueError(f"a batch ran with less noise than {self.noise_multiplier}")
+        if self.sample_rate is not None and any(rate > self.sample_rate * (1 + 1e-12) for _, rate, _ in ran):
+            raise ValueError(f"a batch was drawn at a rate above {self.sample_rate:g}")
+
+    def _check_optimizer(self, optimizer: Any) -> None:
+        for name in ("noise_multiplier", "max_grad_norm"):
+            got, wanted = getattr(optimizer, name, None), getattr(self, name)
+            if not isinstance(got, int | float):
+                raise ValueError(
+                    f"the optimizer has no {name} to check: give the one that make_private returned"
+                )
+            if got < wanted if name == "noise_multiplier" else got != wanted:
+                raise ValueError(f"the optimizer has {name} {got}; the guarantee is of {wanted}")
+
+    def _check_loader(self, loader: Any) -> None:
+        sampler = getattr(loader, "batch_sampler", None)
+        rate = getattr(sampler, "sample_rate", None)
+        if (rate is None) != (self.sample_rate is None):
+            said = "Poisson batches" if self.sample_rate is not None else "shuffled batches"
+            raise ValueError(f"the guarantee is of {said}: give the DataLoader that make_private returned")
+        if rate is not None and self.sample_rate is not None and rate > self.sample_rate * (1 + 1e-12):
+            raise ValueError(
+                f"the DataLoader draws at rate {rate:g}; the guarantee is of {self.sample_rate:g}"
+            )
+
+
+def calibrate(
+    steps: Sequence[Step] | Any,
+    data_loader: Any,
+    run: Mapping[str, Any],
+    *,
+    domain: Domain,
+    epsilon: float,
+    delta: float,
+) -> Calibrated:
+    """The noise with which the steps and a training of Opacus behind them are (epsilon, delta)-DP together.
+
+    steps: pre-processing, each with its payment (or a pipeline of scikit-learn, which was fitted on the private rows). data_loader:
+    over the prepared rows, as it goes into `make_private`; its length is Opacus' sample rate. run: epochs, and maybe max_grad_norm
+    (1.0) and poisson_sampling (True). domain: of the raw rows; replace-one, where the number of rows is public.
+
+    Raises ValueError where the DataLoader is not what an account covers, or no noise keeps the budget.
+    """
+    epsilon, delta = check_budget(epsilon, delta)
+    if not math.isfinite(epsilon):
+        raise ValueError("epsilon must be finite: without noise there is nothing to calibrate")
+    check_domain(domain)
+    read: tuple[str, ...] = ()
+    if is_sklearn(steps):
+        steps, read = read_sklearn(steps, domain)
+    check_steps(steps)
+    unknown = sorted(set(run) - {"epochs", "max_grad_norm", "poisson_sampling"})
+    if unknown or "epochs" not in run:
+        raise ValueError(
+            f"run must give epochs, and may give max_grad_norm and poisson_sampling; got {', '.join(sorted(run))}"
+        )
+    epochs, clip = integer("epochs", run["epochs"]), length("max_grad_norm", run.get("max_grad_norm", 1.0))
+    poisson = truth("poisson_sampling", run.get("poisson_sampling", True))
+    n, batches = check_loader(data_loader, domain, poisson=poisson)
+    domain = domain.with_n(n)
+    learner: Learner
+    if poisson:  # whole records, at or above the rate at which float32 coins fall
+        drawn = min(n, math.ceil(n * (1 / batches + _COIN)))
+        learner = PoissonSGD(AnyModel(), batch_size=drawn, steps=epochs * batches, clip_norm=clip)
+    else:
+        learner = ShuffledBatches(AnyModel(), steps=epochs, clip_norm=clip)
+    placed, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
+    noise = float(up(learner.unit(setting) * multiplier / clip, _DIGITS))
+    made = claim(placed, learner, setting, noise * clip / learner.unit(setting), delta)
+    ran, real = what_ran(learner, noise, setting.radius), float(made.epsilon(delta))
+    notes = (*read, *made.notes, *secrets_to_keep(steps), *ran.premise(setting), *_NOTES)
+    weak = notes_on(real, delta, n, gdp_mu(real, delta))
+    conditions = (*made.conditions, *zero_rows(steps, ran, n))
+    return Calibrated(
+        noise,
+        replace(made, conditions=conditions, notes=(*notes, *weak)),
+        clip,
+        epochs,
+        epochs * batches,
+        1 / batches if poisson else None,
+        _transformer(steps, domain, epsilon, delta),
+    )
+
+
+def _transformer(
+    steps: Sequence[Step], domain: Domain, epsilon: float, delta: float
+) -> PrivateTransformer | None:
+    """For the steps whose maps may leave, with the part of the budget that `decide` gives them."""
+    share = sum(step.paid.share for step in steps)
+    if not steps or not all(step.paid.leaves for step in steps):
+        return None
+    mu = budget(epsilon, delta) * math.sqrt(share)
+    spent = float(down(float(gdp_epsilon(mu, delta)), _DIGITS)) if share else 1.0
+    return PrivateTransformer(domain, list(steps), epsilon=spent, delta=delta)
+
+
+def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, int]:
+    """(records, batches an epoch) of a DataLoader. ValueError, one sentence, for what leaks or what no account covers."""
+    if domain.adjacency != "replace-one":
+        raise ValueError(
+            "Opacus takes its rate and its normaliser from the number of rows, which add-or-remove-one keeps secret: declare "
+            "adjacency replace-one"
+        )
+    dataset = getattr(loader, "dataset", None)
+    if not hasattr(dataset, "__len__") or not hasattr(loader, "__len__"):
+        raise ValueError(
+            "the DataLoader needs a dataset of known length: a stream has no rate to account for"
+        )
+    assert dataset is not None
+    n, batches = len(dataset), len(loader)
+    if domain.n is not None and n != domain.n:
+        raise ValueError(
+            f"the DataLoader holds {n} rows, the domain declares n={domain.n}: rows left out for what they hold change the public n"
+        )
+    if n < 1 or batches < 1:
+        raise ValueError(
+            f"the DataLoader has {batches} batches of {n} rows: with drop_last a batch must be no larger than n"
+        )
+    if getattr(loader, "batch_size", None) is None and not hasattr(loader, "sample_rate"):
+        raise ValueError(
+            "the DataLoader has a batch sampler of its own: give batch_size, and leave the drawing to Opacus"
+        )
+    sampler = getattr(loader, "sampler", None)
+    name = type(sampler).__name__
+    if name not in ("RandomSampler", "SequentialSampler", "NoneType") and not hasattr(loader, "sample_rate"):
+        raise ValueError(
+            f"the sampler {name} has no account here: which rows it draws, how often and on which machine is not uniform; use shuffle=True"
+        )
+    if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", n) != n:
+        raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")
+    if hasattr(loader, "sample_rate") and not poisson:
+        raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
+    if hasattr(loader, "sample_rate") and float(loader.sample_rate) > 1 / batches * (1 + 1e-12):
+        raise ValueError(
+            f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
+        )
+    return n, batches

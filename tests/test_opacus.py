@@ -1,0 +1,196 @@
+"""Opacus behind the steps of a pipeline: one budget, and a DataLoader that is what the account says."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from prepriv import Budget, Domain, PrivateTransformer, Public, Sensitivity, account
+from prepriv import preprocessing as pre
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.subsampling import PoissonReplace
+from prepriv.learners import AnyModel
+from prepriv.opacus import calibrate
+from prepriv.pipeline.other_libraries import ShuffledBatches
+
+N, DELTA = 2000, 1e-5
+BOX = Domain.box(0, 1, features=3, classes=[0, 1], n=N)
+RUN = {"epochs": 2, "max_grad_norm": 0.5}
+
+
+class RandomSampler(list):
+    replacement = False
+    num_samples = N
+
+
+class WeightedRandomSampler(list):
+    pass
+
+
+class Loader:
+    """What is read of a DataLoader of torch."""
+
+    def __init__(self, n=N, batch=100, sampler=None, drop_last=False):
+        self.dataset, self.batch_size, self.drop_last = range(n), batch, drop_last
+        self.sampler = RandomSampler() if sampler is None else sampler
+
+    def __len__(self):
+        return (
+            len(self.dataset) // self.batch_size
+            if self.drop_last
+            else -(-len(self.dataset) // self.batch_size)
+        )
+
+
+class OwnBatches(Loader):
+    def __init__(self):
+        super().__init__(batch=None)
+
+    def __len__(self):
+        return 20
+
+
+def made(steps=(), loader=None, run=RUN, domain=BOX, epsilon=2.0):
+    loader = Loader() if loader is None else loader
+    return calibrate(list(steps), loader, run, domain=domain, epsilon=epsilon, delta=DELTA)
+
+
+plain = functools.cache(made)
+
+
+def test_training_alone_meets_the_target_by_an_account_of_its_own():
+    found = plain()
+    assert found.sample_rate == 1 / 20 and found.steps == 40 and found.transformer is None
+    truth = compose([(PoissonReplace(1 / found.noise_multiplier, 1 / 20), 40)]).symmetrized().epsilon(DELTA)
+    assert truth <= float(found.guarantee.epsilon(DELTA)) <= 2.0
+    assert truth > 1.95  # and not by noise that nobody needs
+    assert found.opacus == {
+        "noise_multiplier": found.noise_multiplier,
+        "max_grad_norm": 0.5,
+        "poisson_sampling": True,
+    }
+
+
+def test_budget_steps_and_training_share_one_budget():
+    steps = [pre.StandardScaler(payment=Budget(0.2)), pre.PCA(2, payment=Budget(0.2))]
+    found = made(steps, run=RUN | {"epochs": 1})
+    assert float(found.guarantee.epsilon(DELTA)) <= 2.0
+    transformer = found.transformer
+    assert isinstance(transformer, PrivateTransformer)
+    prepared = transformer.plan().guarantee
+    rate = math.ceil(N * (1 / 20 + 2.0**-24)) / N
+    whole = compose(
+        [(prepared.tradeoff, 1), (PoissonReplace(1 / found.noise_multiplier, rate), 20)]
+    ).symmetrized()
+    assert 1.95 < whole.epsilon(DELTA) <= 2.0
+    assert transformer.fit_transform(np.random.default_rng(0).random((N, 3))).shape == (N, 2)
+
+
+def test_a_step_fitted_without_noise_is_paid_by_the_noise_of_training():
+    domain = Domain.box(0, 1, features=3, classes=[0, 1], n=N, missing="impute")
+    step = pre.MeanImputer(payment=Sensitivity({"missing": 2 / N}))
+    found = made([step], domain=domain, epsilon=8.0, run=RUN | {"poisson_sampling": False})
+    assert found.transformer is None
+    ran = ShuffledBatches(AnyModel(), steps=2, clip_norm=0.5)
+    real = account([step], ran, domain=domain, noise_multiplier=found.noise_multiplier, delta=DELTA)
+    assert float(real.epsilon(DELTA)) <= 8.0 * (1 + 1e-6)
+    assert any("stay secret" in note for note in found.guarantee.notes) and found.guarantee.conditions
+
+
+def test_shuffled_batches_pay_one_release_an_epoch():
+    found = made(run=RUN | {"poisson_sampling": False})
+    assert found.sample_rate is None and found.noise_multiplier > 2 * plain().noise_multiplier
+    with pytest.raises(ValueError, match="Poisson"):
+        found.jax_privacy  # noqa: B018
+
+
+def test_drop_last_raises_the_rate_that_opacus_uses():
+    """299 rows to a batch: 7 batches, or 6 and a rate of 1/6, not 299/2000."""
+    kept, dropped = made(loader=Loader(batch=299)), made(loader=Loader(batch=299, drop_last=True))
+    assert (kept.sample_rate, dropped.sample_rate) == (1 / 7, 1 / 6)
+    assert dropped.noise_multiplier / math.sqrt(dropped.steps) > kept.noise_multiplier / math.sqrt(kept.steps)
+
+
+def test_jax_privacy_has_the_same_numbers():
+    found = plain()
+    assert found.jax_privacy["CyclicPoissonSampling"] == {"sampling_prob": 1 / 20, "iterations": 40}
+    deviation = found.jax_privacy["gaussian_privatizer"]["stddev"]
+    assert found.noise_multiplier * 0.5 <= deviation <= found.noise_multiplier * 0.5 * (1 + 1e-5)
+
+
+REFUSED = {
+    "the number of rows is private": (
+        {"domain": dataclasses.replace(BOX, adjacency="add-or-remove-one")},
+        "normaliser from the number of rows",
+    ),
+    "rows were dropped": ({"loader": Loader(n=1900)}, "holds 1900 rows, the domain declares n=2000"),
+    "weights": ({"loader": Loader(sampler=WeightedRandomSampler())}, "WeightedRandomSampler has no account"),
+    "with replacement": ({"loader": Loader(sampler=type("RandomSampler", (), {"replacement": True})())}, "more than once"),
+    "some rows": ({"loader": Loader(sampler=type("RandomSampler", (), {"num_samples": 10})())}, "or not all"),
+    "a stream": ({"loader": SimpleNamespace(dataset=iter(()))}, "known length"),
+    "own batches": ({"loader": OwnBatches()}, "batch sampler of its own"),
+    "no batch": ({"loader": Loader(batch=5000, drop_last=True)}, "0 batches of 2000 rows"),
+    "epochs": ({"run": {"max_grad_norm": 1.0}}, "must give epochs"),
+    "unknown": ({"run": RUN | {"sample_rate": 0.1}}, "must give epochs, and may give"),
+    "no noise": ({"epsilon": math.inf}, "must be finite"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_account_covers_is_refused_with_a_sentence(name):
+    options, said = REFUSED[name]
+    with pytest.raises(ValueError, match=said):
+        made(**options)
+
+
+def test_what_ran_is_held_against_what_was_claimed():
+    found = plain()
+    optimizer = SimpleNamespace(noise_multiplier=found.noise_multiplier, max_grad_norm=0.5)
+    loader = SimpleNamespace(batch_sampler=SimpleNamespace(sample_rate=1 / 20))
+    found.check(optimizer, loader, [(found.noise_multiplier, 1 / 20, 40)])
+    for optimizer, loader, history, said in (
+        (SimpleNamespace(noise_multiplier=0.1, max_grad_norm=0.5), None, (), "noise_multiplier 0.1"),
+        (SimpleNamespace(noise_multiplier=found.noise_multiplier, max_grad_norm=1.0), None, (), "max_grad_norm 1.0"),
+        (SimpleNamespace(), None, (), "no noise_multiplier to check"),
+        (None, SimpleNamespace(batch_sampler=SimpleNamespace(sample_rate=0.06)), (), "rate 0.06"),
+        (None, SimpleNamespace(batch_sampler=SimpleNamespace()), (), "give the DataLoader that make_private"),
+        (None, None, [(found.noise_multiplier, 1 / 20, 41)], "41 batches ran"),
+        (None, None, [(0.1, 1 / 20, 4)], "less noise"),
+        (None, None, [(found.noise_multiplier, 0.06, 4)], "rate above"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=said):
+            found.check(optimizer, loader, history)
+
+
+def test_with_torch_and_opacus_themselves():
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'prepriv[opacus]'")
+    opacus = pytest.importorskip("opacus", reason="Opacus is not installed: pip install 'prepriv[opacus]'")
+    rows = torch.utils.data.TensorDataset(torch.rand(N, 3), torch.randint(0, 2, (N,)))
+    loader = torch.utils.data.DataLoader(rows, batch_size=100, shuffle=True)
+    found = calibrate(
+        [pre.PCA(2, payment=Public(np.eye(3)))], loader, RUN, domain=BOX, epsilon=2.0, delta=DELTA
+    )
+    model = torch.nn.Linear(3, 2)
+    engine = opacus.PrivacyEngine()
+    model, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=loader,
+        **found.opacus,
+    )
+    found.check(optimizer, loader)
+    for _ in range(RUN["epochs"]):
+        for x, y in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+    found.check(history=engine.accountant.history)
+    weighted = torch.utils.data.WeightedRandomSampler(torch.ones(N), N)
+    bad = torch.utils.data.DataLoader(rows, batch_size=100, sampler=weighted)
+    with pytest.raises(ValueError, match="WeightedRandomSampler"):
+        calibrate([], bad, RUN, domain=BOX, epsilon=2.0, delta=DELTA)
