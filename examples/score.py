@@ -63,7 +63,7 @@ def encoded(cells, column):
 
 
 def hashed(text, features):
-    raw = text.lower().encode("utf-8", "replace")
+    raw = re.sub(rb"[0-9]", b"0", text.lower().encode("utf-8", "replace"))
     words, framed = re.findall(r"\w+|[^\w\s]+", raw.decode()), b" " + raw + b" " if raw else b""
     grams = [w.encode() for w in [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]]
     pieces = [framed[i : i + size] for size in (3, 4, 5) for i in range(len(framed) - size + 1)]
@@ -232,6 +232,7 @@ def scattering(x, m):
 
 MAPS = {
     "identity": lambda x, m: x,
+    "class_counts": lambda x, m: x,
     "signed_root": lambda x, m: np.copysign(np.sqrt(np.abs(x)), x),
     "scale_rows": lambda x, m: x * (m["factor"] / np.maximum(norms(x), max(m["floor"], 1e-300 * max(1.0, m["factor"])))),
     "multiply": lambda x, m: x * m["factor"],
@@ -280,6 +281,8 @@ def predict(model, columns):
     if target:
         return target["low"] + (target["high"] - target["low"]) * (np.clip(s[:, 0], -1.0, 1.0) + 1.0) / 2.0
     best = (s[:, 0] > 0).astype(int) if s.shape[1] == 1 else s.argmax(1)
+    if "class_weight" in model:
+        best = (probabilities(model, columns) * model["class_weight"]).argmax(1)
     return np.array([model["domain"]["classes"][i] for i in best])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
+from prepriv.pipeline.decision import ascending, decision
 from prepriv.pipeline.odometer import Priced
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe
@@ -86,7 +87,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         steps, learner = recipe(
             domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
         )
-        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta, n=n)
+        more, weights = self._decision(domain)
+        plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)
+        return replace(plan, class_weight=weights) if weights else plan
+
+    def _decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
+        """Steps that count classes, and declared weights of classes in predictions."""
+        return (), ()
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
@@ -284,6 +291,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         What that measurement spends of those records' privacy.
     verbose : bool
         A bar on standard error while it trains: steps of the plan, never times or anything of the data.
+    class_weight : dict, "balanced" or None
+        What predictions weigh the probability of each class by: declared, free; or 1 over its noisy count, for 1 % of the
+        budget. Training and `predict_proba` do not change (docs/imbalance.md).
+    threshold : float or None
+        Of two classes: `predict` names classes_[1] where its probability is above it. Declared, free.
 
     Attributes
     ----------
@@ -330,6 +342,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         holdout: float | None = None,
         evaluate_epsilon: float = 0.1,
         verbose: bool = False,
+        class_weight: str | Mapping[Any, float] | None = None,
+        threshold: float | None = None,
     ) -> None:
         self.domain = domain
         self.epsilon = epsilon
@@ -343,13 +357,18 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
         self.verbose = verbose
+        self.class_weight = class_weight
+        self.threshold = threshold
 
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is not None:
             raise ValueError("domain declares a target to predict as a number: use PrivateRegressor")
 
+    def _decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
+        return decision(domain, self.class_weight, self.threshold)
+
     def _learned(self, domain: Domain) -> None:
-        self.classes_ = domain.labels[_sorted(domain.classes)]
+        self.classes_ = domain.labels[ascending(domain.classes)]
 
     def evaluate(
         self,
@@ -387,7 +406,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes).
 
-        They order rows as probabilities do, and their largest is the prediction; they are no log odds: training clips
+        They order rows as probabilities do, and their largest is the prediction (but for class_weight and threshold); they are no log odds: training clips
         gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
         """
         model = self._fitted_for(X)
@@ -399,22 +418,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return margin if order == [0, 1] else -margin
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest."""
+        """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest, or the
+        largest by `class_weight` or `threshold`."""
         return self._fitted_for(X).predict_proba(X)[:, self._order()]
 
     def _order(self) -> list[int]:
         """Where the classes_ stand among the declared ones."""
-        return _sorted(self.model_.domain.classes)
+        return ascending(self.model_.domain.classes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _sorted(classes: Sequence[Any]) -> list[int]:
-    """Positions of the classes in ascending order; as declared where they cannot be compared."""
-    try:
-        return sorted(range(len(classes)), key=classes.__getitem__)
-    except TypeError:
-        return list(range(len(classes)))

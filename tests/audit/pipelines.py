@@ -171,6 +171,14 @@ def _texts():
         yield f"text, {adjacency}", Pipeline(domain, (pre.Center(payment=Budget(0.1)), pre.Normalize(1.0)))
 
 
+def _class_counts():
+    drop = pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 6}))
+    for adjacency in (ONE, ADD):
+        counts = pre.ClassCounts(3, payment=Budget(0.1))
+        yield f"counts of classes, {adjacency}", Pipeline(box(adjacency), (counts,))
+    yield "counts of classes behind dropped rows", Pipeline(box(), (drop, counts), tables=clusters)
+
+
 def _scaling():
     for adjacency in (ONE, ADD):
         for domain in (box(adjacency), ball(adjacency)):
@@ -347,6 +355,7 @@ def pipelines() -> dict[str, Pipeline]:
         _fixed,
         _images,
         _texts,
+        _class_counts,
         _scaling,
         _by_sensitivity,
         _learners,

@@ -73,6 +73,31 @@ MUTANTS = (
         "claim(made) in text and False",
         ("tests/commands/test_report_command.py",),
     ),
+    # ------------------------------------------------------------------------------------ weights of classes
+    Mutant(
+        "a replaced record in one count of the classes",
+        "factor 2 between replace-one and add-or-remove-one",
+        "mechanisms/_counts.py",
+        '"replace-one": math.isqrt(2 << (2 * COUNT_BITS)) + 1}',
+        '"replace-one": 1 << COUNT_BITS}',
+        ("tests/release/test_class_weight.py", "-k", "no_neighbour"),
+    ),
+    Mutant(
+        "a count of classes is raised to what the true ones say",
+        "a data-dependent number beside the mechanism",
+        "preprocessing/class_counts.py",
+        "np.maximum(counts, max(1.0, mechanisms",
+        "np.maximum(np.bincount(np.maximum(rows.labels, 0), minlength=self.classes), max(1.0, mechanisms",
+        replayed("counts"),
+    ),
+    Mutant(
+        "an evaluation that forgets the weights of the classes",
+        "our own: what is measured is not what predicts",
+        "evaluation/cells.py",
+        "        winners(scores) if model.class_weight is None else model.decided(_prob",
+        "        winners(scores) if model is not None else model.decided(_prob",
+        ("tests/release/test_class_weight.py", "-k", "through_the_artifact"),
+    ),
     # ------------------------------------------------------------------------------------ a declared target
     Mutant(
         "products of a record and its target without their cross term",
@@ -522,7 +547,7 @@ MUTANTS = (
         "classes read off the data",
         "diffprivlib LogisticRegression and GaussianNB: classes_ from y",
         "estimators.py",
-        "        self.classes_ = domain.labels[_sorted(domain.classes)]\n",
+        "        self.classes_ = domain.labels[ascending(domain.classes)]\n",
         "        self.classes_ = np.unique([str(v) for v in y])\n",
         ("tests/trust/test_trust_cli_replay.py", "-k", "estimator"),
     ),

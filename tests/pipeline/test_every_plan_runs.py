@@ -75,6 +75,7 @@ def steps_of(public: object) -> dict[str, object]:
     return {
         "AugmentByDistance": (lambda p: pre.AugmentByDistance(payment=p), {}),
         "Center": (lambda p: pre.Center(payment=p), {}),
+        "ClassCounts": (lambda p: pre.ClassCounts(payment=p), {}),
         "ClipFeatures": (lambda p: pre.ClipFeatures(0.25, 0.5, payment=p), {}),
         "ClipFeatures beyond": (lambda p: pre.ClipFeatures(2.0, 3.0, payment=p), {}),
         "ConstantImputer": (lambda p: pre.ConstantImputer(0.2, payment=p), {}),

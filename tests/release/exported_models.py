@@ -14,6 +14,7 @@ from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Identity
 from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -29,6 +30,7 @@ from prepriv.preprocessing.square_root import SignedRoot
 _A = np.array
 MAPS = {
     "identity": Identity(),
+    "class_counts": CountedClasses(_A([3.0, 40.0])),
     "signed_root": SignedRoot(),
     "roots": Roots(_A([0.0, 0.5, 4.0, 1e6])),
     "augment": Augment(0.8),
@@ -111,9 +113,10 @@ def fitted(case):
         model = model.flattened() if case == "flat" else model
     else:
         domain = Domain.ball(5, [0, 1] if case == "ball" else range(4))
-        model = PrivateClassifier(domain, epsilon=8.0).fit(x, y).model_
+        weight = {3: 9.0} if case == "weights" else None
+        model = PrivateClassifier(domain, epsilon=8.0, class_weight=weight).fit(x, y).model_
     x[0] = x[0] * 100
     return model, x
 
 
-CASES = ("table", "texts", "images", "target", "linear", "flat", "ball", "many classes")
+CASES = ("table", "texts", "images", "target", "linear", "flat", "ball", "many classes", "weights")

@@ -62,7 +62,6 @@ def test_the_hash_is_part_of_the_format():
 
 def words(text, places):
     """The first half by the definition, a word at a time."""
-
     out, parts = np.zeros(places), re.findall(r"\w+|[^\w\s]+", text.lower())
     for gram in [*parts, *(" ".join(p) for p in pairwise(parts))]:
         out += slow(gram.encode(), places)
@@ -90,6 +89,7 @@ def slow(gram, places):
 @pytest.mark.parametrize("text", ["Call 09061 NOW to claim", "ok", "Ünïcode, größe!", "a a a"])
 def test_counts_are_those_of_the_definition(text):
     got = hashed(np.array([text], object), 33)[0]
+    text = re.sub("[0-9]", "0", text)
     for half, slowly in ((got[:16], words(text, 16)), (got[16:], pieces(text, 17))):
         np.testing.assert_allclose(half, slowly / np.linalg.norm(slowly) / np.sqrt(2))
 

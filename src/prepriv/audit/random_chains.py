@@ -270,6 +270,7 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.SquareRoot(),
     lambda w, _: pre.RootColumns(),
     lambda w, _: pre.ShrunkCenter(payment=Budget(0.1)),
+    lambda w, _: pre.ClassCounts(2, payment=Budget(0.1)),
     lambda w, _: pre.ClipFeatures(0.2, w.pick((0.5, 0.9))),
     lambda w, _: pre.OneHot({"x0": 3}),
     lambda w, _: pre.RandomFeatures(5),

@@ -57,7 +57,7 @@ def predict(
     header = ["prediction", *(f"p({c})" for c in labels)] if proba else ["prediction"]
     lines = (
         [labels[int(k)], *(f"{v:.6f}" for v in p)] if proba else [labels[int(k)]]
-        for k, p in zip(probabilities.argmax(axis=1), probabilities)
+        for k, p in zip(released.decided(probabilities), probabilities)
     )
     _written(out, header, lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,6 +60,20 @@ from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, files
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
+LearnerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="A learner in place of the recipe's: OnePassSGD, or '{kind: PoissonSGD, batch_size: 256}'."
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(help="Of predictions: balanced, which is paid for, or '{yes: 5}', which is free."),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Of two classes: the later one is predicted above this probability; free."),
+]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
 Rows = Annotated[
@@ -93,7 +107,9 @@ def plan_for(
         return read_columns(base / path, schema, label=False)
 
     built, learner = _recipe(schema, read_public, domain, rows, epsilon, delta)
-    frozen = make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=rows)
+    more, weights = schema.decision(domain)
+    frozen = make_plan(domain, (*built, *more), learner, epsilon=epsilon, delta=delta, n=rows)
+    frozen = replace(frozen, class_weight=weights) if weights else frozen
     check_public(frozen)  # before anything can be charged
     return frozen
 
@@ -123,21 +139,23 @@ def plan(
     adjacency: AdjacencyOption = None,
     plot: Plot = None,
     as_json: AsJson = False,
+    learner: LearnerOption = None,
+    class_weight: ClassWeight = None,
+    threshold: Threshold = None,
 ) -> None:
     """Price every step in each of the three ways. Reads no private data."""
     check_plot(plot)
     check_budget(epsilon, delta)
-    declared = load(schema)
+    declared = load(schema).with_options(learner, class_weight, threshold)
     n = rows if rows is not None else declared.rows
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
     print_guarantee(frozen, frozen.private)
     show_learner(frozen)
-    learner = frozen.learner
     if frozen.private:
         steps = [p.step for p in frozen.steps]
-        table = prices(steps, frozen.domain, learner, epsilon=epsilon, delta=delta, n=n)
+        table = prices(steps, frozen.domain, frozen.learner, epsilon=epsilon, delta=delta, n=n)
         print_prices(table)
         write_plot(
             plot,
@@ -199,6 +217,9 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
     rows: Rows = None,
     adjacency: AdjacencyOption = None,
+    learner: LearnerOption = None,
+    class_weight: ClassWeight = None,
+    threshold: Threshold = None,
     ledger: Annotated[
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
@@ -231,11 +252,12 @@ def train(
     """
     came = Progress()
     try:
+        declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:
             report = _train(
                 data,
-                schema,
-                label,
+                declared,
+                schema.parent,
                 epsilon,
                 delta,
                 out,
@@ -281,8 +303,8 @@ class Progress:
 
 def _train(
     data: Path,
-    schema: Path,
-    label: str | None,
+    declared: Schema,
+    base: Path,
     epsilon: float,
     delta: float,
     out: Path,
@@ -296,7 +318,6 @@ def _train(
     came: Progress,
 ) -> Report:
     check_budget(epsilon, delta)
-    declared = load(schema, label)
     if public_test is not None:
         check_other_file(public_test, data)
     n = _declared_rows(declared, data, rows, adjacency, ledger)
@@ -304,7 +325,7 @@ def _train(
     def made(count: int) -> Plan:
         return plan_for(
             declared,
-            schema.parent,
+            base,
             rows=count,
             epsilon=epsilon,
             delta=delta,

@@ -34,7 +34,17 @@ def cells(model: Model, table: Table, targets: NDArray[np.int32], edges: Sequenc
     """The cells of encoded rows with these class indices (-1: no declared class)."""
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
-        return _cells(winners(scores), _probabilities(model, scores, norms), targets.astype(np.int64), edges)
+        p = _probabilities(model, scores, norms)
+        chosen = winners(scores) if model.class_weight is None else model.decided(p)
+        return _cells(chosen, p, targets.astype(np.int64), edges)
+
+
+def predicted(model: Model, table: Table) -> NDArray[np.intp]:
+    """Index of the class that is predicted of each row, (n,), with the same bits wherever a row stands."""
+    scores, norms = row_scores(model, table)
+    return (
+        winners(scores) if model.class_weight is None else model.decided(_probabilities(model, scores, norms))
+    )
 
 
 def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate, candidates_of
-from prepriv.evaluation.cells import row_scores
+from prepriv.evaluation.cells import predicted
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
@@ -36,7 +36,6 @@ from prepriv.pipeline.chosen import METHODS, Chosen, choice_epsilon
 from prepriv.pipeline.plan import budget
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
-from prepriv.release.link import winners
 from prepriv.release.model import Model
 from prepriv.tables.encode import count_rows, encode, encode_labels
 from prepriv.tables.readers import BadData
@@ -281,7 +280,7 @@ def _run(plan: ChoicePlan, table: Table, targets: NDArray[np.int32], session: Se
         mine = parts == (1 if chosen.method == "same rows" else j + 1)
         model = Model.of(execute(each, table.some(mine), targets[mine], session, counted=False))
         with np.errstate(all="ignore"):
-            right[j] = int((winners(row_scores(model, test)[0]) == truth).sum())
+            right[j] = int((predicted(model, test) == truth).sum())
         models.append(model)
     number = session.choose("choice", chosen.mechanism, right)
     return number, models[number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from prepriv.domain import Adjacency
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
 from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
@@ -110,6 +112,18 @@ class Mechanisms:
             noise_multiplier=self.noise_multiplier,
             session=self.session,
             precision=precision,
+        )
+
+    def class_counts(self, labels: NDArray[np.integer[Any]], classes: int) -> Floats:
+        """(classes,) noisy counts of the class indices of the records, (n',): no step changes a label."""
+        return private_histogram(
+            labels,
+            name=self.name,
+            bins=classes,
+            n=self.n,
+            adjacency=self.adjacency,
+            noise_multiplier=self.noise_multiplier,
+            session=self.session,
         )
 
     def threshold(self, values: Floats, *, upper: float, outliers: float | None = None) -> float:

@@ -86,6 +86,15 @@ def check_loss(learner: Learner, domain: Domain) -> None:
         raise ValueError(f"the domain declares classes, and {name} is for a target: use Logistic or Softmax")
 
 
+def check_counts(steps: Sequence[Step], domain: Domain) -> None:
+    """ValueError unless steps that count classes count those of the domain."""
+    for step in steps:
+        if step.counts_classes not in (None, len(domain.classes)):
+            raise ValueError(
+                f"{step.name} counts {step.counts_classes} classes; the domain declares {len(domain.classes)}"
+            )
+
+
 def check_learner(learner: Any) -> None:
     """ValueError unless it is a learner."""
     if isinstance(learner, Loss):

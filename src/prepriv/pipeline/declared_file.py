@@ -53,6 +53,11 @@ def read_yaml(path: Path) -> Any:
         raise BadSchema(f"{path} is no UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         raise BadSchema(f"{path} cannot be read: {error.strerror}") from None
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, name: object) -> Any:
+    """What a YAML text says; name: where it stands. Raises BadSchema with the line of a mistake."""
     try:
         loader = _Loader(text)
         try:
@@ -61,9 +66,9 @@ def read_yaml(path: Path) -> Any:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadSchema(f"{path}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
+        raise BadSchema(f"{name}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise BadSchema(f"{path} is no valid YAML") from None
+        raise BadSchema(f"{name} is no valid YAML") from None
 
 
 _PLAIN = {  # pydantic's types of errors that name its own inner workings

@@ -31,6 +31,7 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.pipeline.checks import (
     check_budget,
+    check_counts,
     check_domain,
     check_learner,
     check_loss,
@@ -38,6 +39,7 @@ from prepriv.pipeline.checks import (
     check_steps,
 )
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
+from prepriv.pipeline.decision import checked
 from prepriv.preprocessing.base import RowShift, Step
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -49,7 +51,7 @@ class Plan:
 
     domain: with n. epsilon, delta: the budget (epsilon inf: no noise, no claim). pipeline: the steps with their
     payments. learner_noise_multiplier: noise of training over `learner_shift`. test_delta: bound on the false pass
-    of each test of caps. Everything else is computed from these.
+    of each test of caps. class_weight: of each declared class in predictions (`decision`); (): all alike. Everything else is computed from these.
     """
 
     domain: Domain
@@ -59,6 +61,7 @@ class Plan:
     learner: Learner
     learner_noise_multiplier: float
     test_delta: float
+    class_weight: tuple[float, ...] = ()
 
     releases: ClassVar[bool] = True  # a model, which is used on new rows
 
@@ -68,6 +71,8 @@ class Plan:
         check_learner(self.learner)
         if not self.learner.loss.trains:
             raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
+        check_counts(self.pipeline, self.domain)
+        object.__setattr__(self, "class_weight", checked(self.class_weight, self.domain))
         z = self.learner_noise_multiplier
         if self.private and not (math.isfinite(z) and z > 0):
             raise ValueError(
@@ -155,7 +160,8 @@ class Plan:
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
         options = dataclasses.asdict(loss)  # type: ignore[call-overload]
         learner["loss"] = {"name": kind_of(type(loss)), **{k: _plain(v) for k, v in options.items()}}
-        return {
+        weighed = {"class_weight": list(self.class_weight)} if self.class_weight else {}
+        return weighed | {
             "domain": self.domain.to_json(),
             "n": self.n,
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",

@@ -2,6 +2,7 @@
 
 ```yaml
 label: {name: income, classes: ["<=50K", ">50K"]}   # or a number to predict: {name: income, low: 0, high: 200000}
+#                                 with classes also class_weight: balanced, or {">50K": 3}; or threshold: 0.2 (docs/imbalance.md)
 adjacency: replace-one          # or add-or-remove-one, which needs rows:
 rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
 columns:
@@ -41,7 +42,8 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric, Text
 from prepriv.learners.base import Learner
-from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
+from prepriv.pipeline.decision import decision
+from prepriv.pipeline.declared_file import BadSchema, parse_yaml, read_yaml, sentence
 from prepriv.pipeline.declared_learner import build_learner
 from prepriv.preprocessing.base import Step
 from prepriv.tables.readers import no_file
@@ -91,6 +93,8 @@ class Label(_Strict):
     classes: list[str | int | float | bool] | None = Field(default=None, min_length=2)
     low: Bound | None = None
     high: Bound | None = None
+    class_weight: Any = None
+    threshold: Bound | None = None
 
     @model_validator(mode="after")
     def _classes_or_bounds(self) -> Label:
@@ -175,6 +179,30 @@ class Schema(_Strict):
             self.label.name,
             target=target,
         )
+
+    def decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
+        """What the label declares of how classes are weighed in predictions (`pipeline.decision`). Raises BadSchema."""
+        try:
+            return decision(domain, self.label.class_weight, self.label.threshold)
+        except ValueError as error:
+            raise BadSchema(f"label: {error}") from None
+
+    def with_options(self, learner: str | None, class_weight: str | None, threshold: float | None) -> Schema:
+        """The same with what a command line gives in their place, in YAML; a name alone is that of a learner."""
+        given = {"learner": learner, "class_weight": class_weight}
+        said = {k: parse_yaml(v, f"--{k.replace('_', '-')}") for k, v in given.items() if v is not None}
+        if "learner" in said:
+            kind = said.pop("learner")
+            said["learner"] = {"kind": kind} if isinstance(kind, str) else kind
+        data = self.model_dump(exclude_none=True) | {k: v for k, v in said.items() if k == "learner"}
+        if threshold is not None or "class_weight" in said:
+            rest = {k: v for k, v in data["label"].items() if k not in ("class_weight", "threshold")}
+            chosen = {"class_weight": said.get("class_weight"), "threshold": threshold}
+            data["label"] = rest | {k: v for k, v in chosen.items() if v is not None}
+        try:
+            return Schema.model_validate(data)
+        except ValidationError as error:
+            raise sentence(Path("the command line"), error) from None
 
     def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto", "linear"]:
         """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""

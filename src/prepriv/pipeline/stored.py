@@ -85,6 +85,7 @@ def _plan(data: Mapping[str, Any], largest: int) -> Plan:
         learner,
         data["learner"]["noise_multiplier"],
         data["test_delta"],
+        tuple(data.get("class_weight", ())),
     )
 
 

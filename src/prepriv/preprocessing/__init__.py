@@ -3,6 +3,7 @@
 from prepriv.preprocessing.augment_by_distance import AugmentByDistance
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.homogenize import Homogenize
@@ -29,6 +30,7 @@ __all__ = [
     "PCA",
     "AugmentByDistance",
     "Center",
+    "ClassCounts",
     "ClipFeatures",
     "ClipNorm",
     "ConstantImputer",

@@ -204,6 +204,11 @@ class Step(abc.ABC):
         return True
 
     @property
+    def counts_classes(self) -> int | None:
+        """Of how many classes it counts the records, if it does."""
+        return None
+
+    @property
     def directions(self) -> int | None:
         """How many directions of the rows' second moment it keeps, if it keeps some."""
         return None

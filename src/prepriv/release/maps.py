@@ -17,6 +17,7 @@ from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -126,6 +127,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "project": lambda m: Project(_array(m, "components")),
     "ranks": lambda m: Ranks(_whole(m, "columns"), _array(m, "knots")),
     "scale": lambda m: ScaleReleased(_affine(m)),
+    "class_counts": lambda m: CountedClasses(_array(m, "counts")),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
     "one_hot": lambda m: OneHotMap(
         _whole(m, "columns"), _whole(m, "counts"), _array(m, "low"), _array(m, "width")

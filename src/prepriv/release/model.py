@@ -33,6 +33,7 @@ from prepriv.pipeline.run import Trained, predict_scores
 from prepriv.pipeline.stored import OtherClaim, plan_from_json, same
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import OneHotMap
 from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
@@ -101,7 +102,8 @@ class Model:
         return predict_scores(self.maps, self.weights, encode(data, self.domain))[0]
 
     def predict_proba(self, data: Any) -> Floats:
-        """Class probabilities (n, classes), in the declared order of the classes; the predicted one has the largest.
+        """Class probabilities (n, classes), in the declared order of the classes; the predicted one has the largest, or the largest
+        times its `class_weight`.
 
         Not softmax of the scores: training clipped gradients, which the link undoes
         (docs/proofs/calibrated_probabilities.md).
@@ -109,12 +111,30 @@ class Model:
         self._need_classes()
         check_new_rows(data, self.domain)
         scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
+        return self._probabilities(scores, norms)
+
+    def _probabilities(self, scores: Floats, norms: Floats) -> Floats:
         return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
         """Index of the predicted class among the declared ones, (n,)."""
         self._need_classes()
-        return winners(self.scores(data))
+        scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
+        return (
+            winners(scores) if self.class_weight is None else self.decided(self._probabilities(scores, norms))
+        )
+
+    def decided(self, p: Floats) -> NDArray[np.intp]:
+        """Index of the class with the largest weight times probability, (n,), of probabilities (n, classes)."""
+        return np.asarray((p if self.class_weight is None else p * self.class_weight).argmax(axis=1))
+
+    @cached_property
+    def class_weight(self) -> Floats | None:
+        """Weight of each declared class in predictions, (classes,): declared, or 1 over its noisy count; None: all alike."""
+        if declared := self.plan.get("class_weight"):
+            return np.array(declared)
+        counted = [m.counts for m in self.maps if isinstance(m, CountedClasses)]
+        return counted[0].min() / counted[0] if counted else None
 
     def predict(self, data: Any) -> NDArray[Any]:
         """The predicted label of each row, one of the declared classes, (n,); or the number between the declared bounds.
@@ -135,10 +155,10 @@ class Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
 
         Post-processing of what left already: the claim is the same. Predictions agree up to rounding; if every
-        map is linear none is left, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
+        map is linear none is left but noisy counts of classes, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
         Probabilities then are those of rows of the largest declared norm.
         """
-        maps, weights = list(self.maps), self.weights
+        maps, weights, counted = list(self.maps), self.weights, list[ReleasedMap]()
         while maps:
             last, body = maps[-1], weights[:-1]
             if isinstance(last, Project):
@@ -148,11 +168,13 @@ class Model:
                 weights = np.vstack([last.factor * body, weights[-1:]])
             elif isinstance(last, Subtract):
                 weights = np.vstack([body, weights[-1:] - last.offset @ body])
+            elif isinstance(last, CountedClasses):
+                counted = [last]
             elif not isinstance(last, Identity):
                 break
             maps.pop()
         link = self.link and self.link.for_norm(self.declared.space.radius)
-        return replace(self, maps=tuple(maps), weights=weights, link=link)
+        return replace(self, maps=(*counted, *maps), weights=weights, link=link)
 
     def to_onnx(self) -> Any:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
@@ -181,6 +203,7 @@ class Model:
         more = {} if self.receipt is None else {"ledger": dict(self.receipt)}
         more |= {} if self.link is None else {"link": self.link.to_json()}
         more |= {} if self.choice is None else {"choice": self.choice.to_json()}
+        more |= {} if self.class_weight is None else {"class_weight": self.class_weight.tolist()}
         return more | {
             "format": FORMAT,
             "private": self.private,
@@ -255,13 +278,15 @@ def artifact_file(path: str | Path) -> Path:
 
 def _read(data: dict[str, Any], length: int) -> Model:
     """The model of a file of `length` bytes, which bounds what it can ask for."""
-    optional = {"ledger", "link", "choice"} & data.keys()
+    optional = {"ledger", "link", "choice", "class_weight"} & data.keys()
     if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
         raise ValueError
     if data["format"] != FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
         raise ValueError
     domain = Domain.from_json(data["domain"])
     maps = tuple(read_map(m) for m in data["maps"])
+    if any(isinstance(m, CountedClasses) and len(m.counts) != len(domain.classes) for m in maps):
+        raise ValueError
     weights = unpack(data["weights"], "weights")
     outputs = {1, 2} if len(domain.classes) == 2 else {len(domain.classes) or 1}
     if weights.ndim != 2 or weights.shape[1] not in outputs:
@@ -280,6 +305,10 @@ def _read(data: dict[str, Any], length: int) -> Model:
     receipt, link = _receipt(data.get("ledger")), _link(data.get("link"), plan)
     choice = _choice(data.get("choice"), plan, length)
     model = Model(domain, maps, weights, private, plan.to_json(private), receipt, link, choice)
+    if not same(
+        None if model.class_weight is None else model.class_weight.tolist(), data.get("class_weight")
+    ):
+        raise ValueError
     vars(model)["declared"] = plan  # `Model.declared`: its guarantee is computed already
     return model
 

@@ -13,6 +13,7 @@ from prepriv.preprocessing._wavelets import PIXEL, TAP, gaussian, morlet
 from prepriv.preprocessing.augment_by_distance import ROOT2, Augment
 from prepriv.preprocessing.base import Identity
 from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -263,6 +264,7 @@ def _standardised(g: Graph, v: str, size: int, m: Scatter) -> str:
 
 MAPS: Mapping[type, Callable[[Graph, str, int, Any], str]] = {
     Identity: lambda g, x, d, m: x,
+    CountedClasses: lambda g, x, d, m: x,
     SignedRoot: _signed_root,
     Roots: _roots,
     Augment: _augment,

@@ -141,13 +141,16 @@ def to_onnx(model: Any) -> Any:
         made = [make("prediction", g.helper.TensorProto.DOUBLE, ["n", 1])]
     else:
         outputs = model.weights.shape[1]
+        p = _probabilities(g, scores, g.norms(x), outputs, model.link)
         best = (
-            g.cast(g("Greater", g("Squeeze", scores, g.constant([1], np.int64)), 0.0), np.int64)
+            g("ArgMax", g("Mul", p, model.class_weight[None]), axis=1, keepdims=0)
+            if model.class_weight is not None
+            else g.cast(g("Greater", g("Squeeze", scores, g.constant([1], np.int64)), 0.0), np.int64)
             if outputs == 1
             else g("ArgMax", scores, axis=1, keepdims=0)
         )
         g("Gather", g.constant(labels, labels.dtype), best, out="label", axis=0)
-        g("Identity", _probabilities(g, scores, g.norms(x), outputs, model.link), out="probabilities")
+        g("Identity", p, out="probabilities")
         kind = g.helper.np_dtype_to_tensor_dtype(labels.dtype)
         shape = ["n", len(domain.classes)]
         made = [make("label", kind, ["n"]), make("probabilities", g.helper.TensorProto.DOUBLE, shape)]

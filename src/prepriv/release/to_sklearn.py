@@ -19,6 +19,10 @@ def to_sklearn(model: Any) -> Any:
         m for m in model.maps if not isinstance(m, FillReleased)
     )  # rows of scikit-learn have no gaps
     flat = replace(model, maps=kept).flattened()
+    if flat.class_weight is not None:
+        raise ValueError(
+            "class_weight and threshold weigh calibrated probabilities, which scikit-learn's has not: use to_onnx()"
+        )
     if flat.maps:
         raise ValueError(
             f"the map {flat.maps[-1].to_json()['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"

@@ -1,6 +1,6 @@
 """Texts as hashed counts of words and of pieces of them: the same for everybody, fitted to nothing.
 
-A text becomes lower-case UTF-8. Its words and pairs of words are counted in the first half of the features, its pieces of
+A text becomes lower-case UTF-8, every digit a 0. Its words and pairs of words are counted in the first half of the features, its pieces of
 three to five bytes in the second, each in a place and with a sign that a fixed hash gives (Weinberger et al. 2009, "Feature
 Hashing for Large Scale Multitask Learning"). Each half is divided by its norm times the root of two: a text is a row of
 norm at most one, and a function of its cell alone, to the bit (docs/proofs/text.md).
@@ -19,6 +19,7 @@ from prepriv.tables.cell import UNREADABLE, Cell, text
 
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _PIECES = (3, 4, 5)  # bytes
+_DIGITS = bytes.maketrans(b"0123456789", b"0000000000")  # the form of a number says more than its digits
 _FNV, _OFFSET = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)
 
 
@@ -32,7 +33,7 @@ def hashed(texts: NDArray[np.object_], features: int) -> NDArray[np.float64]:
     half = features // 2
     out = np.zeros((len(texts), features))
     for row, one in zip(out, texts):
-        raw = one.lower().encode("utf-8", "replace")
+        raw = one.lower().encode("utf-8", "replace").translate(_DIGITS)
         row[:half] = _counts(_words(raw.decode("utf-8")), half)
         row[half:] = _counts(_pieces(raw), features - half)
     return out

@@ -1,0 +1,72 @@
+"""Which class is predicted of calibrated probabilities: that of the largest weight times probability.
+
+Weights are declared, or 1 over noisy counts of the classes (`ClassCounts`). Either is done with what was released: free
+beyond that count, and the same for every learner (docs/proofs/class_weight.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prepriv._arguments import number, shown
+from prepriv.domain import Domain
+from prepriv.payment import Budget
+from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.class_counts import ClassCounts
+from prepriv.tables.cell import text_of
+
+COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the records
+
+
+def decision(
+    domain: Domain, class_weight: Any = None, threshold: Any = None
+) -> tuple[tuple[Step, ...], tuple[float, ...]]:
+    """(steps to run behind the others, weight of each declared class): ((), ()) where neither is given.
+
+    class_weight: "balanced", or a mapping from classes to positive numbers, 1 for those left out. threshold: of two
+    classes the one that comes second in ascending order (`ascending`) is predicted where its probability is above it.
+    Raises ValueError for anything else, for both at once, and for a domain with a target.
+    """
+    if class_weight is None and threshold is None:
+        return (), ()
+    if domain.target is not None:
+        raise ValueError("class_weight and threshold are for classes; the domain declares a target")
+    if threshold is not None:
+        if class_weight is not None:
+            raise ValueError("give class_weight or threshold, not both")
+        if len(domain.classes) != 2:
+            raise ValueError(
+                f"threshold is for two classes; the domain declares {len(domain.classes)}: give class_weight"
+            )
+        t = number("threshold", threshold, above=0.0, below=1.0)
+        first, second = ascending(domain.classes)
+        return (), tuple({first: t, second: 1 - t}[k] for k in (0, 1))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return (ClassCounts(len(domain.classes), payment=Budget(COUNT_SHARE)),), ()
+    if not isinstance(class_weight, Mapping) or not class_weight:
+        raise ValueError(
+            f"class_weight must be 'balanced' or map classes to positive numbers; got {shown(class_weight)}"
+        )
+    places = {text_of(value): k for k, value in enumerate(domain.classes)}
+    weights = [1.0] * len(places)
+    for value, weight in class_weight.items():
+        if text_of(value) not in places:
+            raise ValueError(f"class_weight names {shown(value)}, which is no declared class")
+        weights[places[text_of(value)]] = number(f"class_weight of {shown(value)}", weight, above=0.0)
+    return (), checked(weights, domain)
+
+
+def checked(weights: Any, domain: Domain) -> tuple[float, ...]:
+    """Weights of the declared classes in their order, or none. ValueError for anything else."""
+    if len(weights) not in (0, len(domain.classes)):
+        raise ValueError(f"class_weight must have a number for each of the {len(domain.classes)} classes")
+    return tuple(number("class_weight", w, at_least=1e-30, at_most=1e30) for w in weights)
+
+
+def ascending(classes: Sequence[Any]) -> list[int]:
+    """Positions of the classes in ascending order; as declared where they cannot be compared."""
+    try:
+        return sorted(range(len(classes)), key=classes.__getitem__)
+    except TypeError:
+        return list(range(len(classes)))

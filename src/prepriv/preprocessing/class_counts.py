@@ -1,0 +1,70 @@
+"""How many records each class has, by budget: rows stay as they are. Proof: docs/proofs/class_weight.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from prepriv._arguments import integer, settle
+from prepriv.domain import Adjacency, Space
+from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.preprocessing.base import Floats, LabelledRows, ReleasedMap, Rows, RowShift, Step
+
+
+@dataclass(frozen=True, eq=False)
+class CountedClasses(ReleasedMap):
+    """x -> x. counts: (K,), above 0: noisy numbers of records of each class, which predictions may weigh."""
+
+    counts: Floats
+
+    def __post_init__(self) -> None:
+        if self.counts.ndim != 1 or not (np.isfinite(self.counts) & (self.counts > 0)).all():
+            raise ValueError("counts must be finite numbers above 0")
+
+    def transform(self, x: Floats) -> Floats:
+        return x
+
+    def to_json(self) -> dict[str, Any]:
+        return {"map": "class_counts", "counts": self.counts.tolist()}
+
+
+@dataclass(frozen=True)
+class ClassCounts(Step):
+    """Count the records of each class, for predictions that weigh rare ones like common ones. Rows are not changed.
+
+    classes: how many the domain declares, at least two; ValueError else. A label that is no declared class counts
+    nowhere. A count below the standard deviation of its noise is raised to it, and to 1 at least.
+    """
+
+    classes: int = 2
+
+    ways: ClassVar[tuple[str, ...]] = ("budget",)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "declare class_weight instead: known counts are free",
+        "sensitivity": "the model needs the counts on new rows, so they have to be released",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        settle(self, classes=integer("classes", self.classes, at_least=2))
+
+    @property
+    def counts_classes(self) -> int:
+        return self.classes
+
+    def output(self, space: Space) -> Space:
+        return space
+
+    def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
+        """Of the counts: a record is in one of them, replaced in two. What steps do to rows changes no label."""
+        return count_sensitivity(adjacency) / 2.0**COUNT_BITS
+
+    def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
+        assert isinstance(rows, LabelledRows)
+        counts = mechanisms.class_counts(rows.labels, self.classes)
+        return CountedClasses(
+            np.maximum(counts, max(1.0, mechanisms.noise_multiplier * mechanisms.l2_sensitivity))
+        )

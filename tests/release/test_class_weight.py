@@ -1,0 +1,201 @@
+"""Weights of classes: argmax of w p, for every learner; counts whose sensitivity no neighbour beats."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+import prepriv
+from prepriv import Budget
+from prepriv.audit.replay import Recorder
+from prepriv.cli import run
+from prepriv.evaluation.cells import predicted
+from prepriv.learners import GradientDescent, SquaredHinge
+from prepriv.pipeline.decision import decision
+from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.train import train
+from prepriv.preprocessing import ClassCounts
+from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.tables.encode import encode
+
+RNG = np.random.default_rng(0)
+X = RNG.random((3000, 3))
+Y = np.where(X[:, 0] + 0.1 * RNG.normal(size=3000) > 0.9, "yes", "no")
+DOMAIN = prepriv.Domain.box(0, 1, 3, ["yes", "no"])  # not in ascending order
+
+
+def fitted(**options):
+    return prepriv.PrivateClassifier(DOMAIN, epsilon=2.0, delta=1e-6, **options).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def balanced():
+    return fitted(class_weight="balanced")
+
+
+def test_balanced_weights_find_the_rare_class(balanced):
+    assert balanced_accuracy_score(Y, balanced.predict(X)) > 0.85
+    assert balanced_accuracy_score(Y, fitted().predict(X)) < 0.8
+    counts = (np.array([(Y == "yes").sum(), (Y == "no").sum()])).astype(float)
+    np.testing.assert_allclose(balanced.model_.class_weight, counts.min() / counts, rtol=0.2)
+    assert balanced.guarantee_.epsilon(1e-6) <= 2.0
+    assert [s.step.name for s in balanced.plan_.steps][-1] == "ClassCounts"
+
+
+def test_a_threshold_is_on_the_second_of_the_classes_in_order():
+    made = fitted(threshold=0.2)
+    assert list(made.classes_) == ["no", "yes"]
+    np.testing.assert_array_equal(made.predict(X) == "yes", made.predict_proba(X)[:, 1] > 0.2)
+    assert made.plan_.class_weight == (0.8, 0.2)  # as declared: yes, no
+
+
+def test_weights_hold_for_a_learner_without_a_link_and_through_the_artifact(tmp_path, balanced):
+    hinge = fitted(
+        learner=GradientDescent(SquaredHinge(), steps=20, clip_norm=1.0), class_weight={"yes": 9.0}
+    )
+    p = hinge.model_.predict_proba(X)
+    np.testing.assert_array_equal(hinge.predict(X) == "yes", 9 * p[:, 0] >= p[:, 1])
+    for made in (hinge, balanced):
+        read = prepriv.Model.load(made.model_.save(tmp_path / "m"))
+        np.testing.assert_array_equal(read.predict(X), made.predict(X))
+        np.testing.assert_array_equal(
+            predicted(read, encode(X, DOMAIN)), read.predict_index(X)
+        )  # of evaluate and choose
+        flat = read.flattened()
+        np.testing.assert_array_equal(flat.class_weight, read.class_weight)
+        assert (flat.predict(X) == read.predict(X)).mean() > 0.98
+
+
+def test_weights_are_in_the_hash_and_cost_nothing():
+    plain = prepriv.PrivateClassifier(DOMAIN).plan(1000)
+    weighed = prepriv.PrivateClassifier(DOMAIN, class_weight={"yes": 3}).plan(1000)
+    assert weighed.hash != plain.hash and weighed.learner_noise == plain.learner_noise
+    assert weighed.guarantee.epsilon(1e-5) == plain.guarantee.epsilon(1e-5)
+    counted = prepriv.PrivateClassifier(DOMAIN, class_weight="balanced").plan(1000)
+    assert counted.learner_noise > plain.learner_noise
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_no_neighbour_moves_the_counts_by_more_than_is_stated(adjacency):
+    """Every label of one record by every other, -1 (no declared class) included: the bound is attained, not beaten."""
+    n, classes = 6, (0, 1, 2)
+    domain = prepriv.Domain.box(0, 1, 2, classes, n=n, adjacency=adjacency)
+    step = ClassCounts(3, payment=Budget(0.1))
+    plan = make_plan(
+        domain, (step,), GradientDescent(steps=1, loss=prepriv.learners.Softmax()), epsilon=1.0, delta=1e-4
+    )
+
+    def released(labels):
+        session = Recorder()
+        train(plan, np.full((len(labels), 2), 0.5), labels, session=session, counted=False)
+        call = next(c for c in session.calls if c.name == "ClassCounts")
+        return np.asarray(call.exact, float) * 2.0 ** call.declared[4], call
+
+    base = [0, 0, 1, 1, 2, 2]
+    worst = 0.0
+    first, call = released(base)
+    for label in (*classes, "unknown"):
+        other = [label, *base[1:]] if adjacency == "replace-one" else base[1:]
+        worst = max(worst, float(np.linalg.norm(released(other)[0] - first)))
+    stated = plan.steps[0].shift
+    assert worst <= stated <= worst * 1.001
+    assert call.sensitivity * 2.0 ** call.declared[4] == pytest.approx(stated)
+    assert plan.steps[0].noise_multiplier > 0
+
+
+def test_counts_that_are_mostly_noise_stay_positive():
+    domain = prepriv.Domain.box(0, 1, 1, tuple(range(8)))
+    made = prepriv.PrivateClassifier(domain, epsilon=0.1, delta=1e-6, class_weight="balanced")
+    made.fit(np.full((20, 1), 0.5), np.zeros(20, int))
+    weights = made.model_.class_weight
+    assert (weights > 0).all() and weights.max() == 1.0
+    with pytest.raises(ValueError, match="above 0"):
+        CountedClasses(np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"class_weight": "balance"}, "class_weight must be 'balanced' or map classes"),
+        ({"class_weight": {"maybe": 2}}, "names 'maybe', which is no declared class"),
+        ({"class_weight": {"yes": 0}}, "class_weight of 'yes'"),
+        ({"class_weight": {"yes": float("inf")}}, "class_weight of 'yes'"),
+        ({"class_weight": {}}, "class_weight must be"),
+        ({"threshold": 0}, "threshold"),
+        ({"threshold": 0.5, "class_weight": "balanced"}, "not both"),
+    ],
+)
+def test_bad_weights_are_one_sentence_before_anything_is_read(options, said):
+    with pytest.raises(ValueError, match=said):
+        fitted(**options)
+
+
+def test_a_threshold_needs_two_classes_and_weights_need_classes():
+    with pytest.raises(ValueError, match="threshold is for two classes"):
+        decision(prepriv.Domain.box(0, 1, 1, (0, 1, 2)), threshold=0.5)
+    with pytest.raises(ValueError, match="declares a target"):
+        decision(prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(0, 1)), "balanced")
+    with pytest.raises(ValueError, match="counts 3 classes; the domain declares 2"):
+        make_plan(
+            DOMAIN, (ClassCounts(3, payment=Budget(0.1)),), fitted_learner(), epsilon=1, delta=1e-5, n=9
+        )
+    with pytest.raises(ValueError, match="a number for each of the 2 classes"):
+        dataclasses.replace(prepriv.PrivateClassifier(DOMAIN).plan(100), class_weight=(1.0,))
+
+
+def fitted_learner():
+    return GradientDescent(prepriv.learners.Logistic(), steps=2)
+
+
+def test_an_artifact_with_other_weights_is_refused(tmp_path):
+    path = fitted(class_weight={"yes": 3}).model_.save(tmp_path)
+    for bad in ([3.0], [3.0, 0.0], [3.0, "x"], {"yes": 3}):
+        data = json.loads(path.read_text())
+        data["plan"]["class_weight"] = bad
+        path.write_text(json.dumps(data))
+        with pytest.raises(ValueError):
+            prepriv.Model.load(path)
+
+
+SCHEMA = """label: {{name: y, classes: ["no", "yes"]{}}}
+columns:
+  a: {{type: numeric, low: 0, high: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    "declared, options, code, said",
+    [
+        (", threshold: 0.2", [], 0, None),
+        ("", ["--class-weight", "{yes: 4}"], 0, None),
+        (", class_weight: {yes: 4}", ["--threshold", "0.3"], 0, None),
+        ("", ["--class-weight", "balanced", "--learner", "{kind: GradientDescent, steps: 5}"], 0, None),
+        (", class_weight: some", [], 2, "class_weight must be"),
+        ("", ["--threshold", "1"], 2, "threshold"),
+        ("", ["--class-weight", "{ja: 4}"], 2, "no declared class"),
+        ("", ["--learner", "{kind: "], 2, "--learner, line 1"),
+        ("", ["--learner", "Foo"], 2, "kind must be one of"),
+        ("", ["--learner", "[1]"], 2, "learner"),
+    ],
+)
+def test_the_command_line_says_the_same(tmp_path, monkeypatch, capsys, declared, options, code, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "S.yaml").write_text(SCHEMA.format(declared))
+    rows = itertools.islice(zip(X[:, 0], Y), 400)
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{a},{y}\n" for a, y in rows))
+    assert run(["train", "d.csv", "--schema", "S.yaml", *options]) == code
+    told = capsys.readouterr()
+    assert (tmp_path / "run" / "model").exists() == (code == 0)
+    if said is not None:
+        assert said in told.err and len(told.err.strip().splitlines()) == 1
+        return
+    model = prepriv.Model.load(tmp_path / "run")
+    assert model.class_weight is not None
+    (tmp_path / "new.csv").write_text("a\n0.1\n0.95\n")
+    assert run(["predict", "run/model", "new.csv"]) == 0
+    assert capsys.readouterr().out.split()[1:] == list(model.predict([[0.1], [0.95]]))
