@@ -172,11 +172,11 @@ def test_no_record_is_in_two_parts(adjacency, method, monkeypatch):
         )
 
     watched("execute", 1)
-    watched("row_scores", 1)
+    watched("predicted", 1)
     domain = prepriv.Domain.box(0, 1, 3, [0, 1], adjacency=adjacency, n=600)
     choose(CHEAP, X, Y, domain, epsilon=2.0, method=method)
     training = [set(rows.tolist()) for name, rows in seen if name == "execute"]
-    (test,) = {frozenset(rows.tolist()) for name, rows in seen if name == "row_scores"}
+    (test,) = {frozenset(rows.tolist()) for name, rows in seen if name == "predicted"}
     assert not set.union(*training) & test and set.union(*training) | test == set(X[:, 0].tolist())
     assert (training[0] == training[1]) if method == "same rows" else not training[0] & training[1]
 
