@@ -7,6 +7,7 @@ unknown category is "other", an unknown label marks the record as contributing n
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -129,7 +130,8 @@ def encode(data: Any, domain: Domain) -> Table:
         )
     with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
         warnings.simplefilter("ignore")
-        return _encode(data, domain)
+        raw = _raw(data, domain)
+        return Table(domain, len(raw), raw) if isinstance(raw, np.ndarray) else _from_series(raw, domain)
 
 
 def encode_stream(
@@ -197,7 +199,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
 def _rows_of(data: Any, domain: Domain) -> int:
     if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
         return len(data)
-    frame = _frame(data)
+    frame = data if isinstance(data, np.ndarray) else _frame(data)
     if isinstance(frame, nw.DataFrame):
         _used(frame.columns, domain)
         return len(frame)
@@ -214,11 +216,6 @@ def columns_of(data: Any, domain: Domain) -> list[Any]:
         warnings.simplefilter("ignore")
         raw = _raw(data, domain)
     return [raw[:, j] for j in range(raw.shape[1])] if isinstance(raw, np.ndarray) else raw
-
-
-def _encode(data: Any, domain: Domain) -> Table:
-    raw = _raw(data, domain)
-    return Table(domain, len(raw), raw) if isinstance(raw, np.ndarray) else _from_series(raw, domain)
 
 
 def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
@@ -279,7 +276,8 @@ def unnamed(domain: Domain) -> bool:
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDArray[Any] | list[Any]:
-    array = _flat(array, domain)
+    if domain.image is not None and array.ndim > 2:
+        array = _flat(array, domain.image)
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
@@ -296,17 +294,15 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     return [array[:, j] for j in range(array.shape[1])]
 
 
-def _flat(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
+def _flat(array: NDArray[Any], image: tuple[int, int, int]) -> NDArray[Any]:
     """Images (n, height, width, channels), or (n, height, width) of one channel, as rows of pixels."""
-    if domain.image is None or array.ndim < 3:
-        return array
-    height, width, channels = domain.image
+    height, width, channels = image
     if array.shape[1:] not in [(height, width, channels), *([(height, width)] if channels == 1 else [])]:
         raise BadData(
-            f"expected images of height, width and channels {domain.image}, or rows of {domain.n_inputs} pixels; "
+            f"expected images of height, width and channels {image}, or rows of {math.prod(image)} pixels; "
             f"got an array of shape {array.shape}"
         )
-    return array.reshape(len(array), domain.n_inputs)
+    return array.reshape(len(array), math.prod(image))
 
 
 def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:

@@ -70,7 +70,9 @@ class Table:
             norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
             with np.errstate(over="ignore"):
                 return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
-        low, high, impute = self._bounds()
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
+        impute = np.array([c.missing == "impute" for c in kinds])
         with np.errstate(over="ignore", invalid="ignore"):
             x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
         if not impute.all():
@@ -81,11 +83,6 @@ class Table:
         """The chosen rows, as a table of their own."""
         matrix = None if self.matrix is None else self.matrix[chosen]
         return Table(self.domain, int(chosen.sum()), matrix, tuple(c[chosen] for c in self.columns))
-
-    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
-        low = np.array([c.low for c in kinds])
-        return low, np.array([c.high for c in kinds]), np.array([c.missing == "impute" for c in kinds])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
