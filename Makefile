@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow mutants lint bench clean
+.PHONY: demo test test-slow mutants lint docs screens notebooks package bench clean
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -32,6 +32,28 @@ lint: .venv/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+.venv/.installed-docs: .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: .venv/.installed-docs ## the site in run/site; a warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs run/site
+
+screens: demo docs ## look at report and site in headless Chromium (apt-get install chromium); pictures in docs/img
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[screens]'
+	$(BIN)/python docs/screens.py run/demo/report.html --keep docs/img
+	$(BIN)/python docs/screens.py run/site/index.html run/site/learn/tutorial.html --keep docs/img
+
+package: ## wheel and sdist in dist/, the wheel tried in an empty environment
+	rm -rf dist run/empty
+	$(PYTHON) -m venv run/empty
+	run/empty/bin/python -m pip install --quiet --disable-pip-version-check build
+	run/empty/bin/python -m build --outdir dist . > /dev/null
+	rm -rf run/empty build src/*.egg-info.tmp
+	$(PYTHON) -m venv run/empty
+	run/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/prepriv-*.whl
+	cd run && empty/bin/prepriv demo --out packaged --overwrite && empty/bin/prepriv report packaged/model --verify packaged/report.html
 
 bench: .venv/.installed-dev
 	$(BIN)/python -m pip install --quiet -e '.[benchmarks]'

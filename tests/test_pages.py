@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from prepriv.cli import run
+
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("learn/*.md"), *DOCS.glob("reference/*.md")])
 OWN = ("describe", "ledger")  # need files and folders, which tests of their own make
 
 
@@ -28,3 +32,47 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def made_up(path: Path, rows: int) -> None:
+    """A table with three columns of the census table and its label."""
+    dice = random.Random(0)
+    lines = ["age,workclass,hours-per-week,label"]
+    for _ in range(rows):
+        age, work = dice.randint(17, 90), dice.choice(["Private", "State-gov"])
+        lines.append(f"{age},{work},{dice.randint(1, 99)},{'>50K' if age > 50 else '<=50K'}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_the_tutorial_runs_line_by_line(tmp_path, monkeypatch, capsys):
+    """On a made-up table of its columns; the printed numbers are of the real one."""
+    monkeypatch.chdir(tmp_path)
+    made_up(tmp_path / "adult.csv", 3000)
+    blocks = re.findall(r"```sh\n(.*?)```", (DOCS / "learn" / "tutorial.md").read_text("utf-8"), re.S)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) >= 8
+    for line in lines:
+        words = shlex.split(line.replace("48842", "3000"))
+        assert words[0] == "prepriv" and run(words[1:]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_commands_of_a_page_exist(page, capsys):
+    found = re.findall(r"^(?:\$ )?prepriv ([a-z]+)", page.read_text(encoding="utf-8"), re.M)
+    for command in sorted(set(found)):
+        assert run([command, "--help"]) == 0, command
+
+
+def test_every_cell_about_a_peer_cites_its_page():
+    text = (DOCS / "learn" / "comparison.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| [")]
+    assert len(rows) >= 6
+    for row in rows:
+        assert all("](https://" in cell for cell in row[:3]), row[0]
+
+
+def test_every_page_is_on_the_site():
+    """Named in a table of contents or matched by its `*`."""
+    listed = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in DOCS.glob("learn/*.md"):
+        assert f"learn/{page.stem}" in listed

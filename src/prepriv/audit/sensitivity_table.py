@@ -27,7 +27,7 @@ Largest shift of the common rows that the adversarial search found for a pair of
 bound; each of the four numbers has its own worst pair. "Of the bound" is the ratio of the total shifts (of the
 dropped rows where no row moves). Loose: the bound is more than {loose:g} times what the search reached, because
 it is loose or because the search is weak there: it is no statement about real data.
-The search proves nothing; the proofs are in [proofs/](proofs/).
+The search proves nothing; the proofs are in [proofs/](proofs/index.md).
 
 Written by `prepriv audit sensitivity all --seconds {seconds:g} --seed {seed} --table docs/sensitivity-table.md`;
 {pairs} pairs of neighbours were tried.
