@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 import prepriv
-from prepriv.evaluation.cells import Cells, cells
+from prepriv.evaluation.cells import cells
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.plan import MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
@@ -38,22 +38,23 @@ def everybody(classes, adjacency="replace-one"):
     domain = prepriv.Domain.box(0, 1, 6, list(range(classes)), adjacency=adjacency, n=5000)
     clf = prepriv.PrivateClassifier(domain, epsilon=1.0).fit(X[:5000], y[:5000])
     plan = plan_evaluation(clf.model_, n=len(X))
-    return clf.model_, cells(clf.model_, encode(X, domain), encode_labels(y, domain.classes), plan.edges)
+    return clf.model_, cells(plan, clf.model_, encode(X, domain), encode_labels(y, domain.classes))
 
 
 def taken(of, rows):
     """The cells of some rows."""
-    return Cells(of.right[rows], of.confusion[rows], of.scores[rows], of.loss[rows])
+    return {name: column[rows] for name, column in of.items()}
 
 
 def repetitions(model, of, plan, count, seed=0):
     """(true figures, figures of each repetition)."""
-    exact = release(replace(plan, domain=plan.domain.with_n(len(of.right))), of, ExactSession())
-    truth = PrivateEvaluation(plan_evaluation(model, n=len(of.right), epsilon=1e5), exact, False).figures
+    everyone = plan.domain.with_n(len(next(iter(of.values()))))
+    exact = release(replace(plan, domain=everyone), of, ExactSession())
+    truth = PrivateEvaluation(replace(plan, domain=everyone, epsilon=1e5), exact, False).figures
     rng = np.random.default_rng(seed)
     found = []
     for k in range(count):
-        counts = release(plan, taken(of, rng.integers(0, len(of.right), plan.n)), session(k, seed))
+        counts = release(plan, taken(of, rng.integers(0, everyone.n, plan.n)), session(k, seed))
         found.append(PrivateEvaluation(plan, counts, False).figures)
     return {name: figure.value for name, figure in truth.items()}, found
 

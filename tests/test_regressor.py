@@ -179,7 +179,7 @@ def test_it_is_charged_to_a_ledger(tmp_path):
         (lambda: PrivateRegressor(domain(3000), learner=SufficientStatistics()).plan(9999), "at most 2000"),
         (lambda: PrivateRegressor(domain(), steps="fast").plan(99), "steps must be"),
         (lambda: PrivateRegressor(domain(), learner="fast").plan(99), "learner must be"),
-        (lambda: plan_evaluation(domain(), n=99, epsilon=1.0), "only models of classes"),
+        (lambda: plan_evaluation(domain(), n=99, measures="accuracy"), "some of absolute_error"),
     ],
 )
 def test_mistakes_are_one_sentence(make, said):

@@ -243,6 +243,39 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """
         return self._fitted_for(X).predict(X)
 
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        epsilon: float = 0.1,
+        *,
+        delta: float | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> PrivateEvaluation:
+        """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
+
+        delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins`, `error_bound` and `n` of
+        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows, is needed under
+        add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
+
+        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
+        LedgerError, with no cell read, where the ledger grants no charge.
+        """
+        model = self._fitted()
+        there = count_rows(X, y, model.domain)
+        if model.domain.adjacency == "replace-one":
+            options.setdefault("n", there)
+        elif "n" not in options:
+            raise ValueError("n, the declared number of test rows, must be given: the true one is private")
+        plan = plan_evaluation(
+            model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
+        )
+        for note in plan.guarantee.weak:
+            warnings.warn(note, PrivacyWarning, stacklevel=2)
+        ledger = self.ledger if ledger is None else ledger
+        return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
@@ -369,39 +402,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _learned(self, domain: Domain) -> None:
         self.classes_ = domain.labels[ascending(domain.classes)]
-
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        epsilon: float = 0.1,
-        *,
-        delta: float | None = None,
-        ledger: str | os.PathLike[str] | None = None,
-        **options: Any,
-    ) -> PrivateEvaluation:
-        """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
-
-        delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins` and `n` of
-        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows, is needed under
-        add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
-
-        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
-        LedgerError, with no cell read, where the ledger grants no charge.
-        """
-        model = self._fitted()
-        there = count_rows(X, y, model.domain)
-        if model.domain.adjacency == "replace-one":
-            options.setdefault("n", there)
-        elif "n" not in options:
-            raise ValueError("n, the declared number of test rows, must be given: the true one is private")
-        plan = plan_evaluation(
-            model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
-        )
-        for note in plan.guarantee.weak:
-            warnings.warn(note, PrivacyWarning, stacklevel=2)
-        ledger = self.ledger if ledger is None else ledger
-        return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes).

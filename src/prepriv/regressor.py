@@ -22,7 +22,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
         is cut to them; one that is no number makes its record count as nothing.
-    epsilon, delta, threads, memory, engine, ledger, verbose :
+    epsilon, delta, threads, memory, engine, ledger, holdout, evaluate_epsilon, verbose :
         As for `PrivateClassifier`.
     steps : "auto" or list of steps
         Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
@@ -32,7 +32,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    plan_, guarantee_, model_, report_, n_features_in_, feature_names_in_ : as for `PrivateClassifier`.
+    plan_, guarantee_, model_, report_, evaluation_, n_features_in_, feature_names_in_ : as for `PrivateClassifier`.
 
     Examples
     --------
@@ -57,6 +57,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         memory: int | str | None = None,
         engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
+        holdout: float | None = None,
+        evaluate_epsilon: float = 0.1,
         verbose: bool = False,
     ) -> None:
         self.domain = domain
@@ -68,6 +70,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.memory = memory
         self.engine = engine
         self.ledger = ledger
+        self.holdout = holdout
+        self.evaluate_epsilon = evaluate_epsilon
         self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:

@@ -52,7 +52,7 @@ def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures, epsil
     domain = prepriv.Domain.box(0, 1, 4, [0, 1], adjacency=adjacency)
     plan = plan_evaluation(domain, n=400, epsilon=epsilon, delta=1e-6, measures=measures)
     recorder = Recorder()
-    release(plan, cells(CLF.model_, encode(X, domain), Y.astype(np.int32), plan.edges), recorder)
+    release(plan, cells(plan, CLF.model_, encode(X, domain), Y.astype(np.int32)), recorder)
     assert [r.name for r in recorder.releases] == [m for m in MEASURES if m in measures]
     mu = math.sqrt(sum(r.noise_multiplier**-2 for r in recorder.releases))  # an account of its own
     delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
@@ -89,8 +89,7 @@ def test_no_row_moves_the_counts_further_than_declared_and_some_move_them_as_far
 
 def counted(plan, rows):
     recorder = Recorder()
-    right, confusion, scores, loss = map(np.array, zip(*rows))
-    release(plan, of_rows.Cells(right, confusion, scores, loss), recorder)
+    release(plan, dict(zip(MEASURES, map(np.array, zip(*rows)))), recorder)
     return recorder.calls
 
 
@@ -98,7 +97,7 @@ def counted(plan, rows):
 def test_without_noise_the_figures_are_those_of_scikit_learn(classes):
     clf, X, y = trained(classes)
     plan = plan_evaluation(clf.model_, n=len(y), epsilon=1e5)
-    of = cells(clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes), plan.edges)
+    of = cells(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
     made = PrivateEvaluation(plan, release(plan, of, ExactSession()), False)
     p, predicted = clf.predict_proba(X), clf.predict(X)
     assert made["accuracy"].value == pytest.approx(metrics.accuracy_score(y, predicted), abs=1e-9)
@@ -222,13 +221,9 @@ def test_under_add_or_remove_one_the_number_of_rows_is_declared_and_never_shown(
 
 def test_a_label_that_nobody_declared_is_wrong_and_in_no_cell():
     plan = plan_evaluation(CLF.model_, n=3, epsilon=1.0, delta=1e-3)
-    of = cells(CLF.model_, encode(X[:3], CLF.domain), np.array([-1, -1, -1], np.int32), plan.edges)
-    assert (
-        of.right.sum() == 0
-        and (of.confusion == -1).all()
-        and (of.scores == -1).all()
-        and (of.loss == 1).all()
-    )
+    of = cells(plan, CLF.model_, encode(X[:3], CLF.domain), np.array([-1, -1, -1], np.int32))
+    assert not of["accuracy"].any() and (of["confusion"] == -1).all()
+    assert (of["scores"] == -1).all() and (of["log_loss"] == 1).all()
 
 
 def test_scores_that_are_no_numbers_abort_nothing():
@@ -236,7 +231,8 @@ def test_scores_that_are_no_numbers_abort_nothing():
         p = np.array([[math.nan] * classes, [math.inf] * classes, [0.0] * classes])
         with np.errstate(all="ignore"):
             of = of_rows._cells(np.array([0, 1, 1]), p, np.array([0, 1, 1]), EDGES)
-        assert ((of.loss >= 0) & (of.loss <= 1)).all() and (of.scores < 2 * len(EDGES) + 2).all()
+        loss = of["log_loss"]
+        assert ((loss >= 0) & (loss <= 1)).all() and (of["scores"] < 2 * len(EDGES) + 2).all()
 
 
 def test_a_split_takes_any_number_for_a_share():

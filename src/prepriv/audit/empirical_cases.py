@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.audit.replay import Call, Recorder
 from prepriv.domain import Adjacency, Domain
-from prepriv.evaluation.cells import Cells
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.guarantees import gaussian, laplace
@@ -357,7 +356,12 @@ def evaluated(epsilon: float = 4.0) -> Experiment:
         recorder = Recorder()
         release(
             plan,
-            Cells(np.array([right]), np.array([confusion]), np.array([scores]), np.array([loss])),
+            {
+                "accuracy": np.array([right]),
+                "confusion": np.array([confusion]),
+                "scores": np.array([scores]),
+                "log_loss": np.array([loss]),
+            },
             recorder,
         )
         asked.append(recorder.calls)

@@ -142,7 +142,9 @@ def print_measured(made: PrivateEvaluation) -> None:
     print_table(
         "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
     )
-    console.print("Each interval holds by itself; noise and sampling are standard deviations.")
+    console.print(
+        "; ".join(("Each interval holds by itself; noise and sampling are standard deviations", *made.cut))
+    )
 
 
 def print_prices(table: Sequence[Price]) -> None:

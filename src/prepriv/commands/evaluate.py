@@ -19,7 +19,7 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.plan import MEASURES, EvaluationPlan, plan_evaluation
+from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.ledger import Ledger
@@ -40,7 +40,16 @@ def evaluate(
     label: Annotated[str | None, typer.Option(help="The label column (default: the model's).")] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help=f"One of {', '.join(MEASURES)}; several times for several (default: all)."),
+        typer.Option(
+            help=f"One of {', '.join(MEASURES)}, or of a number {', '.join(TARGET_MEASURES)}; several times for several "
+            "(default: all)."
+        ),
+    ] = None,
+    error_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Of a number: the largest error that counts (default: a quarter of the distance of the bounds)."
+        ),
     ] = None,
     ledger: Annotated[
         str | None,
@@ -66,7 +75,8 @@ def evaluate(
             n=_rows(released, test, name, rows, ledger),
             epsilon=epsilon,
             delta=delta,
-            measures=measure or MEASURES,
+            measures=measure or None,
+            error_bound=error_bound,
         )
         _say_plan(plan)
         receipt = charge(ledger, plan) if ledger is not None else None
@@ -90,7 +100,7 @@ def _say_plan(plan: EvaluationPlan) -> None:
     g = plan.guarantee
     console.print(
         f"to spend: ε = {up(g.epsilon(plan.delta))} at δ = {exact(plan.delta)} ({up(g.mu or 0.0, 5)}-GDP) on counts of "
-        f"{', '.join(plan.measures)} with noise {down(plan.noise, 4)}",
+        f"{', '.join(plan.releases)} with noise {down(plan.noise, 4)}",
         soft_wrap=True,
     )
     for note in g.notes:

@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.evaluation.plan import LOSS_BOUND
+from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
+from prepriv.learners.targets import decoded
 from prepriv.preprocessing.base import Floats
 from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
 from prepriv.tables.table import Table
 
+Cells = dict[str, NDArray[Any]]
+"""For each release of a plan one entry a row, (n,).
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """For each row, (n,): whether it is labelled right (1 or 0), its cell (true, predicted) of the confusion matrix, its
-    cell (bin, hit) of the scores, its log loss as a share of LOSS_BOUND.
-
-    A label that is no declared class has cell -1, counts as wrong and has the largest loss.
-    """
-
-    right: Floats
-    confusion: NDArray[np.int64]
-    scores: NDArray[np.int64]
-    loss: Floats
+accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
+log_loss: as a share of LOSS_BOUND. A label that is no declared class has cell -1, counts as wrong and has the largest
+loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target, target_square: where it is
+between the bounds, and the square of its distance from their middle. What is no number has the largest error, and is in the middle.
+"""
 
 
-def cells(model: Model, table: Table, targets: NDArray[np.int32], edges: Sequence[float]) -> Cells:
-    """The cells of encoded rows with these class indices (-1: no declared class)."""
+def cells(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> Cells:
+    """The cells of encoded rows with these class indices (-1: no declared class) or places between the bounds."""
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
+        if plan.domain.target is not None:
+            off = target_errors(scores, targets) / plan.error_share
+            w = decoded(targets)
+            cut = np.where(off <= 1.0, off, 1.0)  # NaN: the largest
+            return {
+                "absolute_error": cut,
+                "squared_error": cut * cut,
+                "target": (w + 1) / 2,
+                "target_square": w * w,
+            }
         p = _probabilities(model, scores, norms)
         chosen = winners(scores) if model.class_weight is None else model.decided(p)
-        return _cells(chosen, p, targets.astype(np.int64), edges)
+        return _cells(chosen, p, targets.astype(np.int64), plan.edges)
+
+
+def target_errors(scores: Floats, targets: NDArray[np.int32]) -> Floats:
+    """How far the predictions of `row_scores` are off, as a share of the distance of the bounds; 1 where no number is to be met."""
+    with np.errstate(all="ignore"):
+        off = np.abs(np.clip(scores[:, 0], -1.0, 1.0) - decoded(targets)) / 2
+    return np.where((targets >= 0) & (off <= 1.0), off, 1.0)
 
 
 def predicted(model: Model, table: Table) -> NDArray[np.intp]:
@@ -82,9 +95,11 @@ def _cells(predicted: NDArray[np.intp], p: Floats, y: NDArray[np.int64], edges: 
     score, hit = (p[:, 1], y) if classes == 2 else (p.max(axis=1), right.astype(np.int64))
     place = np.searchsorted(np.asarray(edges), score, side="right")
     loss = -np.log(np.take_along_axis(p, np.maximum(y, 0)[:, None], axis=1)[:, 0])
-    return Cells(
-        np.where(known & right, 1.0, 0.0),
-        np.where(known, y * classes + predicted, -1),
-        np.where(known, 2 * place + hit, -1),
-        np.where(known & (loss <= LOSS_BOUND), np.maximum(loss, 0.0) / LOSS_BOUND, 1.0),  # NaN: the largest
-    )
+    return {
+        "accuracy": np.where(known & right, 1.0, 0.0),
+        "confusion": np.where(known, y * classes + predicted, -1),
+        "scores": np.where(known, 2 * place + hit, -1),
+        "log_loss": np.where(
+            known & (loss <= LOSS_BOUND), np.maximum(loss, 0.0) / LOSS_BOUND, 1.0
+        ),  # NaN too
+    }

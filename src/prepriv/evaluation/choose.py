@@ -1,7 +1,7 @@
 """The best of several candidates, chosen on private records: one price for the winner and the choice.
 
-Candidates are trained on some records and compared on others by the exponential mechanism; the losers and their scores
-never leave. Proof: docs/proofs/choose.md.
+Candidates are trained on some records and compared on others: all of them, by the exponential mechanism, or some that are
+drawn at random, a secret number of times, by noisy scores. The losers and their scores never leave. Proof: docs/proofs/choose.md.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,33 @@ from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate, candidates_of
-from prepriv.evaluation.cells import predicted
+from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
-from prepriv.mechanisms.coins import record_coins
+from prepriv.guarantees.random_trials import random_trials
+from prepriv.mechanisms._counts import COUNT_BITS
+from prepriv.mechanisms.coins import record_coins, trial_numbers
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.pipeline import odometer
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
-from prepriv.pipeline.chosen import METHODS, Chosen, choice_epsilon
+from prepriv.pipeline.chosen import (
+    METHODS,
+    TRIALS,
+    Chosen,
+    choice_epsilon,
+    score_steps,
+    trials_stop,
+    tried,
+)
 from prepriv.pipeline.plan import budget
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
-from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.encode import count_rows, encode, encode_targets
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table
 
@@ -50,7 +61,7 @@ class ChoicePlan:
 
     parts: of each record, 0 to be compared on, else the number of the training part; None: drawn when the rows are there,
     since their number is private. signals: of each method that can be carried out, µ times the records a candidate is
-    trained on; the method with the largest is taken.
+    trained on, times the chance that a candidate is tried; the method with the largest is taken.
     """
 
     chosen: Chosen
@@ -119,11 +130,15 @@ def choose(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
 ) -> Choice:
-    """Train every candidate on private rows X with labels y, (n,), and release the one that labels most of the others right.
+    """Train candidates on private rows X with labels y, (n,), and release the one that labels most of the others right, or
+    whose predictions of a number have the smallest mean absolute error there.
 
     candidates: as `prepriv.evaluation.candidates.candidates_of` takes them. holdout: share of the records, each set aside by
     a coin, on which they are compared. method: "same rows" (all on the same records, composed), "own rows" (each on its
-    own, none composed); None: the one that leaves training more signal. epsilon, delta: of everything together.
+    own, none composed), "random trials" (one drawn at random is trained and scored, again and again until a coin ends it: a
+    candidate is tried with a chance of 80 %, and 4 (k - 1) models are trained on average; training takes the longer the more
+    trials there were, so nobody may watch the clock); None: the one that leaves training more signal. epsilon, delta: of
+    everything together.
 
     Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y; a LedgerError, with
     no cell read, where no charge is granted; `Refused` where a candidate's test does not pass.
@@ -137,8 +152,6 @@ def choose(
     """
     check_ledger(ledger)
     check_domain(domain)
-    if domain.target is not None:
-        raise ValueError("only models of classes are compared in private: the domain declares a target")
     entrants = candidates_of(candidates)
     n = count_rows(X, y, domain)
     if domain.adjacency != "replace-one":
@@ -164,7 +177,7 @@ def choose(
         check_public(each)
     receipt = charge(ledger, plan) if ledger is not None else None
     odometer.record(plan, session.private, receipt)
-    number, model = _run(plan, encode(X, domain), encode_labels(y, domain.classes), session)
+    number, model = _run(plan, encode(X, domain), encode_targets(y, domain), session)
     won = replace(model, receipt=receipt, choice=plan.chosen)
     return Choice(plan, number, entrants[number], won, session.private)
 
@@ -209,7 +222,7 @@ def plan_choice(
 
 def _count(way: str, candidates: int) -> int:
     """How many training parts there are."""
-    return 1 if way == "same rows" else candidates
+    return candidates if way == "own rows" else 1
 
 
 def _sizes(way: str, n: int, holdout: float, candidates: int) -> list[int]:
@@ -240,23 +253,38 @@ def _priced(
     delta: float,
 ) -> tuple[Chosen, float]:
     """(the plans and the mechanism within the budget, the signal of a candidate: its µ times its records)."""
-    whole = budget(epsilon, delta)
-    choice = choice_epsilon(whole, domain.adjacency)
+    whole, stop, seen = budget(epsilon, delta), None, 1.0
     share = 1 / math.sqrt(len(candidates)) if way == "same rows" else 1.0
+    choice = choice_epsilon(whole, domain)
+    if way == TRIALS:
+        stop, seen = trials_stop(len(candidates)), tried(len(candidates))
+        choice = _trial_mu(whole, stop, epsilon, delta)
+        share = choice / whole
     for _ in range(80):
         each = min(epsilon, gdp_epsilon(whole * share, delta))
         plans = tuple(
             c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta)
             for k, c in enumerate(candidates)
         )
-        chosen = Chosen(way, plans, choice)
+        chosen = Chosen(way, plans, choice, stop)
         made = chosen.guarantee
         if made is not None and _within(made, epsilon, delta):
-            return chosen, gdp_mu(each, delta) * min(sizes)
+            return chosen, gdp_mu(each, delta) * min(sizes) * seen
         share *= _SHRINK
     raise ValueError(
         f"{len(candidates)} candidates on the same rows cannot be kept within the budget; use own rows"
     )
+
+
+@lru_cache(64)
+def _trial_mu(whole: float, stop: float, epsilon: float, delta: float) -> float:
+    """The largest µ of one trial, within a fraction of a percent."""
+    low, high = whole * 1e-3, whole
+    for _ in range(16):
+        middle = math.sqrt(low * high)
+        fits = random_trials(middle, stop).epsilon(delta) <= 0.997 * epsilon  # a curve is made of lines
+        low, high = (middle, high) if fits else (low, middle)
+    return low
 
 
 def _within(made: Guarantee, epsilon: float, delta: float) -> bool:
@@ -275,12 +303,45 @@ def _run(plan: ChoicePlan, table: Table, targets: NDArray[np.int32], session: Se
     if len(parts) != table.n:
         raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
     test, truth = table.some(parts == 0), targets[parts == 0]
-    models, right = [], np.zeros(k, dtype=np.int64)
-    for j, each in enumerate(chosen.plans):
-        mine = parts == (1 if chosen.method == "same rows" else j + 1)
-        model = Model.of(execute(each, table.some(mine), targets[mine], session, counted=False))
-        with np.errstate(all="ignore"):
-            right[j] = int((predicted(model, test) == truth).sum())
-        models.append(model)
-    number = session.choose("choice", chosen.mechanism, right)
+
+    def trained(j: int) -> tuple[Model, int]:
+        mine = parts == (j + 1 if chosen.method == "own rows" else 1)
+        model = Model.of(execute(chosen.plans[j], table.some(mine), targets[mine], session, counted=False))
+        return model, _score(model, test, truth)
+
+    if chosen.stop is not None:
+        return _best_of_trials(plan, chosen.stop, trained, session)
+    models, scores = zip(*(trained(j) for j in range(k)))
+    number = session.choose("choice", chosen.mechanism, np.array(scores, dtype=np.int64))
     return number, models[number]
+
+
+def _score(model: Model, test: Table, truth: NDArray[np.int32]) -> int:
+    """How good it is on these records: a sum over them, of 0 to `score_steps` each."""
+    with np.errstate(all="ignore"):
+        if model.domain.target is None:
+            return int((predicted(model, test) == truth).sum())
+        near = score_steps(model.domain) * (1 - target_errors(row_scores(model, test)[0], truth))
+    return int(np.floor(near).astype(np.int64).sum())
+
+
+def _best_of_trials(
+    plan: ChoicePlan, stop: float, trained: Callable[[int], tuple[Model, int]], session: Session
+) -> tuple[int, Model]:
+    """(the number of the best trial's candidate, its model); the first of equals."""
+    best: tuple[float, int, Model] | None = None
+    steps = score_steps(plan.chosen.domain) << COUNT_BITS  # how far a record moves a score
+    for j in trial_numbers(len(plan.chosen.plans), stop, session):
+        model, score = trained(j)
+        noisy = session.noisy_sum(
+            "score",
+            np.array([score << COUNT_BITS], dtype=np.int64),
+            steps,
+            1 / plan.chosen.epsilon * (1 + 1e-12),
+            exponent=-COUNT_BITS,
+            largest=2 * plan.n * steps,
+        )
+        if best is None or float(noisy[0]) > best[0]:
+            best = (float(noisy[0]), j, model)
+    assert best is not None
+    return best[1:]

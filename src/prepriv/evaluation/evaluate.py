@@ -17,7 +17,7 @@ from prepriv.mechanisms.split import private_split
 from prepriv.pipeline import odometer
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.release.model import Model
-from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.encode import count_rows, encode, encode_targets
 from prepriv.tables.readers import BadData
 
 
@@ -44,24 +44,24 @@ def evaluate(
     there = count_rows(rows, labels, model.domain)
     if plan.domain.adjacency == "replace-one" and there != plan.n:
         raise BadData(f"the plan is for n={plan.n} test rows, the table has {there}")
-    if model.domain.classes != plan.domain.classes:
-        raise ValueError("the plan is for a model of other classes")
+    if (model.domain.classes, model.domain.target) != (plan.domain.classes, plan.domain.target):
+        raise ValueError("the plan is for a model of other classes, or of another target")
     session = session or NoisySession()
     if ledger is not None:
         receipt = charge(ledger, plan)
     if counted:
         odometer.record(plan, session.private, receipt)
-    table, targets = encode(rows, model.domain), encode_labels(labels, model.domain.classes)  # no cell before
-    counts = release(plan, cells(model, table, targets, plan.edges), session)
+    table, targets = encode(rows, model.domain), encode_targets(labels, model.domain)  # no cell before
+    counts = release(plan, cells(plan, model, table, targets), session)
     return PrivateEvaluation(plan, counts, session.private, receipt)
 
 
 def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floats]:
-    """The noisy counts of each measure: all that depends on a record and leaves."""
+    """The noisy counts of each release of the plan: all that depends on a record and leaves."""
     classes = len(plan.domain.classes)
     shapes = {"confusion": (classes, classes), "scores": (len(plan.edges) + 1, 2)}
     found = {}
-    for name in plan.measures:
+    for name in plan.releases:
         options: dict[str, Any] = {
             "name": name,
             "n": plan.n,
@@ -70,8 +70,8 @@ def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floa
             "session": session,
         }
         if (shape := shapes.get(name)) is not None:
-            flat = private_histogram(getattr(of, name), bins=math.prod(shape), **options)
+            flat = private_histogram(of[name], bins=math.prod(shape), **options)
             found[name] = flat.reshape(shape)
         else:
-            found[name] = private_split(of.right if name == "accuracy" else of.loss, **options)
+            found[name] = private_split(of[name], **options)
     return found

@@ -22,7 +22,7 @@ from prepriv.domain import Domain
 from prepriv.engines.base import Room
 from prepriv.evaluation.cells import cells
 from prepriv.evaluation.evaluate import release
-from prepriv.evaluation.plan import MEASURES, EvaluationPlan, plan_evaluation
+from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.guarantee import Guarantee
@@ -44,18 +44,16 @@ class Holdout:
     """A share of the records to measure on, each set aside by a coin, and the ε of that measurement.
 
     >>> Holdout(0.2, epsilon=0.1)
-    Holdout(share=0.2, epsilon=0.1, measures=('accuracy', 'confusion', 'scores', 'log_loss'))
+    Holdout(share=0.2, epsilon=0.1, measures=None)
     """
 
     share: float
     epsilon: float = 0.1
-    measures: str | Sequence[str] = MEASURES
+    measures: str | Sequence[str] | None = None  # all
 
     def __post_init__(self) -> None:
         number("holdout", self.share, above=0.0, below=1.0)
-        plan_evaluation(  # its settings are wrong now, or never
-            Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=self.epsilon, measures=self.measures
-        )
+        plan_evaluation(Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=self.epsilon)  # wrong now, or never
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +163,7 @@ def train_and_evaluate(
         receipt=receipt,
         counted=False,
     )
-    of = cells(Model.of(trained), table.some(coins), targets[coins], plan.evaluation.edges)
+    of = cells(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
     counts = release(plan.evaluation, of, session)
     private = trained.private and session.private
     return trained, PrivateEvaluation(plan.evaluation, counts, private, receipt, plan.guarantee)

@@ -131,6 +131,47 @@ def scaled(made: Figure, factor: float) -> Figure:
     return Figure(made.name, *(None if x is None else factor * x for x in numbers))
 
 
+def root(made: Figure) -> Figure:
+    """The square root of a figure that is not negative; deviations to first order."""
+    if made.value is None or made.low is None or made.high is None:
+        return made
+    ends = [math.sqrt(x) for x in (made.value, made.low, made.high)]
+    parts = (x / (2 * max(ends[0], 1e-300)) for x in (made.noise or 0.0, made.sampling or 0.0))
+    return Figure(made.name, *ends, *parts)
+
+
+def determination(
+    name: str, error: Figure, target: Figure, square: Figure, scale: float, rows: int
+) -> Figure:
+    """R², 1 less the mean squared error over the variance of the targets, or -1 where it is lower.
+
+    error: mean square of errors, its unit `scale` times half the distance of the bounds. target: mean of targets in [0, 1].
+    square: mean square of 2 target - 1. rows: declared. Sampling: a mean of numbers in [0, m] with mean t has variance
+    t (m - t) / rows at most, and deviations of two figures add.
+    """
+    if None in (error.value, target.value, square.value):
+        return Figure(name)
+    e, a, b = (float(f.value or 0.0) for f in (error, target, square))
+    of_a = 4 * (target.noise or 0.0) ** 2
+    middle = 2 * a - 1
+    variance = b - middle**2 + of_a
+    noise = (
+        scale**4 * (error.noise or 0.0) ** 2,
+        (square.noise or 0.0) ** 2 + 4 * middle**2 * of_a + 2 * of_a**2,
+    )
+    top = (1 + abs(middle)) ** 2
+    drawn = scale**2 * math.sqrt(e * (1 - e) / rows), math.sqrt(max(0.0, variance * (top - variance)) / rows)
+    if variance < FEWEST * math.sqrt(noise[1]):
+        return Figure(name)
+    return figure(
+        name,
+        lambda t: (1 - t) * variance - scale**2 * e,
+        lambda t: noise[0] + (1 - t) ** 2 * noise[1],
+        lambda t: (drawn[0] + (1 - t) * drawn[1]) ** 2,
+        low=-1.0,
+    )
+
+
 def figure(
     name: str,
     statistic: Callable[[float], float],

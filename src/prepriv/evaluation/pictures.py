@@ -86,7 +86,7 @@ def fragment(of: PrivateEvaluation) -> str:
     """The claim, the table and the pictures, for a page."""
     heads = "".join(f"<th>{h}</th>" for h in ("figure", "value", "95 % interval", "noise", "sampling"))
     rows = "".join(f"<tr>{''.join(f'<td>{escape(shown(c))}</td>' for c in line)}</tr>" for line in of.table())
-    notes = "".join(f"<p>{escape(note)}</p>" for note in (of.guarantee_.notes if of.guarantee_ else ()))
+    notes = "".join(f"<p>{escape(note)}</p>" for note in of.notes)
     return (
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
         f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>'

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from prepriv._arguments import integer, numbers, shown
+from prepriv._arguments import integer, number, numbers, shown
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.notes import notes_on
@@ -29,6 +29,9 @@ from prepriv.pipeline.plan import budget
 from prepriv.release.model import Model
 
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")
+TARGET_MEASURES = ("absolute_error", "squared_error", "r2")
+_R2 = ("squared_error", "target", "target_square")  # what R² is computed from
+_ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error that counts, if none is declared
 LOSS_BOUND = 4.0  # the largest log loss of a row: that of a true class whose probability is 1.8 %
 EDGES = (
     0.02,
@@ -48,8 +51,9 @@ MOST_CELLS = 10_000
 class EvaluationPlan:
     """What will be measured, at what noise, and what is claimed of it. Made by `plan_evaluation`.
 
-    domain: of the model, with n the declared number of test rows. measures: some of MEASURES, each with an equal part of
-    the budget. edges: of the bins of the scores. model: SHA-256 of the model's file; None for one that is trained first.
+    domain: of the model, with n the declared number of test rows. measures: some of MEASURES, or of TARGET_MEASURES where
+    the domain has a target. edges: of the bins of the scores. model: SHA-256 of the model's file; None for one that is
+    trained first. error_bound: the largest error of a number that counts, in its unit; None for classes.
     """
 
     domain: Domain
@@ -58,6 +62,20 @@ class EvaluationPlan:
     measures: tuple[str, ...]
     edges: tuple[float, ...]
     model: str | None = None
+    error_bound: float | None = None
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """What is counted with noise, each with an equal part of the budget: the measures, and for R² what it follows from."""
+        names = [r for m in self.measures for r in (_R2 if m == "r2" else (m,))]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def error_share(self) -> float:
+        """The largest error that counts, as a share of the distance of the target's bounds."""
+        target = self.domain.target
+        assert target is not None and self.error_bound is not None
+        return self.error_bound / (target.high - target.low)
 
     @property
     def n(self) -> int:
@@ -67,8 +85,8 @@ class EvaluationPlan:
 
     @property
     def noise_multiplier(self) -> float:
-        """Noise over sensitivity, the same for each measure."""
-        return math.sqrt(len(self.measures)) / budget(self.epsilon, self.delta) * (1 + 1e-12)
+        """Noise over sensitivity, the same for each release."""
+        return math.sqrt(len(self.releases)) / budget(self.epsilon, self.delta) * (1 + 1e-12)
 
     @property
     def noise(self) -> float:
@@ -78,7 +96,7 @@ class EvaluationPlan:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is claimed of all that leaves, for the people of the test rows: from the releases that are made."""
-        events = [GaussianEvent(name, self.noise_multiplier) for name in self.measures]
+        events = [GaussianEvent(name, self.noise_multiplier) for name in self.releases]
         made = Guarantee.of_gaussians(events, self.domain.adjacency)
         weak = notes_on(made.epsilon(self.delta), self.delta, self.n, math.inf)  # no model is made here
         return dataclasses.replace(made, notes=weak)
@@ -94,6 +112,7 @@ class EvaluationPlan:
             "delta": self.delta,
             "edges": list(self.edges),
             "loss_bound": LOSS_BOUND,
+            "error_bound": self.error_bound,
             "noise_multiplier": self.noise_multiplier,
             "guarantee": self.guarantee.to_json(self.delta),
         }
@@ -116,15 +135,20 @@ def plan_evaluation(
     n: int,
     epsilon: float = 0.1,
     delta: float = 1e-5,
-    measures: str | Sequence[str] = MEASURES,
+    measures: str | Sequence[str] | None = None,
     bins: int | Sequence[float] = EDGES,
+    error_bound: float | None = None,
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
 
     model: or the domain of one that is still to be trained. measures: one or some of "accuracy", "confusion" (balanced
     accuracy, recall and precision of each class), "scores" (calibration and, for two classes, AUC), "log_loss"; fewer of
     them have less noise. bins: of the probability of the second class, or of the predicted one where there are more
-    than two: their number, for equal widths, or their inner edges, increasing in (0, 1). Raises ValueError with one sentence.
+    than two: their number, for equal widths, or their inner edges, increasing in (0, 1).
+
+    Of a model of a number: some of "absolute_error", "squared_error", "r2". error_bound: the largest error that counts, in
+    the target's unit; larger ones are cut to it, and noise grows with it (default: a quarter of the distance of the bounds).
+    Raises ValueError with one sentence.
 
     >>> import prepriv
     >>> plan = plan_evaluation(prepriv.Domain.box(0, 1, features=2, classes=[0, 1]), n=5000, epsilon=0.1)
@@ -134,25 +158,39 @@ def plan_evaluation(
     epsilon, delta = check_budget(epsilon, delta)
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: rows that are public need no noise, see `score`")
-    asked = (measures,) if isinstance(measures, str) else tuple(measures)
-    if not asked or any(name not in MEASURES for name in asked) or len(set(asked)) < len(asked):
-        raise ValueError(f"measures must be some of {', '.join(MEASURES)}, each once; got {shown(measures)}")
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
-    edges = _edges(bins)
-    if domain.target is not None:
-        raise ValueError("only models of classes are evaluated in private: a declared target is not")
+    asked = check_measures(measures, domain)
+    edges, bound = _edges(bins), _error_bound(error_bound, domain)
     if max(len(domain.classes) ** 2, 2 * len(edges) + 2) > MOST_CELLS:
         raise ValueError(
             f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"
         )
     known = None if isinstance(model, Domain) else hashlib.sha256(model.text().encode()).hexdigest()
-    plan = EvaluationPlan(domain, epsilon, delta, tuple(m for m in MEASURES if m in asked), edges, known)
+    plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound)
     sensitivity = count_sensitivity(domain.adjacency)
     noise_scale(sensitivity, plan.noise_multiplier)  # refused now, and not when it is charged
     check_room("counts", sensitivity, plan.noise_multiplier, 2 * plan.n << COUNT_BITS)
     if plan.guarantee.epsilon(delta) > epsilon:
         raise ValueError("calibration went above the budget; please report this plan")
     return plan
+
+
+def check_measures(measures: str | Sequence[str] | None, domain: Domain) -> tuple[str, ...]:
+    """The measures that are meant, in order; None: all that the domain has. Raises ValueError."""
+    known = MEASURES if domain.target is None else TARGET_MEASURES
+    asked = known if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
+    if not asked or any(name not in known for name in asked) or len(set(asked)) < len(asked):
+        raise ValueError(f"measures must be some of {', '.join(known)}, each once; got {shown(measures)}")
+    return tuple(m for m in known if m in asked)
+
+
+def _error_bound(given: float | None, domain: Domain) -> float | None:
+    if domain.target is None:
+        if given is not None:
+            raise ValueError("error_bound is for a declared target; the model is one of classes")
+        return None
+    width = domain.target.high - domain.target.low
+    return number("error_bound", _ERROR_SHARE * width if given is None else given, above=0.0, at_most=width)
 
 
 def _edges(bins: Any) -> tuple[float, ...]:

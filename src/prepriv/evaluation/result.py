@@ -25,8 +25,7 @@ from prepriv.release.model import write_atomically
 class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
-    counts: of each measure of the plan: "accuracy" and "log_loss" (2,), "confusion" (true, predicted), "scores" (bin,
-    hit). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
+    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), of any other (2,). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
     this together, where coins set the test rows aside (holdout.py).
     """
 
@@ -44,9 +43,7 @@ class PrivateEvaluation:
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by name, each with its interval; each holds by itself, with probability 95 % or more."""
-        found: list[Figure] = []
-        for measure, counts in self.counts.items():
-            found += getattr(self, f"_{measure}")(counts)
+        found = [figure for measure in self.plan.measures for figure in getattr(self, f"_{measure}")()]
         return {figure.name: figure for figure in found}
 
     def __getitem__(self, name: str) -> Figure:
@@ -82,19 +79,36 @@ class PrivateEvaluation:
             for k, edge in enumerate(self.plan.edges)
         )
 
-    def _pair(self, name: str, counts: Floats) -> Figure:
-        plan = self.plan
+    def _pair(self, name: str, release: str) -> Figure:
+        plan, counts = self.plan, self.counts[release]
         if plan.domain.adjacency == "replace-one":
             return intervals.share_of_n(name, counts, plan.n, plan.noise)
         return intervals.share(name, counts[:1], counts[1:], plan.noise)
 
-    def _accuracy(self, counts: Floats) -> list[Figure]:
-        return [self._pair("accuracy", counts)]
+    def _accuracy(self) -> list[Figure]:
+        return [self._pair("accuracy", "accuracy")]
 
-    def _log_loss(self, counts: Floats) -> list[Figure]:
-        return [intervals.scaled(self._pair("log loss", counts), LOSS_BOUND)]
+    def _log_loss(self) -> list[Figure]:
+        return [intervals.scaled(self._pair("log loss", "log_loss"), LOSS_BOUND)]
 
-    def _confusion(self, counts: Floats) -> list[Figure]:
+    def _absolute_error(self) -> list[Figure]:
+        return [
+            intervals.scaled(
+                self._pair("mean absolute error", "absolute_error"), self.plan.error_bound or 0.0
+            )
+        ]
+
+    def _squared_error(self) -> list[Figure]:
+        root = intervals.root(self._pair("root mean squared error", "squared_error"))
+        return [intervals.scaled(root, self.plan.error_bound or 0.0)]
+
+    def _r2(self) -> list[Figure]:
+        names = ("squared_error", "target", "target_square")
+        error, target, square = (self._pair(name, name) for name in names)
+        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, self.plan.n)]
+
+    def _confusion(self) -> list[Figure]:
+        counts = self.counts["confusion"]
         noise, others = self.plan.noise, ~np.eye(len(counts), dtype=bool)
         names = self.plan.domain.classes
         recall = [
@@ -110,7 +124,8 @@ class PrivateEvaluation:
             *chain.from_iterable(zip(recall, precision)),
         ]
 
-    def _scores(self, counts: Floats) -> list[Figure]:
+    def _scores(self) -> list[Figure]:
+        counts = self.counts["scores"]
         ends = np.array([0.0, *self.plan.edges, 1.0])
         middles = (ends[:-1] + ends[1:]) / 2
         values = np.stack([-middles, 1 - middles], axis=1).ravel()
@@ -132,6 +147,17 @@ class PrivateEvaluation:
         both = up(self.whole.epsilon(plan.delta))
         return f"{said}; a coin set each row aside, so training and this together have ε = {both}"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of it besides: remarks on the claim, where errors are cut."""
+        return (self.guarantee_.notes if self.guarantee_ else ()) + self.cut
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Where errors of a number are cut, in one sentence; none of classes."""
+        most = self.plan.error_bound
+        return () if most is None else (f"errors above {most:g} count as {most:g}",)
+
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line a figure."""
         return [
@@ -148,7 +174,7 @@ class PrivateEvaluation:
         ]
 
     def __str__(self) -> str:
-        lines = [self.claim, *(self.guarantee_.notes if self.guarantee_ else ())]
+        lines = [self.claim, *self.notes]
         return "\n".join(shown(line) for line in (*lines, *map(str, self.figures.values())))
 
     def to_json(self) -> dict[str, Any]:
