@@ -15,6 +15,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+suppress_warnings = ["toc.not_included"]  # a page that no list names is found by the search
 
 default_role = "code"
 autodoc_default_options = {

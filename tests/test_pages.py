@@ -72,7 +72,7 @@ def test_every_cell_about_a_peer_cites_its_page():
 
 
 def test_every_page_is_on_the_site():
-    """Named in a table of contents or matched by its `*`."""
-    listed = (DOCS / "index.md").read_text(encoding="utf-8")
+    """Named in a table of contents; those that lie in docs/ itself are matched by `*` of why-it-holds.md."""
+    listed = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("how-to.md", "learn/index.md"))
     for page in DOCS.glob("learn/*.md"):
-        assert f"learn/{page.stem}" in listed
+        assert re.search(rf"^(learn/)?{page.stem}$", listed, re.M) or page.stem == "index", page

@@ -31,3 +31,8 @@ def test_commands_exist(command, capsys):
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (Path(__file__).parents[1] / target).exists(), target
+
+
+def test_it_is_read_to_the_end():
+    assert len(README.splitlines()) <= 150
+    assert README.count("![") == 1 and README.count("```python") == 1

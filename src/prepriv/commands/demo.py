@@ -89,7 +89,7 @@ def demo(
         by_epsilon,
     )
     asked = plan_evaluation(
-        model, n=int(test.sum()), epsilon=min(epsilon, 1.0), delta=delta, measures=("accuracy", "confusion")
+        model, n=int(test.sum()), epsilon=min(epsilon, 1.0), delta=delta, measures=("accuracy", "scores")
     )
     measured = evaluate(asked, model, x[test], y[test], counted=False)
     report = Report.of(plan, private=trained.private, evaluation=evaluation, measured=measured, model=model)
