@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+from contextlib import ExitStack
 from importlib.util import find_spec
 
 import numpy as np
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prepriv
+from engines.clusters import cluster
 from prepriv import preprocessing as pre
 from prepriv.domain import Categorical, Domain, Numeric
 from prepriv.engines import Threads, Torch
@@ -82,6 +85,35 @@ def released(plan, rows, labels, engine):
     out = train(plan, rows, labels, session=session, room=room_for(plan, engine), counted=False)
     maps = json.dumps([m.to_json() for m in out.maps], default=lambda a: a.tolist())
     return hashlib.sha256(out.weights.tobytes() + maps.encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """In-process clusters of 1, 2 and 4 workers; none where Dask is not installed."""
+    with ExitStack() as stack:
+        found = find_spec("distributed")
+        yield [stack.enter_context(cluster(k)) for k in (1, 2, 4)] if found else []
+
+
+@pytest.mark.parametrize("adjacency, steps, learner", list(plans()))
+def test_one_hash_on_a_cluster(frame, adjacency, steps, learner, tmp_path, clusters, monkeypatch):
+    """Of rows that workers read themselves, held out or not, and of rows that are sent to them."""
+    if not clusters:
+        pytest.skip("Dask is not installed: pip install prepriv[dask]")
+    monkeypatch.setattr("prepriv.engines.dask_cluster._PART", 500 * 20)
+    d = domain(adjacency)
+    made = recipe(d, n=N, epsilon=1.0, delta=1e-5, steps=steps, learner=learner)
+    if made[1].steps > 8:
+        made = (made[0], dataclasses.replace(made[1], steps=8))
+    plan = make_plan(d, *made, epsilon=1.0, delta=1e-5, n=N)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for i, start in enumerate(range(0, N, 300)):
+        pq.write_table(table.slice(start, 300), tmp_path / f"{i}.parquet", row_group_size=100)
+    columns, labels = frame.drop(columns="y"), frame["y"]
+    want = released(plan, columns, labels, Threads(1))
+    for engine in clusters if learner == "auto" and adjacency == "replace-one" else clusters[1:2]:
+        assert released(plan, tmp_path, None, engine) == want, engine
+    assert released(plan, columns, labels, clusters[1]) == want
 
 
 @pytest.mark.parametrize("adjacency, steps, learner", list(plans()))

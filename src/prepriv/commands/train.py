@@ -47,7 +47,7 @@ from prepriv.pipeline.price import prices
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
-from prepriv.pipeline.run import Trained, room_for
+from prepriv.pipeline.run import Trained, check_files, room_for
 from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.preprocessing import Step
@@ -233,7 +233,9 @@ def train(
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="Who adds up rows: threads (default), torch or torch:cuda."),
+        typer.Option(
+            help="Who adds up rows: threads (default), torch, torch:cuda, dask or dask://HOST:PORT."
+        ),
     ] = None,
     holdout: Annotated[
         float | None,
@@ -346,6 +348,7 @@ def _train(
         raise BadData(f"{public_test} holds no target that is a number")
     stream = Files(files(data))
     room = room_for(frozen, engine)
+    check_files(room, stream)
     if room.note is not None:
         console.print(room.note)
     with reserved_run(out, overwrite) as folder:

@@ -1,8 +1,9 @@
 """Where the integers of rows live and who adds them up: the same sums, to the bit, on every engine. docs/large.md."""
 
 from prepriv.engines.base import Engine, EngineError, NoRoom
+from prepriv.engines.dask_cluster import Dask
 from prepriv.engines.local import Threads
 from prepriv.engines.named import named
 from prepriv.engines.torch_device import Torch
 
-__all__ = ["Engine", "EngineError", "NoRoom", "Threads", "Torch", "named"]
+__all__ = ["Dask", "Engine", "EngineError", "NoRoom", "Threads", "Torch", "named"]

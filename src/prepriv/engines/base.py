@@ -6,9 +6,9 @@ Sums are integers, so every engine gives the same bits, in any order and in any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,15 @@ from prepriv.exact.grid import Grid
 
 Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
 """Rows (b, d), their class indices (b,), -1 for one that contributes nothing, and the number of the first."""
+
+
+@runtime_checkable
+class Portable(Protocol):
+    """Blocks of which a part can be read elsewhere, too."""
+
+    def part(self, start: int, stop: int) -> Iterable[Block] | None:
+        """The blocks of these rows, `start` a multiple of 256, as something that can be sent; None where only this
+        process has them."""
 
 
 class EngineError(ValueError):
@@ -60,6 +69,9 @@ class Room(Protocol):
     @property
     def memory(self) -> int:
         """Bytes that are left for the encoded table."""
+
+    def check(self, seen: Callable[[], Any]) -> None:
+        """EngineError unless `seen`, of the table's files, is the same wherever rows are read; before the charge."""
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> Held:
         """Take in all blocks of n rows."""

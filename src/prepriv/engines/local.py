@@ -38,14 +38,14 @@ class Threads:
 
     def room(self, grid: Grid, n: int, d: int) -> LocalRoom:
         """Room in memory or in a file, which is reserved in full."""
-        memory, size = memory_bytes(self.memory), _size(grid, n, d)
+        memory, size = memory_bytes(self.memory), rows_size(grid, n, d)
         if size <= memory:
             return LocalRoom(grid, d, self.threads, memory - size)
         file = File(size)
         return LocalRoom(
             grid, d, self.threads, memory, file,
-            f"rows are held on disk: {_shown(size)} of integers in a nameless file in {file.folder} "
-            f"(memory: {_shown(memory)})",
+            f"rows are held on disk: {memory_shown(size)} of integers in a nameless file in {file.folder} "
+            f"(memory: {memory_shown(memory)})",
         )  # fmt: skip
 
 
@@ -63,11 +63,14 @@ class LocalRoom:
     file: File | None = None
     note: str | None = None
 
+    def check(self, seen: Callable[[], Any]) -> None:
+        """This process reads all rows."""
+
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> QuantizedRows:
         """Rows as integers. NoRoom, which tells no number, where there are more than declared and the disk is full."""
         empty: Callable[..., NDArray[Any]] = np.zeros
         if self.file is not None:
-            needed = _size(self.grid, n, self.d)
+            needed = rows_size(self.grid, n, self.d)
             try:
                 empty = (self.file if needed <= self.file.size else File(needed)).empty
             except NoRoom:
@@ -89,7 +92,7 @@ class File:
                 self._bytes = mmap.mmap(file.fileno(), size)
         except OSError as error:
             raise NoRoom(
-                f"the rows need {_shown(size)} of disk in {self.folder}, which has no room for them "
+                f"the rows need {memory_shown(size)} of disk in {self.folder}, which has no room for them "
                 f"({os.strerror(error.errno or 0)}); set TMPDIR to another folder, or allow more memory"
             ) from None
 
@@ -148,11 +151,12 @@ def _folder() -> str:
     return tempfile.gettempdir()
 
 
-def _size(grid: Grid, n: int, d: int) -> int:
+def rows_size(grid: Grid, n: int, d: int) -> int:
     """Bytes of n rows of d features, with their norms and labels."""
     return n * ((d + 1) * (4 if grid.fine else 2) + 8) + 3 * _PAGE
 
 
-def _shown(size: int) -> str:
+def memory_shown(size: int) -> str:
+    """Bytes as a text."""
     unit = next(u for u in ("TB", "GB", "MB", "KB", "B") if size >= _UNITS[u] or u == "B")
     return f"{size / _UNITS[unit]:.3g} {unit}"

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 
 from prepriv._arguments import shown
 from prepriv.engines.base import Engine, EngineError
+from prepriv.engines.dask_cluster import local_cluster, scheduler_at
 from prepriv.engines.local import Threads
 from prepriv.engines.torch_device import Torch
 
 
 @contextmanager
 def named(name: str | None, memory: int | str | None = None) -> Iterator[Engine]:
-    """threads (None), torch or torch:DEVICE; what it starts ends with the block.
+    """threads (None), torch or torch:DEVICE, dask (workers of this machine) or dask://HOST:PORT; what it starts ends with the block.
 
     memory: as for `Threads`, for engines that hold rows on this machine. EngineError for another name.
     """
@@ -22,5 +23,13 @@ def named(name: str | None, memory: int | str | None = None) -> Iterator[Engine]
         yield Threads(memory=memory)
     elif kind == "torch":
         yield Torch(rest or "cpu", memory)
+    elif name == "dask":
+        with local_cluster() as engine:
+            yield engine
+    elif kind == "dask" and rest.startswith("//"):
+        with scheduler_at(rest[2:]) as engine:
+            yield engine
     else:
-        raise EngineError(f"engine must be threads, torch or torch:cuda; got {shown(name)}")
+        raise EngineError(
+            f"engine must be threads, torch, torch:cuda, dask or dask://HOST:PORT; got {shown(name)}"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -58,6 +58,9 @@ class TorchRoom:
     def memory(self) -> int:
         """Bytes that are left for the encoded table."""
         return self.local.memory
+
+    def check(self, seen: Callable[[], Any]) -> None:
+        """This process reads all rows."""
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> TorchRows:
         """Rows as integers on the device. EngineError where it has no room for them."""

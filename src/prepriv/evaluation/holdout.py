@@ -34,9 +34,10 @@ from prepriv.pipeline.charge import charge
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.rows import private_rows
-from prepriv.pipeline.run import Progress, Trained, execute, room_for
+from prepriv.pipeline.run import Progress, Trained, check_files, execute, room_for
 from prepriv.release.model import Model
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import as_stream
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def train_and_evaluate(
     check_apart(plan.training.pipeline, rows, labels)
     check_public(plan.training)
     session, room = session or NoisySession(), room or room_for(plan.training)
+    if receipt is None:
+        check_files(room, as_stream(rows))
     receipt = charge(ledger, plan) if ledger is not None else receipt
     domain, memory = plan.training.domain, room.memory
     table, targets = private_rows(rows, labels, domain, n=plan.n, memory=memory)  # no cell before

@@ -13,11 +13,12 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from prepriv.exact.ball import row_sum
 from prepriv.exact.grid import EXACT, MARGIN, Grid
@@ -153,6 +154,12 @@ def _parts(rows: int, outputs: int, features: int) -> list[slice]:
     return [slice(i, i + size) for i in range(0, rows, size)]
 
 
+@cache
+def _controller() -> ThreadpoolController:
+    """To look for the libraries of products takes as long as a pass over ten thousand rows."""
+    return ThreadpoolController()
+
+
 class GradientSum:
     """Clipped gradient sums of a fixed set of rows. Use as a context manager: it holds a thread pool."""
 
@@ -162,7 +169,7 @@ class GradientSum:
         self._local = threading.local()
 
     def __enter__(self) -> GradientSum:
-        self._limits = threadpool_limits(limits=1, user_api="blas")
+        self._limits = _controller().limit(limits=1, user_api="blas")
         self._pool = ThreadPoolExecutor(self._threads)
         return self
 

@@ -30,6 +30,7 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
 from prepriv.tables.encode import Table
+from prepriv.tables.stream import Files, Stream
 
 Progress = Callable[[str, int, int], Any]
 _TOLD = 2**16  # rows between two words of progress
@@ -86,7 +87,7 @@ def execute(
     run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         held = (room or room_for(plan, n=table.n)).load(
-            _labelled(rows, plan, progress), table.n, plan.learner.bias
+            Labelled(rows, progress and _told(rows, plan, progress)), table.n, plan.learner.bias
         )
         weights = plan.learner.train(held, plan.setting, run)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
@@ -211,16 +212,49 @@ def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room
     )
 
 
-def _labelled(rows: Mapped, plan: Plan, progress: Progress | None) -> Iterator[Block]:
-    """The rows as they reach the learner. Progress tells of rows where their number is public, of bytes of files elsewhere."""
-    public = plan.domain.adjacency == "replace-one"
-    for x, kept, start in rows.blocks():
-        if progress is not None and start % _TOLD == 0:
-            done, of = (start + len(x), plan.n) if public else rows.table.read()
-            if of:
-                progress("reading", done, of)
-        block = rows.labels[start : start + len(x)]
-        yield x, block if kept is None else np.where(kept, block, -1), start
+def check_files(room: Room, stream: Stream | None) -> None:
+    """EngineError, before the charge, unless whoever will read the files sees them as they are seen here."""
+    if isinstance(stream, Files) and stream.parquet:
+        room.check(stream.seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The rows as they reach the learner. told: called with (rows or bytes of files read, of how many), if there is any.
+
+    first: the number of the first row.
+    """
+
+    rows: Mapped
+    told: Callable[[int, int], Any] | None = None
+    first: int = 0
+
+    def __iter__(self) -> Iterator[Block]:
+        for x, kept, start in self.rows.blocks():
+            if self.told is not None and start % _TOLD == 0:
+                self.told(start, len(x))
+            at = start - self.first
+            block = self.rows.labels[at : at + len(x)]
+            yield x, block if kept is None else np.where(kept, block, -1), start
+
+    def part(self, start: int, stop: int) -> Labelled | None:
+        """`prepriv.engines.base.Portable`: none behind a confidential map, which never leaves this process."""
+        sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)
+        table = self.rows.table.part(start, stop) if sent else None
+        labels = self.rows.labels[start - self.first : stop - self.first]
+        return None if table is None else Labelled(Mapped(table, self.rows.maps, labels), first=start)
+
+
+def _told(rows: Mapped, plan: Plan, progress: Progress) -> Callable[[int, int], Any]:
+    """Progress tells of rows where their number is public, of bytes of files elsewhere."""
+
+    def tell(start: int, more: int) -> None:
+        public = plan.domain.adjacency == "replace-one"
+        done, of = (start + more, plan.n) if public else rows.table.read()
+        if of:
+            progress("reading", done, of)
+
+    return tell
 
 
 def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:

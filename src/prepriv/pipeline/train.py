@@ -13,7 +13,7 @@ from prepriv.pipeline.charge import charge
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.rows import private_rows
-from prepriv.pipeline.run import Progress, Trained, execute, room_for
+from prepriv.pipeline.run import Progress, Trained, check_files, execute, room_for
 from prepriv.tables.encode import check_stream, label_of
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
@@ -53,6 +53,8 @@ def train(
     if session is None:
         session = NoisySession() if plan.private else ExactSession()
     room = room or room_for(plan)
+    if receipt is None:
+        check_files(room, stream)
     receipt = charge(ledger, plan) if ledger is not None else receipt
     # no cell before
     table, targets = private_rows(

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -175,11 +176,17 @@ def _parts(stream: Stream, columns: Sequence[str], domain: Domain) -> Iterator[T
 
 def _streamed(stream: Stream, columns: Sequence[str], domain: Domain, n: int | None = None) -> Streamed:
     n = stream.count() if n is None else n
+
+    def between(start: int, stop: int) -> Streamed:
+        assert isinstance(stream, Files)
+        return _streamed(stream.between(start, stop), columns, domain, stop - start)
+
     return Streamed(
         domain=domain,
         n=n,
-        parts=lambda: _parts(stream, columns, domain),
+        parts=partial(_parts, stream, columns, domain),
         bytes_read=lambda: (stream.read, stream.size),
+        between=between if isinstance(stream, Files) and stream.parquet else None,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import glob
 import gzip
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -84,15 +85,39 @@ class Files(Stream):
     @cached_property
     def rows(self) -> int | None:
         """Of Parquet files, by their own word."""
-        if not all(_is_parquet(path) for path in self.paths):
+        return None if self._rows_each is None else sum(self._rows_each)
+
+    @cached_property
+    def _rows_each(self) -> list[int] | None:
+        if not self.parquet:
             return None
         import pyarrow.parquet as pq
 
-        total = 0
+        each = []
         for path in self.paths:
             with readable(path, _endings(path)):
-                total += pq.read_metadata(path).num_rows
-        return total
+                each.append(pq.read_metadata(path).num_rows)
+        return each
+
+    def seen(self) -> list[tuple[str, int, int]]:
+        """(path, size, time of change) of each file, as it is found now, on whatever machine this runs."""
+        return [(str(path), *self._state(path)[2:]) for path in self.paths]
+
+    @property
+    def parquet(self) -> bool:
+        """Whether all are Parquet files by their names: of others, a row is found only behind those before."""
+        return all(_is_parquet(path) for path in self.paths)
+
+    def between(self, start: int, stop: int) -> Span:
+        """The rows start to stop of Parquet files."""
+        assert self._rows_each is not None
+        pieces, at = [], 0
+        for found, rows in zip(self.seen(), self._rows_each):
+            low, high = max(start - at, 0), min(stop - at, rows)
+            if low < high:
+                pieces.append((*found, low, high))
+            at += rows
+        return Span(self.names, tuple(pieces))
 
     def check(self, columns: Sequence[str]) -> None:
         """BadData unless every file has these columns, each once. Reads header lines and no record."""
@@ -134,6 +159,30 @@ class Files(Stream):
         except OSError:
             raise BadData(no_file(path)) from None
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@dataclass(eq=False)
+class Span(Stream):
+    """Some rows of Parquet files, on any machine that sees them. pieces: (path, size, time of change, first row, stop)."""
+
+    columns: Sequence[str]
+    pieces: tuple[tuple[str, int, int, int, int], ...]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.columns
+
+    @property
+    def rows(self) -> int:
+        return sum(high - low for *_, low, high in self.pieces)
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Any]:
+        for name, *found, low, high in self.pieces:
+            path = Path(name)
+            if [*Files._state(path)[2:]] != found:
+                raise BadData(f"{path} changed while it was read")
+            with readable(path, _endings(path)):
+                yield from _parquet_parts(path, columns, low, high)
 
 
 @dataclass(eq=False)
@@ -236,14 +285,25 @@ def _rows_of(columns: int) -> int:
     return max(256, min(2**16, _CELLS // max(columns, 1) // 256 * 256))
 
 
-def _parquet_parts(path: Path, columns: Sequence[str]) -> Iterator[Any]:
+def _parquet_parts(
+    path: Path, columns: Sequence[str], low: int = 0, high: int = sys.maxsize
+) -> Iterator[Any]:
+    """The rows low to high, of the row groups that hold one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**18) as file:
         check_columns(columns, file.schema_arrow.names, path)
-        for batch in file.iter_batches(_rows_of(len(columns)), columns=list(columns)):
-            yield pa.Table.from_batches([batch])
+        ends = list(
+            itertools.accumulate(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
+        )
+        groups = [g for g, (at, end) in enumerate(zip([0, *ends], ends)) if at < high and end > low]
+        at = ends[groups[0] - 1] if groups and groups[0] else 0
+        for batch in file.iter_batches(_rows_of(len(columns)), row_groups=groups, columns=list(columns)):
+            held = batch.slice(max(low - at, 0), max(min(high, at + len(batch)) - max(low, at), 0))
+            at += len(batch)
+            if len(held):
+                yield pa.Table.from_batches([held])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,17 +85,24 @@ class Table:
         matrix = None if self.matrix is None else self.matrix[chosen]
         return Table(self.domain, int(chosen.sum()), matrix, tuple(c[chosen] for c in self.columns))
 
+    def part(self, start: int, stop: int) -> Table | None:
+        """These rows, by their numbers, as something that can be read elsewhere; None where they are in this memory only."""
+        return None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Streamed(Table):
     """Rows that no memory holds: `parts` encodes them anew, in order, for each pass. n: as the first pass counted.
 
-    Blocks are those of a table in memory, however the rows fall into parts, and so is every sum.
+    Blocks are those of a table in memory, however the rows fall into parts, and so is every sum. first: the number of the
+    first row; between: the rows from one number to another, where they can be found by it.
     """
 
     matrix: None = None
     parts: Callable[[], Iterator[Table]]
     bytes_read: Callable[[], tuple[int, int]]
+    first: int = 0
+    between: Callable[[int, int], Streamed] | None = None
 
     def read(self) -> tuple[int, int]:
         return self.bytes_read()
@@ -105,16 +113,32 @@ class Streamed(Table):
             at = 0
             while len(rest) + part.n - at >= BLOCK:
                 stop = at + BLOCK - len(rest)
-                yield start, np.concatenate([rest, part.block(at, stop)])
+                yield self.first + start, np.concatenate([rest, part.block(at, stop)])
                 start, at, rest = start + BLOCK, stop, rest[:0]
             rest = np.concatenate([rest, part.block(at, part.n)])
         if start + len(rest) != self.n:
             raise BadData("the table had not the same number of rows in each pass")
         if len(rest):
-            yield start, rest
+            yield self.first + start, rest
 
-    def some(self, chosen: NDArray[np.bool_]) -> Table:
-        return replace(self, n=int(chosen.sum()), parts=lambda: self._some(chosen))
+    def some(self, chosen: NDArray[np.bool_]) -> Streamed:
+        return replace(
+            self,
+            n=int(chosen.sum()),
+            parts=lambda: self._some(chosen),
+            between=None if self.between is None else partial(self._some_between, np.flatnonzero(chosen)),
+        )
+
+    def part(self, start: int, stop: int) -> Table | None:
+        return None if self.between is None else replace(self.between(start, stop), first=start)
+
+    def _some_between(self, places: NDArray[np.intp], start: int, stop: int) -> Streamed:
+        """Of the rows at these places those from one number to another."""
+        assert self.between is not None
+        low, high = int(places[start]), int(places[stop - 1]) + 1
+        chosen = np.zeros(high - low, bool)
+        chosen[places[start:stop] - low] = True
+        return self.between(low, high).some(chosen)
 
     def _some(self, chosen: NDArray[np.bool_]) -> Iterator[Table]:
         at = 0

@@ -1,0 +1,29 @@
+"""Dask clusters for tests: in this process unless asked otherwise, and nothing is written to disk by them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from prepriv.engines import Dask
+from prepriv.engines.dask_cluster import _CLOSED
+
+
+@contextmanager
+def cluster(workers=2, **options):
+    """A `Dask` engine. options: of LocalCluster."""
+    distributed = pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install prepriv[dask]"
+    )
+    import dask
+
+    options = {"processes": False, "memory_limit": "2GB"} | options
+    with (
+        dask.config.set(_CLOSED | options.pop("config", {})),
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", **options
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield Dask(client)

@@ -1,0 +1,357 @@
+"""Rows on the workers of a cluster: the integers of one machine, lost workers or not; refusals before the charge."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import prepriv
+from engines.clusters import cluster
+from prepriv.cli import run
+from prepriv.engines import Dask, EngineError, NoRoom, Threads
+from prepriv.engines import dask_cluster as module
+from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.grid import Grid
+from prepriv.learners.losses import Softmax
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.pipeline.run import room_for
+from prepriv.pipeline.train import train
+
+DOMAIN = prepriv.Domain({"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 1)}, [0, 1], label="y")
+N, D = 5000, 7
+GRID = Grid.of(5.1, 0.7, N, fine=False)
+
+
+@pytest.fixture(scope="module")
+def two():
+    with cluster(2) as engine:
+        yield engine
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """1500 rows in three files, and a ledger."""
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        x = np.random.default_rng(i).random((500, 2))
+        part = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": (x[:, 0] > 0.5).astype(int)})
+        part.to_parquet(tmp_path / "parts" / f"{i}.parquet", row_group_size=333)
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    return tmp_path
+
+
+def classifier(folder, engine, **settings):
+    return prepriv.PrivateClassifier(
+        dataclasses.replace(DOMAIN, n=1500),
+        steps="linear",
+        ledger=folder / "L.db",
+        engine=engine,
+        **settings,
+    )
+
+
+def charges(folder):
+    return sum(entry.kind == "charged" for entry in Ledger.open(folder / "L.db").entries())
+
+
+def blocks(rng, n=N):
+    x, y = 2 * rng.standard_normal((n, D)), rng.integers(-1, 3, n)
+    x[::97] = np.nan
+    return [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]
+
+
+@pytest.mark.parametrize("part", [2**28, 7 * 24 * 256, 1])
+def test_the_workers_give_the_integers_of_one_machine(two, rng, part, monkeypatch):
+    monkeypatch.setattr(module, "_PART", part)
+    given = blocks(rng)
+    held = [engine.room(GRID, N, D).load(given, N, 1.0) for engine in (Threads(1), two)]
+    assert held[1].shape == held[0].shape and len(held[1]._made) == {2**28: 2, 7 * 24 * 256: 4, 1: 20}[part]
+    index = rng.permutation(np.flatnonzero(rng.random(N) < 0.3))
+    with held[0].gradient_sum(Softmax()) as here, held[1].gradient_sum(Softmax()) as there:
+        for scale in (0.0, 1.0, 1e6):
+            weights = scale * rng.standard_normal((D + 1, 3))
+            assert (here(weights) == there(weights)).all()
+            assert (here(weights, index) == there(weights, index)).all()
+        assert (there(weights, index[:0]) == 0).all()
+        assert (here(weights, index[:1]) == there(weights, index[:1])).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 256, 257])
+def test_any_number_of_rows_is_held(two, rng, n):
+    here, there = (engine.room(GRID, N, D).load(blocks(rng, n), n, 1.0) for engine in (Threads(1), two))
+    weights = rng.standard_normal((D + 1, 3))
+    with here.gradient_sum(Softmax()) as a, there.gradient_sum(Softmax()) as b:
+        assert there.shape == (n, D + 1) and (n == 0 or (a(weights) == a(weights)).all())
+        assert b(weights).shape == (D + 1, 3) and b(weights).dtype == np.int64
+
+
+@pytest.mark.parametrize("change", [lambda found: found[1:], lambda found: [*found, found[0]]])
+def test_a_part_left_out_or_counted_twice_is_refused(two, rng, change, monkeypatch):
+    rows = two.room(GRID, N, D).load(blocks(rng), N, 1.0)
+    partials = rows._partials
+    monkeypatch.setattr(rows, "_partials", lambda *a: change(list(partials(*a))))
+    with pytest.raises(EngineError, match="twice, or not at all"), rows.gradient_sum(Softmax()) as total:
+        total(np.zeros((D + 1, 3)))
+
+
+def test_what_a_worker_says_stays_there(two, rng, monkeypatch, caplog, capfd):
+    def fails(*_):
+        raise ValueError("SECRET")
+
+    caplog.set_level(logging.DEBUG)
+    for name, target in (("residual", Softmax), ("fill", QuantizedRows)):
+        rows = two.room(GRID, N, D).load(blocks(rng), N, 1.0) if name == "residual" else None
+        with monkeypatch.context() as patched:
+            patched.setattr(target, name, fails)
+            if rows is None:  # read on the workers, as files are
+                rows = two.room(GRID, N, D).load(Anywhere(blocks(rng)), N, 1.0)
+            with (
+                rows.gradient_sum(Softmax()) as total,
+                pytest.raises(EngineError, match="what it says is withheld") as told,
+            ):
+                total(np.zeros((D + 1, 3)))
+        assert told.value.__cause__ is None and "SECRET" not in str(told.value)
+    out = capfd.readouterr()
+    assert "SECRET" not in caplog.text + out.out + out.err
+
+
+class Anywhere(list):
+    """Blocks that can be read anywhere."""
+
+    def part(self, start, stop):
+        return [block for block in self if start <= block[2] < stop]
+
+
+def released(plan, data, engine, progress=None):
+    session = NoisySession(NoiseSource.for_tests(5))
+    out = train(
+        plan, data, None, session=session, room=room_for(plan, engine), counted=False, progress=progress
+    )
+    return out.weights.tobytes()
+
+
+def killing(at):
+    """Progress that kills a worker with -9 before some of the passes."""
+    killed = []
+
+    def progress(stage, done, of):
+        if stage == "training" and done in at:
+            process = max(process.pid for process in multiprocessing.active_children())
+            os.kill(process, signal.SIGKILL)
+            killed.append(process)
+
+    return progress, killed
+
+
+def plan_of(n, steps=9):
+    from prepriv.learners.gradient_descent import GradientDescent
+    from prepriv.learners.losses import Logistic
+    from prepriv.pipeline.plan import make_plan
+
+    return make_plan(DOMAIN, [], GradientDescent(Logistic(), steps=steps), epsilon=1.0, delta=1e-5, n=n)
+
+
+def test_a_worker_killed_in_the_middle_of_three_passes_changes_no_bit(folder):
+    plan = plan_of(1500)
+    want = released(plan, folder / "parts", Threads(1))
+    with cluster(2, processes=True) as engine:
+        progress, killed = killing((2, 4, 7))
+        assert released(plan, folder / "parts", engine, progress) == want
+        assert len(set(killed)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_killed_while_they_add_up_change_no_bit(folder, workers, rng):
+    """Of rows that were sent, too, and at any moment."""
+    import threading
+
+    plan = plan_of(1500, steps=40)
+    for data in (folder / "parts", folder / "t.csv"):
+        if data.suffix:
+            pd.read_parquet(folder / "parts").to_csv(data, index=False)
+        want = released(plan, data, Threads(1))
+        with cluster(
+            workers, processes=True, config={"distributed.scheduler.allowed-failures": 99}
+        ) as engine:
+            over = threading.Event()
+
+            def kill(over=over):
+                for _ in range(5):
+                    if over.wait(0.3 + rng.random()):
+                        return
+                    for process in multiprocessing.active_children()[:1]:
+                        os.kill(process.pid, signal.SIGKILL)
+
+            killer = threading.Thread(target=kill)
+            killer.start()
+            try:
+                assert released(plan, data, engine, lambda *_: time.sleep(0.05)) == want
+            finally:
+                over.set()
+                killer.join()
+
+
+def test_files_train_and_a_part_that_vanishes_is_one_sentence(two, folder, monkeypatch):
+    clf = classifier(folder, two).fit(folder / "parts", "y")
+    assert charges(folder) == 1 and clf.guarantee_ is not None
+    held = classifier(folder, two, holdout=0.3).fit(folder / "parts", "y")
+    assert held.evaluation_ is not None
+    assert copy.deepcopy(two) is two  # clones of scikit-learn
+    load = module.DaskRoom.load
+
+    def vanish(room, given, n, bias):
+        (folder / "parts" / "1.parquet").unlink()
+        return load(room, given, n, bias)
+
+    monkeypatch.setattr(module.DaskRoom, "load", vanish)
+    with pytest.raises(ValueError, match=r"could not read its part of the table|is not there|no such file"):
+        classifier(folder, two).fit(folder / "parts", "y")
+
+
+def test_parts_with_other_columns_are_refused_before_the_charge(two, folder):
+    pd.DataFrame({"a": [0.5], "y": [1]}).to_parquet(folder / "parts" / "9.parquet")
+    with pytest.raises(ValueError, match="no column 'b'"):
+        classifier(folder, two).fit(folder / "parts", "y")
+    assert charges(folder) == 0
+
+
+def refused(folder, engine, match, kind=EngineError):
+    with pytest.raises(kind, match=match):
+        classifier(folder, engine).fit(folder / "parts", "y")
+    assert charges(folder) == 0
+
+
+def test_a_cluster_that_cannot_be_used_is_one_sentence_before_the_charge(two, folder, monkeypatch):
+    with cluster(0) as empty:
+        refused(folder, empty, "no workers")
+    refused(folder, empty, "no connection to a scheduler")
+    refused(folder, Dask(None), "no connection to a scheduler")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_is_closed", lambda address: False)
+        refused(folder, two, "private rows need TLS")
+    versions = two.client.get_versions(packages=["prepriv", "numpy"])
+    for name, there, match in (
+        ("prepriv", None, "a worker has no prepriv: install version 1"),
+        ("prepriv", "0.1", "a worker has prepriv 0.1, this machine 1"),
+        ("numpy", "1.9", "a worker has numpy 1.9, this machine 1"),
+    ):
+        found = copy.deepcopy(versions)
+        for at in (found["client"], *found["workers"].values()):
+            at["packages"] |= {"prepriv": "1", "numpy": "1"}
+        next(iter(found["workers"].values()))["packages"][name] = there
+        with monkeypatch.context() as patched:
+            patched.setattr(two.client, "get_versions", lambda packages, found=found: found)
+            refused(folder, two, match)
+    facts = module._facts
+    for change, match, kind in (
+        ({"holds": False}, "write private rows to its disk", EngineError),
+        ({"bits": "other"}, "computes other last bits", EngineError),
+        ({"memory": 100}, "the rows need .* on the workers, which have 200 B", NoRoom),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                module, "_on_all", lambda client, function, *a, change=change: [facts(Worker()) | change] * 2
+            )
+            refused(folder, two, match, kind)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_on_all", lambda client, function, *a: [None])
+        refused(folder, two, "prepriv does not run on a worker")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_quietly", lambda seen: [])
+        refused(folder, two, "does not see the files")
+
+
+class Worker:
+    """What is asked of one."""
+
+    data: ClassVar[dict[str, object]] = {}
+
+    class memory_manager:
+        memory_limit = 10**9
+
+
+def test_workers_that_spill_are_refused(folder):
+    with cluster(1, config={"distributed.worker.memory.spill": 0.7}) as engine:
+        refused(folder, engine, "write private rows to its disk")
+
+
+@pytest.mark.parametrize(
+    "address, closed",
+    [
+        ("tls://10.0.0.1:8786", True),
+        ("tcp://127.0.0.1:8786", True),
+        ("tcp://localhost:8786", True),
+        ("tcp://[::1]:8786", True),
+        ("inproc://192.0.2.2/1/1", True),
+        ("tcp://10.0.0.1:8786", False),
+        ("tcp://localhost.example:8786", False),
+        ("ws://10.0.0.1:8786", False),
+        ("ucx://10.0.0.1:8786", False),
+        ("10.0.0.1:8786", False),
+        ("", False),
+    ],
+)
+def test_only_tls_or_one_machine_is_closed(address, closed):
+    assert module._is_closed(address) is closed
+
+
+def command(folder, engine, monkeypatch):
+    monkeypatch.chdir(folder)
+    columns = "columns: {a: {type: numeric, low: 0, high: 1}, b: {type: numeric, low: 0, high: 1}}\n"
+    (folder / "S.yaml").write_text(f"label: {{name: y, classes: [0, 1]}}\n{columns}steps: linear\n")
+    options = ["--schema", "S.yaml", "--rows", "1500", "--ledger", "L.db", "--engine", engine]
+    return run(["train", "parts", *options])
+
+
+@pytest.mark.parametrize(
+    "engine, match",
+    [
+        ("dask://127.0.0.1:9", "no Dask scheduler answers at 127.0.0.1:9"),
+        ("dask://10.1.2.3:8786", "a cluster beyond this machine needs TLS"),
+        ("spark", "engine must be threads, torch, torch:cuda, dask or dask://HOST:PORT; got 'spark'"),
+    ],
+)
+def test_an_engine_of_the_command_line_that_is_not_there_is_one_sentence(
+    folder, engine, match, monkeypatch, capsys
+):
+    if engine.startswith("dask"):
+        pytest.importorskip("distributed", reason="Dask is not installed: pip install prepriv[dask]")
+    assert command(folder, engine, monkeypatch) == 2
+    assert match in " ".join(capsys.readouterr().err.split()) and charges(folder) == 0
+
+
+def test_without_dask_it_is_one_sentence(folder, monkeypatch, capsys):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert command(folder, "dask", monkeypatch) == 2
+    assert "needs Dask: pip install 'prepriv[dask]'" in " ".join(capsys.readouterr().err.split())
+    assert charges(folder) == 0
+
+
+def test_the_command_trains_on_workers_of_this_machine(folder, monkeypatch, capsys):
+    distributed = pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install prepriv[dask]"
+    )
+    local = distributed.LocalCluster
+    monkeypatch.setattr(
+        distributed, "LocalCluster", lambda **options: local(n_workers=2, processes=False, **options)
+    )
+    assert command(folder, "dask", monkeypatch) == 0 and charges(folder) == 1
+
+
+def test_a_cluster_over_tls_trains(folder):
+    with cluster(2, security=True, protocol="tls") as engine:
+        assert all(a.startswith("tls://") for a in engine.client.nthreads())
+        classifier(folder, engine).fit(folder / "parts", "y")
