@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import logging
 import multiprocessing
 import os
@@ -17,7 +18,11 @@ import pytest
 
 import prepriv
 from engines.clusters import cluster
-from prepriv.cli import run
+from prepriv.audit.replay import replay
+from prepriv.audit.replay_neighbours import neighbours, synthetic
+from prepriv.audit.replay_pipeline import PlanRun
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.cli import run as command_line
 from prepriv.engines import Dask, EngineError, NoRoom, Threads
 from prepriv.engines import dask_cluster as module
 from prepriv.exact.gradient_sum import QuantizedRows
@@ -77,7 +82,7 @@ def test_the_workers_give_the_integers_of_one_machine(two, rng, part, monkeypatc
     monkeypatch.setattr(module, "_PART", part)
     given = blocks(rng)
     held = [engine.room(GRID, N, D).load(given, N, 1.0) for engine in (Threads(1), two)]
-    assert held[1].shape == held[0].shape and len(held[1]._made) == {2**28: 2, 7 * 24 * 256: 4, 1: 20}[part]
+    assert held[1].shape == held[0].shape and len(held[1]._made) == {2**28: 2, 7 * 24 * 256: 3, 1: 20}[part]
     index = rng.permutation(np.flatnonzero(rng.random(N) < 0.3))
     with held[0].gradient_sum(Softmax()) as here, held[1].gradient_sum(Softmax()) as there:
         for scale in (0.0, 1.0, 1e6):
@@ -97,13 +102,55 @@ def test_any_number_of_rows_is_held(two, rng, n):
         assert b(weights).shape == (D + 1, 3) and b(weights).dtype == np.int64
 
 
-@pytest.mark.parametrize("change", [lambda found: found[1:], lambda found: [*found, found[0]]])
-def test_a_part_left_out_or_counted_twice_is_refused(two, rng, change, monkeypatch):
-    rows = two.room(GRID, N, D).load(blocks(rng), N, 1.0)
-    partials = rows._partials
-    monkeypatch.setattr(rows, "_partials", lambda *a: change(list(partials(*a))))
+def parted(*cuts):
+    """Rows in parts that no cluster holds."""
+    return module.DaskRows(None, "run", GRID, (cuts[-1], D + 1), [None] * (len(cuts) - 1), cuts)
+
+
+@pytest.mark.parametrize(
+    "numbers", [[(0,), (1,)], [(0, 1), (2,), (1,)], [(0, 2), (0, 1)], [(0, 1, 2, 3)], []]
+)
+def test_a_part_left_out_or_counted_twice_is_refused(numbers, monkeypatch):
+    """After a lost worker the scheduler may hand in a part anew, whatever it did with the first one."""
+    rows, weights = parted(0, 256, 512, 600), np.ones((D + 1, 3))
+    monkeypatch.setattr(
+        rows, "_partials", lambda *_: [(part, np.ones((D + 1, 3), np.int64)) for part in numbers]
+    )
     with pytest.raises(EngineError, match="twice, or not at all"), rows.gradient_sum(Softmax()) as total:
-        total(np.zeros((D + 1, 3)))
+        total(weights)
+    monkeypatch.setattr(
+        rows, "_partials", lambda *_: [((2, 0), weights.astype(int)), ((1,), weights.astype(int))]
+    )
+    with rows.gradient_sum(Softmax()) as total:
+        assert (total(weights) == 2).all()
+
+
+def test_chosen_rows_go_to_the_part_that_holds_them(rng):
+    rows = parted(0, 256, 512, 512, 600)
+    for index in (
+        rng.permutation(600)[:50],
+        np.arange(600),
+        np.array([255, 256]),
+        np.array([599]),
+        np.zeros(0, int),
+    ):
+        found = rows._by_part(index)
+        back = [local + rows._cuts[k] for k, local in found.items()]
+        assert sorted(np.concatenate([*back, np.zeros(0, int)])) == sorted(index)
+        assert all(
+            len(local) and local.max() < rows._cuts[k + 1] - rows._cuts[k] for k, local in found.items()
+        )
+
+
+def test_a_part_that_cannot_be_read_raises_nothing_on_a_worker(capfd):
+    def fails():
+        raise ValueError("SECRET")
+        yield
+
+    assert module._load(3, fails(), 0, (GRID, 5, D, 1.0)) == module._Part(3, None)
+    assert module._quietly(fails().__next__) is None
+    out = capfd.readouterr()
+    assert out.out + out.err == ""
 
 
 def test_what_a_worker_says_stays_there(two, rng, monkeypatch, caplog, capfd):
@@ -212,12 +259,25 @@ def test_files_train_and_a_part_that_vanishes_is_one_sentence(two, folder, monke
     assert copy.deepcopy(two) is two  # clones of scikit-learn
     load = module.DaskRoom.load
 
-    def vanish(room, given, n, bias):
-        (folder / "parts" / "1.parquet").unlink()
-        return load(room, given, n, bias)
+    class Vanishing:
+        """Gone before the worker that is to read the last part looks for it."""
 
-    monkeypatch.setattr(module.DaskRoom, "load", vanish)
-    with pytest.raises(ValueError, match=r"could not read its part of the table|is not there|no such file"):
+        def __init__(self, given):
+            self.given = given
+
+        def part(self, start, stop):
+            part = self.given.part(start, stop)
+            if stop == 1500:
+                (folder / "parts" / "2.parquet").unlink()
+            return part
+
+        def __iter__(self):
+            return iter(self.given)
+
+    monkeypatch.setattr(
+        module.DaskRoom, "load", lambda room, given, *rest: load(room, Vanishing(given), *rest)
+    )
+    with pytest.raises(EngineError, match="could not read its part of the table"):
         classifier(folder, two).fit(folder / "parts", "y")
 
 
@@ -313,7 +373,7 @@ def command(folder, engine, monkeypatch):
     columns = "columns: {a: {type: numeric, low: 0, high: 1}, b: {type: numeric, low: 0, high: 1}}\n"
     (folder / "S.yaml").write_text(f"label: {{name: y, classes: [0, 1]}}\n{columns}steps: linear\n")
     options = ["--schema", "S.yaml", "--rows", "1500", "--ledger", "L.db", "--engine", engine]
-    return run(["train", "parts", *options])
+    return command_line(["train", "parts", *options])
 
 
 @pytest.mark.parametrize(
@@ -329,6 +389,7 @@ def test_an_engine_of_the_command_line_that_is_not_there_is_one_sentence(
 ):
     if engine.startswith("dask"):
         pytest.importorskip("distributed", reason="Dask is not installed: pip install prepriv[dask]")
+    monkeypatch.setattr(module, "_PATIENCE", "1s")
     assert command(folder, engine, monkeypatch) == 2
     assert match in " ".join(capsys.readouterr().err.split()) and charges(folder) == 0
 
@@ -355,3 +416,26 @@ def test_a_cluster_over_tls_trains(folder):
     with cluster(2, security=True, protocol="tls") as engine:
         assert all(a.startswith("tls://") for a in engine.client.nthreads())
         classifier(folder, engine).fit(folder / "parts", "y")
+
+
+@pytest.mark.parametrize("name", ["mean, budget, replace-one", "Poisson SGD, add or remove"])
+def test_nothing_but_mechanisms_depends_on_a_record_on_a_cluster(two, name, tmp_path, monkeypatch):
+    """Recorded on one machine and replayed on a cluster, in parts of another size each time, read there or sent."""
+    from audit.pipelines import pipelines
+
+    pipeline = pipelines()[name]
+    pipeline = dataclasses.replace(pipeline, domain=dataclasses.replace(pipeline.domain, n=700))
+    plan, draws = pipeline.plan(), Draws(3)
+    runs = [PlanRun(plan), *(PlanRun(plan, engine=two) for _ in range(4))]
+    turn = itertools.cycle(runs)
+
+    def run(table, session):
+        at = next(turn)
+        monkeypatch.setattr(module, "_PART", 256 * 24 * (1 + runs.index(at)))
+        surfaces = at(table, session)
+        return surfaces | {"log": ""}  # Dask's own words on connections: what it says of rows is tested above
+
+    first = synthetic(plan.domain, plan.n, draws)
+    near = neighbours(first, plan.domain, draws, 6, at_end=plan.learner.samples)
+    result = replay(run, first, near, holds=lambda: all(r.holds() for r in runs), allowance=runs[0].allowance)
+    assert result.findings == [] and result.pairs >= 4 and result.calls > 15

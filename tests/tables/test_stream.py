@@ -186,3 +186,22 @@ def test_some_rows_of_a_stream_are_those_of_the_table(frame, tmp_path, rng):
     assert [x.tobytes() for x in got] == [x.tobytes() for x in want]
     with pytest.raises(BadData, match="same number of rows"):
         list(encode(tmp_path, DOMAIN).some(chosen[:-1]))
+
+
+@pytest.mark.parametrize("group", [1500, 300, 77])
+def test_rows_found_by_their_numbers_are_those_of_the_table(frame, tmp_path, rng, group):
+    """A part of a table is read elsewhere: the same blocks, of the same numbers, in whatever row groups they lie."""
+    for start in range(0, N, 700):
+        parquet(pa.Table.from_pandas(frame[start : start + 700]), tmp_path / f"{start:04}.parquet", group)
+    chosen = rng.random(N) < 0.7
+    for table in (encode(tmp_path, DOMAIN), encode(tmp_path, DOMAIN).some(chosen)):
+        want = list(table.blocks())
+        for start, stop in ((0, table.n), (256, 512), (512, table.n), (768, 800), (table.n, table.n)):
+            got = [] if start == stop else list(table.part(start, stop).blocks())
+            some = [(at, x[: stop - at]) for at, x in want if start <= at < stop]
+            assert [(at, x.tobytes()) for at, x in got] == [(at, x.tobytes()) for at, x in some]
+    assert encode(frame, DOMAIN).part(0, 256) is None  # in this memory only
+    whole = encode(tmp_path, DOMAIN).part(0, N)
+    parquet(pa.Table.from_pandas(frame[:700]), tmp_path / "0700.parquet", 50)
+    with pytest.raises(BadData, match=r"0700\.parquet changed while it was read"):
+        list(whole)

@@ -27,6 +27,7 @@ from prepriv.exact.grid import Grid
 
 _ROWS = 256  # of a block of a table: parts are whole blocks
 _PART = 2**28  # bytes of integers in a part, about, at most
+_PATIENCE = "10s"
 _SHARE = 0.7  # of a worker's memory that rows may take: it stops work at 0.8
 _CLOSED: dict[str, Any] = {
     "distributed.worker.memory.target": False,  # nothing on disk
@@ -113,7 +114,7 @@ def scheduler_at(address: str) -> Iterator[Dask]:
     try:
         kind = "tls" if secure else "tcp"
         client = distributed.Client(
-            f"{kind}://{address}", security=security, timeout="10s", set_as_default=False
+            f"{kind}://{address}", security=security, timeout=_PATIENCE, set_as_default=False
         )
     except Exception:
         raise EngineError(f"no Dask scheduler answers at {address}") from None
@@ -146,7 +147,7 @@ class DaskRoom:
         client, run = self.client, f"prepriv-{self.client.id}-{next(_RUNS)}"
         with _withheld():
             workers = sorted(client.nthreads())
-        each = min(-(-n // max(len(workers), 1)), _PART // rows_size(self.grid, 1, self.d))
+        each = min(-(-n // max(len(workers), 1)), n * _PART // rows_size(self.grid, n, self.d))
         cuts, made = [*range(0, n, max(1, -(-each // _ROWS)) * _ROWS), n], []
         for k, (task, arguments) in enumerate(self._parts(blocks, cuts, bias)):
             with _withheld(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
@@ -178,7 +179,7 @@ class DaskRoom:
             yield _Part, (rows,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Part:
     """A numbered part of the rows on a worker; None where they could not be read."""
 

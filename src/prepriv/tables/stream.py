@@ -112,10 +112,10 @@ class Files(Stream):
         """The rows start to stop of Parquet files."""
         assert self._rows_each is not None
         pieces, at = [], 0
-        for found, rows in zip(self.seen(), self._rows_each):
+        for path, found, rows in zip(self.paths, self._found, self._rows_each):
             low, high = max(start - at, 0), min(stop - at, rows)
             if low < high:
-                pieces.append((*found, low, high))
+                pieces.append((str(path), *found[2:], low, high))
             at += rows
         return Span(self.names, tuple(pieces))
 
