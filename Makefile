@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow mutants lint docs screens notebooks package bench clean
+.PHONY: demo test test-slow mutants lint docs looks screens notebooks package bench clean
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -40,17 +40,27 @@ lint: .venv/.installed-dev
 docs: .venv/.installed-docs ## the site in run/site; a warning is an error
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs run/site
 
-screens: demo docs ## look at report and site in headless Chromium (apt-get install chromium); pictures in docs/img
+.venv/.installed-screens: .venv/.installed-docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[screens]'
-	$(BIN)/python docs/screens.py run/demo/report.html --keep docs/img
-	$(BIN)/python docs/screens.py run/site/index.html run/site/learn/tutorial.html --keep docs/img
+	@touch $@
+
+LOOK := run/demo/report.html run/site/index.html run/site/learn/tutorial.html
+looks: demo docs .venv/.installed-screens ## report and site in headless Chromium (apt-get install chromium): widths, schemes, axe
+	$(BIN)/python docs/screens.py $(LOOK) run/site/trust.html run/site/errata.html run/site/reference/estimators.html
+
+screens: demo docs .venv/.installed-screens ## the same, and the pictures of docs/img
+	$(BIN)/python docs/screens.py $(LOOK) --keep docs/img
+
+notebooks: .venv/.installed-dev ## execute the notebooks and store their outputs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[notebooks]'
+	$(BIN)/python docs/notebooks/run.py
 
 package: ## wheel and sdist in dist/, the wheel tried in an empty environment
 	rm -rf dist run/empty
 	$(PYTHON) -m venv run/empty
 	run/empty/bin/python -m pip install --quiet --disable-pip-version-check build
 	run/empty/bin/python -m build --outdir dist . > /dev/null
-	rm -rf run/empty build src/*.egg-info.tmp
+	rm -rf run/empty build
 	$(PYTHON) -m venv run/empty
 	run/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/prepriv-*.whl
 	cd run && empty/bin/prepriv demo --out packaged --overwrite && empty/bin/prepriv report packaged/model --verify packaged/report.html

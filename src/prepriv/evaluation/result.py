@@ -21,7 +21,7 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.release.model import write_atomically
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
@@ -203,6 +203,12 @@ class PrivateEvaluation:
         from prepriv.evaluation.pictures import fragment
 
         return fragment(self)
+
+    def __repr__(self) -> str:
+        return f"PrivateEvaluation({self.claim}; {', '.join(map(str, list(self.figures.values())[:3]))})"
+
+    def _repr_html_(self) -> str:
+        return self.fragment()
 
     def save(self, path: str | Path) -> Path:
         """Write .html or .json, by the name's ending."""

@@ -62,12 +62,12 @@ class Guarantee:
     def __repr__(self) -> str:
         from prepriv.guarantees.in_words import short
 
-        return f"Guarantee({short(self, SHOWN_DELTA)})"
+        return f"{type(self).__name__}({short(self, SHOWN_DELTA)})"
 
     def _repr_html_(self) -> str:
         from prepriv.guarantees.in_words import claim_in_html
 
-        return claim_in_html(self, SHOWN_DELTA, "Guarantee")
+        return claim_in_html(self, SHOWN_DELTA, type(self).__name__)
 
     @staticmethod
     def of_gaussians(

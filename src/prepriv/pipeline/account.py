@@ -39,7 +39,7 @@ DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Account(Guarantee):
     """The guarantee of an existing pipeline. As a Guarantee, and:
 
