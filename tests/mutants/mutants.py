@@ -31,6 +31,31 @@ def replayed(which: str) -> tuple[str, ...]:
 
 
 MUTANTS = (
+    # ------------------------------------------------------------------------------------ moved rows, hidden
+    Mutant(
+        "a group of moved rows weighs what its being drawn weighs",
+        "amplification by sampling twice",
+        "learners/hidden_rows.py",
+        "    shares = weights / chosen\n",
+        "    shares = weights\n",
+        ("tests/learners/test_hidden_rows.py", "-k", "beat_the_hidden"),
+    ),
+    Mutant(
+        "a group of moved rows moves as far as one of them",
+        "sensitivity of a sum by one record",
+        "learners/hidden_rows.py",
+        "np.minimum(sizes * moved.each, moved.total)",
+        "np.minimum(moved.each, moved.total)",
+        ("tests/learners/test_hidden_rows.py", "-k", "beat_the_hidden"),
+    ),
+    Mutant(
+        "moved rows without the part that both data sets share",
+        "the aligned mixture for the worst of two mixtures",
+        "learners/hidden_rows.py",
+        "PoissonMoved(far, near, float(r)) if r < 1.0",
+        "PoissonMoved(near / 2, near, float(r)) if r < 1.0",
+        ("tests/learners/test_hidden_rows.py", "-k", "beat_the_hidden or independent"),
+    ),
     # ------------------------------------------------------------------------------- behind it another library
     Mutant(
         "steps in front of Opacus are given the whole budget once more",

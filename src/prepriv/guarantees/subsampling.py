@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import erfcx
+from scipy.special import erfcx, log_ndtr
 
 from prepriv._arguments import FloatArray
 from prepriv.guarantees.gaussian import SMALLEST, delta_upper
@@ -144,6 +144,71 @@ class PoissonReplace(DenseTradeoff):
             rest = np.log1p(-q) if q < 1.0 else -np.inf
         up = np.logaddexp(rest, math.log(q) + m * x - 0.5 * m * m)
         return _lines_at(self, up - up[::-1])
+
+
+@dataclass(frozen=True)
+class PoissonMoved(DenseTradeoff):
+    """T((1 − q) N(0) + q N(x), (1 − q) N(0) + q N(y)) at its least, norm(x), norm(y) ≤ reach, norm(x − y) ≤ apart, any dimension.
+
+    Records that are drawn together, with one coin, and differ between the two data sets. The worst of both orders, attained
+    on a line by x = reach, y = reach − apart; reach = m, apart = 2m is `PoissonReplace`.
+    """
+
+    reach: float
+    apart: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        _check(self.reach, self.rate)
+        _check(self.apart, self.rate)
+
+    def _delta(self, epsilon: FloatArray) -> FloatArray:
+        return moved_delta(self.reach, self.apart, self.rate, epsilon)
+
+    def inverse(self) -> PoissonMoved:
+        """The curve is symmetric."""
+        return self
+
+    def dense_lines(self) -> SupportLines:
+        m, q, d = self.reach, self.rate, min(self.apart, 2.0 * self.reach)
+        x = np.linspace(-12.0 - d, 12.0 + m, _POINTS)
+        with np.errstate(divide="ignore"):
+            rest = np.log1p(-q) if q < 1.0 else -np.inf
+        p, other = (np.logaddexp(rest, math.log(q) + at * x - 0.5 * at * at) for at in (m, m - d))
+        losses = np.abs(p - other)
+        return _lines_at(self, np.concatenate([losses, -losses]))
+
+
+_LEAST_APART = 1e-9  # below it the threshold is not found to enough digits; a larger distance costs more
+
+
+def moved_delta(
+    reach: FloatArray | float, apart: FloatArray | float, rate: FloatArray | float, epsilon: FloatArray
+) -> FloatArray:
+    """δ of `PoissonMoved`, rounded up: q max over t of P(N(m) > t) − α P(N(m − d) > t) − (A − α) P(N(0) > t).
+
+    α = e^ε, A = 1 + (α − 1)/q. The maximum is where 1 = α e^{−d(t−m)−d²/2} + (A − α) e^{m²/2−mt}, whose right side falls.
+    """
+    m = np.maximum(reach, _LEAST_APART)
+    d = np.clip(apart, _LEAST_APART, 2.0 * m)
+    e = np.minimum(epsilon, 700.0)
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        rest = np.log(-np.expm1(-e)) + e + np.log1p(-rate) - np.log(rate)  # log(A − α)
+        low = np.maximum(m - 0.5 * d + e / d, np.where(np.isfinite(rest), 0.5 * m + rest / m, -np.inf))
+        high = low + math.log(2.0) / np.minimum(m, d)
+        for _ in range(64):
+            t = 0.5 * (low + high)
+            above = np.logaddexp(e - d * (t - m) - 0.5 * d * d, rest + 0.5 * m * m - m * t) > 0.0
+            low, high = np.where(above, t, low), np.where(above, high, t)
+        t = 0.5 * (low + high)
+        far, near, none = log_ndtr(m - t), e + log_ndtr(m - d - t), rest + log_ndtr(-t)
+        gained, lost = np.exp(far), np.exp(near) + np.exp(none)
+        error = ULP * (
+            256.0
+            + 8.0 * np.minimum(t * t + m * m + e + np.abs(np.where(np.isfinite(rest), rest, 0.0)), 4000.0)
+        )
+        value = rate * (np.maximum(gained - lost, 0.0) + error * (gained + lost))
+    return np.clip(value, SMALLEST, 1.0)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What T noisy batches cost when, besides the replaced record, common rows have moved.
 
 A batch holds a random few of the moved rows, so the shift h of its sum is random: its law is bounded here,
-and three certified ways turn law and sampling pair into parts to compose: splitting the noise between the two
-shifts, transitivity, and transitivity for each batch of moved rows, shown. All lengths are in units of the clip norm C, noise is z·C. Proof:
+and four certified ways turn law and sampling pair into parts to compose: splitting the noise between the two
+shifts, transitivity, transitivity for each batch of moved rows, shown, or hidden (`hidden_rows`). All lengths are in units of the clip norm C, noise is z·C. Proof:
 docs/proofs/stochastic.md.
 """
 
@@ -26,7 +26,9 @@ from prepriv.guarantees.subsampling import (
     SubsampledWithoutReplacement,
     transitive,
 )
+from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.count_tails import binomial_tail, hypergeometric_tail
+from prepriv.learners.hidden_rows import Moved, hidden_curve
 
 FloatArray = NDArray[np.float64]
 _UP = 1.0 + 1e-9
@@ -165,7 +167,13 @@ def poisson_parts(
         split_leg=lambda scale: PoissonReplace(shift * scale, rate),
         cost=lambda scale: 4.0 * rate**2 * math.sinh(min((shift * scale) ** 2, 300.0)),
         independent=True,
+        hidden=hidden_curve(_all_moved(moved), noise_multiplier, rate),
     )
+
+
+def _all_moved(moved: MovedRows) -> Moved:
+    most = min(moved.total, moved.count * moved.each) + moved.dropped
+    return Moved(math.ceil(moved.count) + moved.dropped, moved.largest, most, moved.rounding)
 
 
 def without_replacement_parts(
@@ -205,10 +213,12 @@ def _smaller(
     split_leg: Callable[[float], DenseTradeoff],
     cost: Callable[[float], float],
     independent: bool = False,
+    hidden: TradeoffFunction | None = None,
 ) -> tuple[Part, ...]:
     """The cheapest at `delta` of splitting the noise, going through a third law, and showing which rows were drawn.
 
-    independent: whether the record is drawn independently of the moved rows, which the last one needs.
+    independent: whether the record is drawn independently of the moved rows, which the last one needs. hidden: a
+    further curve of one batch.
     """
     shifts, weights = (law[0] + rounding) / noise_multiplier, law[1]
     square = float(weights @ shifts**2)
@@ -225,7 +235,16 @@ def _smaller(
     ways = [split, third]
     if independent:
         ways.append(((_shown(shifts, weights, leg(1.0)), steps),))
-    return min(ways, key=lambda parts: compose(parts).epsilon(delta))
+    if hidden is not None:
+        ways.append(((hidden, steps),))
+
+    def epsilon(parts: tuple[Part, ...]) -> float:
+        try:
+            return float(compose(parts).epsilon(delta))
+        except ValueError:  # losses too far apart for one grid
+            return math.inf
+
+    return min(ways, key=epsilon)
 
 
 def _shown(shifts: FloatArray, weights: FloatArray, record: DenseTradeoff) -> Mixture:
