@@ -157,6 +157,26 @@ def one_hot(x, m):
     return np.hstack(groups)
 
 
+def bins(x, m):
+    columns = m["columns"].astype(int)
+    groups, edges = (
+        [np.delete(x, columns, axis=1)],
+        np.split(m["edges"], np.cumsum(m["counts"].astype(int))[:-1]),
+    )
+    for j, inner, gap in zip(columns, edges, m["gaps"]):
+        code, rho = np.eye(len(inner) + 1), m["smooth"]
+        for i in range(1, len(code) * (rho is not None)):
+            code[i] = rho * code[i - 1]
+            code[i, i] = math.sqrt(1 - rho * rho)
+        if rho is not None:
+            code = code - code.mean(0)
+            code /= norms(code).max()
+        gone = np.isnan(x[:, j : j + 1])
+        seen = code[np.searchsorted(inner, x[:, j], "right").clip(0, len(inner))]
+        groups += [np.where(gone, 0.0, seen), gone.astype(float)][: 1 + int(gap)]
+    return np.hstack(groups)
+
+
 def project(x, m):
     d = len(m["components"])
     e = np.maximum(np.frexp(np.abs(x).max(1, keepdims=True, initial=0.0))[1], -900)
@@ -241,7 +261,7 @@ MAPS = {
     "clip_features": lambda x, m: np.clip(x, m["low"], m["high"]),
 } | {
     f.__name__: f
-    for f in (scale, homogeneous_rows, augment, roots, ranks, cells, fill_regression, one_hot)
+    for f in (scale, homogeneous_rows, augment, roots, ranks, cells, fill_regression, one_hot, bins)
     + (project, random_features, scattering)
 }  # fmt: skip
 

@@ -145,6 +145,7 @@ def _fixed():
         "random features": pre.RandomFeatures(7),
         "clip features": pre.ClipFeatures(-0.5, 0.5),
         "one-hot": pre.OneHot({"x0": 3}),
+        "bins": pre.Bins({"x0": [0.0, 0.3], "x2": 4}, 0.8),
         "quantize cells": pre.QuantizeCells(0.25),
     }
     for adjacency in (ONE, ADD):
@@ -194,6 +195,9 @@ def _scaling():
                     "PCA": pre.PCA(2, payment=payment),
                 }.items():
                     yield f"{name}, {way}, {kind}, {adjacency}", Pipeline(domain, (step,))
+            for way, payment in {"public": public(domain), "budget": Budget(0.2)}.items():
+                bins = pre.QuantileBins(4, smooth=0.5, payment=payment)
+                yield f"bins, {way}, {kind}, {adjacency}", Pipeline(domain, (bins,))
             ranks = pre.QuantileTransform(5, payment=public(domain))
             yield f"ranks, public, {kind}, {adjacency}", Pipeline(domain, (ranks,))
 
@@ -339,7 +343,7 @@ def _automatic():
         domains = {"table": table(adjacency), "few columns": box(adjacency), "ball": ball(adjacency)}
         domains["wide"] = Domain.box(0, 1, WIDE, (0, 1), n=N, adjacency=adjacency)
         for kind, domain in domains.items():
-            for name in ("auto", "linear"):
+            for name in ("auto", "linear", "additive")[: 2 if domain.is_ball else 3]:
                 steps, learner = recipe(domain, n=N, epsilon=3.0, delta=1e-4, steps=name)
                 yield (
                     f"{name}, {kind}, {adjacency}",

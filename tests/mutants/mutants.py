@@ -56,6 +56,47 @@ MUTANTS = (
         "PoissonMoved(near / 2, near, float(r)) if r < 1.0",
         ("tests/learners/test_hidden_rows.py", "-k", "beat_the_hidden or independent"),
     ),
+    # ------------------------------------------------------------------------------------ bins and additive models
+    Mutant(
+        "codes of bins that are longer than one",
+        "a row outside its declared norm",
+        "preprocessing/bins.py",
+        "return np.asarray(out / np.sqrt((out * out).sum(axis=1)).max())",
+        "return np.asarray(out / np.sqrt((out * out).sum(axis=1)).min())",
+        ("tests/preprocessing/test_bins.py", "-k", "geometry or leaves_the_space"),
+    ),
+    Mutant(
+        "a moved row changes its code by one",
+        "pre-processing that is not paid for",
+        "preprocessing/bins.py",
+        "        jump = math.hypot(*wide) * (1 + 1e-9)\n",
+        "        jump = 1.0\n",
+        ("tests/preprocessing/test_bins.py", "-k", "leaves_the_space"),
+    ),
+    Mutant(
+        "edges by budget without the other columns",
+        "sensitivity of one query for a vector of them",
+        "preprocessing/bins.py",
+        "return histogram_shift(space, self._columns(space), adjacency, incoming)",
+        "return histogram_shift(space, self._columns(space)[:1], adjacency, incoming)",
+        ("tests/preprocessing/test_bins.py", "-k", "histogram_of_the_edges"),
+    ),
+    Mutant(
+        "edges by budget from the rows themselves",
+        "a data-dependent number beside the mechanism",
+        "preprocessing/bins.py",
+        "        columns = self._columns(space)\n        found = noisy_quantiles(",
+        "        columns = self._columns(space)\n        return self.fit_public(rows, space, n)\n        found = noisy_quantiles(",
+        replayed("bins"),
+    ),
+    Mutant(
+        "bands of shape functions for one step of noise",
+        "our own: an error bar without most of the error",
+        "learners/base.py",
+        "        return float(np.linalg.norm(average)) / kept\n",
+        "        return self.learning_rate\n",
+        ("tests/preprocessing/test_bins.py", "-k", "noise_alone_makes"),
+    ),
     # ------------------------------------------------------------------------------- behind it another library
     Mutant(
         "steps in front of Opacus are given the whole budget once more",

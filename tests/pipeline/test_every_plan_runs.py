@@ -74,6 +74,8 @@ def steps_of(public: object) -> dict[str, object]:
     """name: a function of a payment that makes the step, and its caps by sensitivity, tested or not."""
     return {
         "AugmentByDistance": (lambda p: pre.AugmentByDistance(payment=p), {}),
+        "Bins": (lambda p: pre.Bins({"x0": 3}, payment=p), {}),
+        "QuantileBins": (lambda p: pre.QuantileBins(3, ("x0",), 0.9, payment=p), {}),
         "Center": (lambda p: pre.Center(payment=p), {}),
         "ClassCounts": (lambda p: pre.ClassCounts(payment=p), {}),
         "ClipFeatures": (lambda p: pre.ClipFeatures(0.25, 0.5, payment=p), {}),

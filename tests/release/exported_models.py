@@ -13,6 +13,7 @@ from prepriv import preprocessing as pre
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Identity
+from prepriv.preprocessing.bins import BinCodes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
@@ -49,9 +50,10 @@ MAPS = {
     "scale": ScaleReleased(Affine(_A([0.5] * 4), _A([3.0, 0.1, 1.0, 9.0]), _A([-1.0] * 4), _A([1.0] * 4), 1.3)),
     "clip_features": ClipMap(_A([0.2] * 4), _A([0.7] * 4)),
     "one_hot": OneHotMap(_A([2, 0]), _A([3, 2]), _A([0.0, 0.0]), _A([1.0, 1.0])),
+    "bins": BinCodes(_A([2, 0]), _A([3, 2]), _A([0.2, 0.5, 0.5, 0.125, 0.8]), _A([0, 1]), 0.7),
     "cells": Cells(0.25, 0.05, _A([0.0] * 4), _A([1.0] * 4), 1.5),
 }  # fmt: skip
-GAPS = {"fill", "fill_regression", "one_hot", "clip_features"}
+GAPS = {"bins", "fill", "fill_regression", "one_hot", "clip_features"}
 
 
 @functools.cache

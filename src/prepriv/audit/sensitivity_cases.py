@@ -12,6 +12,7 @@ from prepriv.audit import sensitivity_paper as paper
 from prepriv.audit.sensitivity_case import Case
 from prepriv.domain import Space
 from prepriv.preprocessing.base import RowShift
+from prepriv.preprocessing.bins import Bins, QuantileBins
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
@@ -166,6 +167,8 @@ def _fixed_maps() -> list[Case]:
         Case("ShrunkCenter/after a shift", (ShrunkCenter(payment=pay.Budget()),), box, 12, BEFORE),
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
         Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
+        Case("Bins/after a shift", (Bins({"x0": 4, "x1": [0.3]}, 0.8),), box, 12, BEFORE),
+        Case("QuantileBins/after a shift", (QuantileBins(4, payment=pay.Budget()),), box, 12, BEFORE),
         Case("MinMaxScaler/after a shift", (MinMaxScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
         Case(
             "Scattering/after a shift",

@@ -161,6 +161,13 @@ class Learner(abc.ABC):
         """
         return None
 
+    def weight_noise(self, noise: float, n: int) -> float | None:
+        """Standard deviation of what noise alone makes of one weight, where that is known; a function of the plan.
+
+        noise: on a sum of gradients. n: declared records.
+        """
+        return None
+
     def shift(self, setting: Setting, record: float, lipschitz: float, outputs: int) -> float:
         """How far a sum of clipped gradients moves between neighbours (docs/proofs/gradient_descent.md).
 
@@ -209,6 +216,19 @@ class Momentum(Learner):
         """ValueError unless momentum and average are in range."""
         number("momentum", self.momentum, at_least=0.0, below=1.0)
         number("average", self.average, above=0.0, at_most=1.0)
+
+    def noise_gain(self) -> float:
+        """Standard deviation of an averaged weight over that of the noise in one mean gradient, where the loss has no curvature:
+        `descend` is linear in its gradients. Post-processing of the plan."""
+        weights, velocity, average = (np.zeros(self.steps) for _ in range(3))
+        kept = max(1, round(self.average * self.steps))
+        for step in range(self.steps):
+            ahead = weights + self.momentum * velocity
+            ahead[step] -= self.learning_rate
+            velocity, weights = ahead - weights, ahead
+            if step >= self.steps - kept:
+                average += weights
+        return float(np.linalg.norm(average)) / kept
 
     def descend(self, shape: tuple[int, int], gradient: Callable[[Floats], Floats], run: Run) -> Floats:
         """From zero weights of this shape; `gradient` is asked once a step, at a point of the ball."""

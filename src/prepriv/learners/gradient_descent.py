@@ -81,6 +81,9 @@ class GradientDescent(Momentum):
             rounding=rounding * (1 + 1e-9) + coarse,
         )
 
+    def weight_noise(self, noise: float, n: int) -> float:
+        return self.noise_gain() * noise / n
+
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
         with rows.gradient_sum(self.loss) as gradient_sum:

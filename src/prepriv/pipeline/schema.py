@@ -9,7 +9,7 @@ columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
   note: {type: text, features: 1024}   # hashed words and pieces of words
-steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features)
+steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features; "steps: additive": docs/additive.md)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}
@@ -130,7 +130,7 @@ class Schema(_Strict):
     label: Label
     adjacency: Adjacency = "replace-one"
     rows: Count | None = Field(default=None, ge=1)
-    steps: list[dict[str, Any]] | Literal["auto", "linear"] | None = None
+    steps: list[dict[str, Any]] | Literal["auto", "linear", "additive"] | None = None
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
@@ -138,8 +138,8 @@ class Schema(_Strict):
     @field_validator("steps", mode="before")
     @classmethod
     def _steps_or_a_recipe(cls, steps: Any) -> Any:
-        if steps is not None and not isinstance(steps, list) and steps not in ("auto", "linear"):
-            raise ValueError(f"must be auto, linear or a list of steps; got {steps!r}")
+        if steps is not None and not isinstance(steps, list) and steps not in ("auto", "linear", "additive"):
+            raise ValueError(f"must be auto, linear, additive or a list of steps; got {steps!r}")
         for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
             if not isinstance(step, dict):
                 raise ValueError(f"step {i} {not_a_step(step)}")
@@ -204,7 +204,9 @@ class Schema(_Strict):
         except ValidationError as error:
             raise sentence(Path("the command line"), error) from None
 
-    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | Literal["auto", "linear"]:
+    def build_steps(
+        self, read_public: Callable[[str], Any]
+    ) -> list[Step] | Literal["auto", "linear", "additive"]:
         """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""
         if self.steps is None or isinstance(self.steps, str):
             return self.steps or "auto"

@@ -2,6 +2,7 @@
 
 from prepriv.preprocessing.augment_by_distance import AugmentByDistance
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, RowShift, Step
+from prepriv.preprocessing.bins import Bins, QuantileBins
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
@@ -29,6 +30,7 @@ from prepriv.preprocessing.square_root import SquareRoot
 __all__ = [
     "PCA",
     "AugmentByDistance",
+    "Bins",
     "Center",
     "ClassCounts",
     "ClipFeatures",
@@ -44,6 +46,7 @@ __all__ = [
     "MinMaxScaler",
     "Normalize",
     "OneHot",
+    "QuantileBins",
     "QuantileTransform",
     "Quantize",
     "QuantizeCells",

@@ -16,6 +16,7 @@ from prepriv._kinds import check_class, find_kind, kind_of
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.bins import BinCodes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
@@ -127,6 +128,13 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "project": lambda m: Project(_array(m, "components")),
     "ranks": lambda m: Ranks(_whole(m, "columns"), _array(m, "knots")),
     "scale": lambda m: ScaleReleased(_affine(m)),
+    "bins": lambda m: BinCodes(
+        _whole(m, "columns"),
+        _whole(m, "counts"),
+        _array(m, "edges"),
+        _whole(m, "gaps"),
+        None if m["smooth"] is None else _number(m, "smooth"),
+    ),
     "class_counts": lambda m: CountedClasses(_array(m, "counts")),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
     "one_hot": lambda m: OneHotMap(

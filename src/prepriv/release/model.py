@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
+
+if TYPE_CHECKING:
+    from prepriv.release.shapes import Shape
 
 FORMAT = "prepriv-model-2"
 OF_VERSION_0_1_0 = "prepriv-model-1"
@@ -196,6 +199,15 @@ class Model:
         from prepriv.release.to_sklearn import to_sklearn
 
         return to_sklearn(self)
+
+    def shapes(self) -> list[Shape]:
+        """What each column adds to the score of an additive model (`steps="additive"`), with bands of the noise alone.
+
+        Raises ValueError for a model that is no sum of functions of its columns.
+        """
+        from prepriv.release.shapes import shapes
+
+        return shapes(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""

@@ -12,6 +12,7 @@ from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing._wavelets import PIXEL, TAP, gaussian, morlet
 from prepriv.preprocessing.augment_by_distance import ROOT2, Augment
 from prepriv.preprocessing.base import Identity
+from prepriv.preprocessing.bins import BinCodes, codes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
@@ -172,6 +173,20 @@ def _one_hot(g: Graph, x: str, d: int, m: OneHotMap) -> str:
     return g.concat(*groups)
 
 
+def _bins(g: Graph, x: str, d: int, m: BinCodes) -> str:
+    groups = [g.columns(x, [j for j in range(d) if j not in m.columns])]
+    for j, edges, gap in zip(m.columns.tolist(), m.split(), m.gaps.tolist()):
+        v, table = g.columns(x, [j]), codes(len(edges) + 1, m.smooth)
+        missing = g("IsNaN", v)
+        above = g.cast(g("LessOrEqual", g.constant(edges[None]), v), np.float64)  # none where v is missing
+        at = g.over_rows("ReduceSum", above)
+        cells = g("MatMul", g.cast(g("Equal", at, np.arange(len(edges) + 1.0)), np.float64), table)
+        groups.append(g("Where", missing, 0.0, cells))
+        if gap:
+            groups.append(g.cast(missing, np.float64))
+    return g.concat(*groups)
+
+
 def _fill_regression(g: Graph, x: str, d: int, m: RegressionReleased) -> str:
     f = m.frame
     z = g("Sub", g.columns(x, f.predictors), f.centre)
@@ -281,5 +296,6 @@ MAPS: Mapping[type, Callable[[Graph, str, int, Any], str]] = {
     ScaleReleased: _scale,
     ClipMap: lambda g, x, d, m: g.clip(x, m.low, m.high),
     OneHotMap: _one_hot,
+    BinCodes: _bins,
     Cells: _cells,
 }

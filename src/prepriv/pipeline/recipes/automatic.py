@@ -19,6 +19,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.plan import signal
+from prepriv.pipeline.recipes.additive import additive_steps
 from prepriv.pipeline.recipes.regression import regression
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.center import Center
@@ -58,15 +59,19 @@ def recipe(
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
-    steps "linear": the automatic ones without random features, so that the model has one weight a column.
+    steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
+    function of each column, learned in bins.
     """
     n = need_n(n)
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     if isinstance(steps, str):
-        if steps not in ("auto", "linear"):
-            raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")
-        steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
+        if steps not in ("auto", "linear", "additive"):
+            raise ValueError(f"steps must be 'auto', 'linear', 'additive' or a list of steps; got {steps!r}")
+        if steps == "additive":
+            steps = additive_steps(domain, SCALE)
+        else:
+            steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
     check_steps(steps)
     if not isinstance(learner, str):
         check_learner(learner)

@@ -13,6 +13,7 @@ from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatisti
 from prepriv.learners.targets import SquaredError
 from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.plan import signal
+from prepriv.pipeline.recipes.additive import additive_steps
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
@@ -37,11 +38,14 @@ def regression(
     steps: str | Sequence[Step] = "auto",
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
-    """(steps, learner), each automatic unless given; "linear" is "auto". Raises ValueError for anything else."""
+    """(steps, learner), each automatic unless given; "linear" is "auto", "additive" a function of each column. Raises ValueError for anything else."""
     if isinstance(steps, str):
-        if steps not in ("auto", "linear"):
-            raise ValueError(f"steps must be 'auto', 'linear' or a list of steps; got {steps!r}")
-        steps = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta))
+        if steps not in ("auto", "linear", "additive"):
+            raise ValueError(f"steps must be 'auto', 'linear', 'additive' or a list of steps; got {steps!r}")
+        if steps == "additive":
+            steps = additive_steps(domain, 1.0)
+        else:
+            steps = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta))
     check_steps(steps)
     if not isinstance(learner, str):
         check_learner(learner)

@@ -1,0 +1,48 @@
+"""The picture of a shape function as inline SVG: the same bytes for the same shape."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from prepriv.release.pictures import BLUE, GREY, label, stroke, svg
+from prepriv.release.shapes import Shape
+
+
+def shape_picture(found: Shape, output: int = 0) -> str:
+    """The function of one column of an additive model, as steps; grey: the band of the noise of training alone.
+
+    output: of which column of the scores. A missing cell has a step of its own beyond the last edge.
+    """
+    values = found.values[:, output]
+    band = np.zeros(len(values)) if found.band is None else found.band
+    edges = np.arange(len(values) + 1.0)
+    if found.edges is not None:
+        low, high = found.edges[0], found.edges[-1]
+        gap = np.full(len(values) + 1 - len(found.edges), 1.08)
+        edges = np.append((found.edges - low) / (high - low), gap)
+    x = 60 + 320 * edges / edges[-1]
+    most = max(float(np.abs(values).max() + band.max()), 1e-12)
+    y = 130 - 110 * np.array([values, values - band, values + band]) / most
+    steps = [[f"{at:.1f},{v:.1f}" for ends, v in zip(pairwise(x), row) for at in ends] for row in y]
+    around = " ".join([*steps[1], *reversed(steps[2])])
+    parts = [] if found.band is None else [f'<polygon points="{around}" fill="{GREY}" fill-opacity="0.25"/>']
+    parts += [
+        stroke(60, 130, 380, 130, GREY, dash=True),
+        f'<polyline points="{" ".join(steps[0])}" fill="none" stroke="{BLUE}" stroke-width="2"/>',
+        stroke(60, 20, 60, 240),
+        *(label(54, 134 - 110 * t, f"{t * most:.3g}", "end") for t in (-1, 0, 1)),
+        label(220, 290, found.column, "middle"),
+    ]
+    if found.edges is None:
+        parts += [
+            label((a + b) / 2, 262, name[:12], "middle") for (a, b), name in zip(pairwise(x), found.names)
+        ]
+    else:
+        last = float(x[len(found.edges) - 1])
+        parts += [
+            label(60, 262, f"{found.edges[0]:.6g}", "start"),
+            label(last, 262, f"{found.edges[-1]:.6g}", "end"),
+        ]
+    return svg("shape function", 400, 300, parts)

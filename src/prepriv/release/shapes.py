@@ -1,0 +1,103 @@
+"""What an additive model says of each column: its shape function, and how far noise alone moves it. docs/additive.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prepriv.domain import Categorical, Numeric
+from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.bins import BinCodes, codes
+from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.preprocessing.normalize import Multiply
+from prepriv.preprocessing.root_columns import Roots
+
+if TYPE_CHECKING:
+    from prepriv.pipeline.plan import Plan
+    from prepriv.release.model import Model
+
+DEVIATIONS = 2.0  # of the noise: half the width of a band
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What one column adds to the score.
+
+    edges: (bins + 1,) of a column of numbers, in its own units, the declared bounds at the ends; None for categories.
+    names: one a value, of categories ("other" and "missing" last), or of intervals. values: (values, K), of mean zero over
+    bins or categories, a missing cell's beside them. band: (values,), two standard deviations of what the noise of training alone makes of
+    each; None for another learner than `GradientDescent`. It holds no error of the rows or of the model.
+    """
+
+    column: str
+    edges: Floats | None
+    names: tuple[str, ...]
+    values: Floats
+    band: Floats | None
+
+
+def shapes(model: Model) -> list[Shape]:
+    """The shape functions of an additive model, in the order of its columns. Raises ValueError for another model."""
+    flat = model.flattened()
+    maps = [m for m in flat.maps if not isinstance(m, CountedClasses | FillReleased | Identity)]
+    roots = next((m for m in maps[:-1] if isinstance(m, Roots)), None)
+    binned = next((m for m in maps[-1:] if isinstance(m, BinCodes)), None)
+    columns = model.domain.columns
+    if len(maps) != (roots is not None) + (binned is not None) or not columns:
+        raise ValueError("the model is no sum of functions of its columns: train it with steps='additive'")
+    deviation = _deviation(model.declared, model.maps)
+    places = _places(binned, model.domain.space.d)
+    out, at = [], 0
+    for name, column in columns.items():
+        if isinstance(column, Categorical):
+            basis, start, edges = np.eye(column.width), places[at][0], None
+            names = tuple(model.domain.feature_names[at : at + column.width])
+            names = tuple(n.removeprefix(f"{name}=") for n in names)
+            free = column.width
+        elif isinstance(column, Numeric) and binned is not None and at in binned.columns:
+            start, k = places[at]
+            edges = _raw(binned.split()[k], column, at, roots)
+            free = len(edges) - 1
+            gap = int(binned.gaps[k])
+            basis = np.zeros((free + gap, free + gap))
+            basis[:free, :free], basis[free:, free:] = codes(free, binned.smooth), np.eye(gap)
+            names = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)) + ("missing",) * gap
+        else:
+            raise ValueError(f"the model is no sum of functions of its columns: {name!r} has no bins")
+        basis = basis - basis[:free].mean(axis=0)
+        values = basis @ flat.weights[start : start + len(basis)]
+        band = None if deviation is None else DEVIATIONS * deviation * np.sqrt((basis * basis).sum(axis=1))
+        out.append(Shape(name, edges, names, values, band))
+        at += column.width
+    return out
+
+
+def _places(binned: BinCodes | None, d: int) -> dict[int, tuple[int, int]]:
+    """Encoded feature -> (where its cells begin behind the bins, its number among the binned ones)."""
+    if binned is None:
+        return {j: (j, -1) for j in range(d)}
+    rest = [j for j in range(d) if j not in binned.columns]
+    places = {j: (at, -1) for at, j in enumerate(rest)}
+    starts = len(rest) + np.concatenate([[0], np.cumsum(binned.counts + 1 + binned.gaps)])
+    return places | {int(j): (int(starts[k]), k) for k, j in enumerate(binned.columns)}
+
+
+def _raw(edges: Floats, column: Numeric, at: int, roots: Roots | None) -> Floats:
+    """Inner edges in the column's own units, its bounds around them."""
+    if roots is not None:  # x = y D (y D + 2 sqrt(b)), D = 1 / (sqrt(1 + b) + sqrt(b))
+        root = math.sqrt(roots.start[at])
+        step = edges / (math.sqrt(1 + roots.start[at]) + root)
+        edges = step * (step + 2 * root)
+    inner = np.clip(column.low + (column.high - column.low) * edges, column.low, column.high)
+    return np.concatenate([[column.low], inner, [column.high]])
+
+
+def _deviation(plan: Plan, maps: tuple[ReleasedMap, ...]) -> float | None:
+    """Standard deviation of the noise in one weight of a cell."""
+    noise = plan.learner.weight_noise(plan.learner_noise, plan.n) if plan.private else None
+    return None if noise is None else noise * math.prod(m.factor for m in maps if isinstance(m, Multiply))
