@@ -37,6 +37,7 @@ OTHER = "other"
 MISSING = "missing"
 _SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
+MOST_ROWS = 100  # of a unit: each takes a product with each other one
 
 
 def check_adjacency(adjacency: str) -> Adjacency:
@@ -267,6 +268,15 @@ def _image(image: Any, columns: int) -> tuple[int, int, int]:
     return found
 
 
+def check_unit(unit: Any) -> str:
+    """The name of the column that says whose row it is, or ValueError: it stands in every claim and charge."""
+    if not isinstance(unit, str) or not unit.isprintable() or not 1 <= len(unit) <= 60 or "`" in unit:
+        raise ValueError(
+            f"unit must be the name of a column: 1 to 60 printable characters, none a backtick; got {shown(unit)}"
+        )
+    return unit
+
+
 @dataclass(frozen=True, repr=False)
 class Domain:
     """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
@@ -282,6 +292,9 @@ class Domain:
     ball_radius, ball_features: instead of columns, rows are points of a ball.
     adjacency: what neighbours are, "replace-one" or "add-or-remove-one" of one record.
     image: (height, width, channels) where the columns are the pixels of an image.
+    unit: name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours
+       then differ in one unit with all its rows, and n counts units: it must be declared.
+    rows_per_unit: so many rows of a unit are read, 1 to 100; which, its own rows alone decide.
 
     Raises ValueError, one sentence, for anything that could not be a declared fact.
 
@@ -298,6 +311,8 @@ class Domain:
     ball_features: int = 0
     target: Numeric | None = None
     image: tuple[int, int, int] | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -341,6 +356,21 @@ class Domain:
             settle(self, ball_radius=length("radius", self.ball_radius))
         if self.image is not None:
             object.__setattr__(self, "image", _image(self.image, len(self.columns)))
+        if self.unit is not None or self.rows_per_unit is not None:
+            self._check_unit()
+
+    def _check_unit(self) -> None:
+        if self.unit is None or self.rows_per_unit is None:
+            raise ValueError(
+                "declare unit and rows_per_unit together: whose row it is, and how many are read"
+            )
+        settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=MOST_ROWS))
+        if check_unit(self.unit) in self.columns or self.unit == self.label:
+            raise ValueError(
+                f"the unit {self.unit!r} must be neither the label nor one of the columns that predict it"
+            )
+        if self.is_ball:
+            raise ValueError("unit: a ball has no columns, so none can say whose row it is; declare columns")
 
     @staticmethod
     def box(
@@ -535,6 +565,8 @@ class Domain:
             out["target"] = {"low": self.target.low, "high": self.target.high}
         if self.image is not None:
             out["image"] = list(self.image)
+        if self.unit is not None:
+            out["unit"] = {"column": self.unit, "rows": self.rows_per_unit}
         return out
 
     @staticmethod
@@ -559,7 +591,7 @@ class Domain:
                 columns[c["name"]] = Text(c["features"])
             else:
                 raise ValueError(f"column type must be 'numeric', 'categorical' or 'text'; got {c['type']!r}")
-        ball, target = data.get("ball"), data.get("target")
+        ball, target, unit = data.get("ball"), data.get("target"), data.get("unit")
         return Domain(
             columns,
             tuple(data["classes"]),
@@ -570,6 +602,8 @@ class Domain:
             int(ball["features"]) if ball else 0,
             Numeric(float(target["low"]), float(target["high"])) if target else None,
             data.get("image"),
+            unit["column"] if unit else None,
+            unit["rows"] if unit else None,
         )
 
 

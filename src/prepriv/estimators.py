@@ -41,6 +41,7 @@ from prepriv.tables.encode import check_stream, count_rows, label_of, unnamed
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
+from prepriv.tables.units import check_units
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,6 +83,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _plan(self, domain: Domain, n: int | None) -> Plan:
         epsilon, delta = check_budget(self.epsilon, self.delta)
         n = domain.n if n is None else n
+        if n is None and domain.unit is not None:
+            raise ValueError(
+                f"n must be declared in the domain: how many {domain.unit!r} there are, not rows"
+            )
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
         steps, learner = recipe(
@@ -123,6 +128,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
+        if domain.unit is not None:
+            check_units(X, domain)
+            n = self._plan(domain, None).n
         if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         names = getattr(X, "columns", None) if stream is None else stream.names
@@ -198,6 +206,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """The rows of a stream, if they are public: nobody reads a cell to count them where a ledger is charged first."""
         check_stream(stream, domain, label_of(label, domain))
         n = domain.n if stream.rows is None else stream.rows
+        if domain.unit is not None:
+            return 1 if domain.n is None else domain.n  # of units, and never read off
         if n is None and domain.adjacency == "replace-one" and (stream.once or self.ledger is not None):
             raise BadData(
                 "how many rows this stream has is known only by reading it: declare n in the domain"
@@ -256,15 +266,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
 
         delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins`, `error_bound` and `n` of
-        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows, is needed under
-        add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
+        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows (or units), is needed for units and
+        under add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
 
         Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
         LedgerError, with no cell read, where the ledger grants no charge.
         """
         model = self._fitted()
         there = count_rows(X, y, model.domain)
-        if model.domain.adjacency == "replace-one":
+        if model.domain.adjacency == "replace-one" and model.domain.unit is None:
             options.setdefault("n", there)
         elif "n" not in options:
             raise ValueError("n, the declared number of test rows, must be given: the true one is private")

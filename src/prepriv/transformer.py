@@ -124,5 +124,5 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _counts(domain: Domain | None) -> bool:
-    """Whether n may be taken from the table: it is public under replace-one."""
-    return domain is not None and domain.adjacency == "replace-one"
+    """Whether n may be taken from the table: the number of records is public under replace-one."""
+    return domain is not None and domain.adjacency == "replace-one" and domain.unit is None

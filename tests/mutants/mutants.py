@@ -548,7 +548,7 @@ MUTANTS = (
         "clipped after the sum",
         "the mean of a batch clipped, not each record's gradient",
         "exact/gradient_sum.py",
-        "        across = clipped_residuals(across, targets, rows.norms[at], rows.grid, bits, self._loss)\n",
+        "        across = self._residuals(across, targets, at, bits)\n",
         "        across *= 2.0 ** -(rows.grid.x_bits + bits)\n        residual = self._loss.residual(across.T, targets, out=across.T)\n        residual *= 2.0**rows.grid.r_bits\n        residual /= max(1.0, float(np.linalg.norm(residual.T @ x)) / (len(x) * rows.grid.clip))\n        across = np.trunc(residual, out=residual).T\n",
         ("tests/exact/test_gradient_sum.py", *REPLAY, "-k", "exact_integers or clip"),
     ),

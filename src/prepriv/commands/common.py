@@ -166,7 +166,7 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
     g = whole or plan.guarantee
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
     epsilon = up(g.epsilon(plan.delta))
-    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.adjacency}, n = {plan.n}{same}")
+    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n}{same}")
     console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
     for note in g.notes:
         console.print(f"  {note}")
@@ -174,10 +174,10 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
         console.print(f"  rests on: {condition}")
 
 
-def read_columns(path: str | Path, schema: Schema, *, label: bool) -> Any:
-    """The declared columns of a table (with the label or without), as an Arrow table. Raises BadData."""
+def read_columns(path: str | Path, schema: Schema, *, label: bool, unit: bool = False) -> Any:
+    """The declared columns of a table (with the label and the unit or without), as an Arrow table. Raises BadData."""
     names = [*schema.columns, schema.label.name] if label else list(schema.columns)
-    return read_table(path, names)
+    return read_table(path, [*names, schema.unit] if unit and schema.unit is not None else names)
 
 
 def load(path: Path, label: str | None = None, *, drafts: bool = False) -> Schema:

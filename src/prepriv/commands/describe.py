@@ -58,7 +58,7 @@ def describe(
         writable_own(out.with_suffix(".json"), b'"plan_hash": ', "no description")
     check_table_file(data)
     with paid(plan.look, ledger) as (payer, receipt):
-        raw = read_columns(data, declared, label=True)
+        raw = read_columns(data, declared, label=True, unit=True)
         found = replace(release_description(plan, raw, payer), receipt=receipt)
     _show(found)
     if out is not None:
@@ -72,7 +72,7 @@ def describe(
 def _show(found: Description) -> None:
     look = found.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}")
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
     if look.adjacency != "replace-one":
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]

@@ -110,14 +110,15 @@ def _say_plan(plan: EvaluationPlan) -> None:
 def _run(plan: EvaluationPlan, model: Model, test: Path, label: str, receipt: Any) -> PrivateEvaluation:
     with private_data_open():
         raw = _read(model.domain, test, label)
-        if plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
+        if plan.domain.unit is None and plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
             raise BadData(f"the plan is for {plan.n} test rows, which is not what the table has")
         names = [c for c in raw.column_names if c != label]
         return run_plan(plan, model, raw.select(names), raw[label], receipt=receipt)
 
 
 def _read(domain: Domain, test: Path, label: str) -> Any:
-    raw = read_table(test, None if domain.is_ball else [*domain.columns, label])
+    units = [] if domain.unit is None else [domain.unit]
+    raw = read_table(test, None if domain.is_ball else [*domain.columns, label, *units])
     if raw.column_names.count(label) != 1:
         raise BadData(f"the table has no column {label!r}, or two; --label names another")
     return raw
@@ -138,6 +139,8 @@ def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: str | 
     """The declared number of test rows; under replace-one, where it is public, counted if not declared."""
     if rows is not None:
         return rows
+    if model.domain.unit is not None:
+        raise Stop(f"--rows must be declared: how many {model.domain.unit!r} there are in TEST, not rows")
     if model.domain.adjacency != "replace-one":
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
     if ledger is not None:

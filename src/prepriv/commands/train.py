@@ -406,6 +406,8 @@ def _declared_rows(
     n = rows if rows is not None else schema.rows
     if n is not None:
         return n
+    if schema.unit is not None:
+        raise Stop(f"--rows must be declared: how many {schema.unit!r} there are, not rows")
     if (adjacency or schema.adjacency) != "replace-one":
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
     if ledger is not None:

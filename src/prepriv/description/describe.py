@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
 from prepriv.description.draft import frame_of
@@ -37,6 +38,7 @@ from prepriv.mechanisms.session import Session
 from prepriv.pipeline.checks import check_domain
 from prepriv.tables.encode import Table, encode, encode_labels
 from prepriv.tables.readers import BadData
+from prepriv.tables.units import by_unit
 
 QUANTILES = (0.25, 0.5, 0.75)
 BINS = 20
@@ -148,6 +150,7 @@ def plan_description(
         epsilon=epsilon,
         delta=delta,
         declared=[domain.to_json(), bins],
+        unit=domain.unit,
     )
     return DescribePlan(domain, look, levels, bins, correlations)
 
@@ -178,7 +181,10 @@ def describe(
     True
     """
     check_domain(domain)
-    if options.get("n") is None and domain.n is None and domain.adjacency == "replace-one":
+    counted = (
+        domain.adjacency == "replace-one" and domain.unit is None
+    )  # n is public, and there to be counted
+    if options.get("n") is None and domain.n is None and counted:
         options["n"] = len(frame_of(table))
     plan = plan_description(domain, epsilon=epsilon, delta=delta, **options)
     return describe_in_private(plan, table, ledger=ledger)
@@ -200,13 +206,21 @@ def describe_in_private(
 def _fitting(plan: DescribePlan, table: Any) -> Any:
     """The table, if it has the columns and (where it is public) the number of rows of the plan. No cell is read."""
     frame, domain = frame_of(table), plan.domain
-    wanted = [*domain.columns, *([domain.label] if domain.label is not None else [])]
+    wanted = [*domain.columns, *(name for name in (domain.label, domain.unit) if name is not None)]
     missing = next((name for name in wanted if name not in frame.columns), None)
     if missing is not None:
         raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
-    if domain.adjacency == "replace-one" and len(frame) != plan.look.n:
+    if domain.unit is None and domain.adjacency == "replace-one" and len(frame) != plan.look.n:
         raise BadData(f"the plan is for {plan.look.n} records, which is not what the table has")
     return frame
+
+
+def _encoded(frame: Any, labels: Any, domain: Domain, n: int) -> tuple[Table, NDArray[np.int32]]:
+    """Encoded rows and the places of their labels; of units one row each."""
+    if domain.unit is not None:
+        return by_unit(frame.to_native(), labels, domain, n)
+    rows = encode(frame.select(list(domain.columns)).to_native(), domain)
+    return rows, np.zeros(0, np.int32) if labels is None else encode_labels(labels, domain.classes)
 
 
 def release_description(plan: DescribePlan, table: Any, session: Session) -> Description:
@@ -216,7 +230,9 @@ def release_description(plan: DescribePlan, table: Any, session: Session) -> Des
         name: replace(c, missing="impute") if isinstance(c, Numeric) else c
         for name, c in domain.columns.items()
     }
-    rows = encode(frame.select(list(domain.columns)).to_native(), replace(domain, columns=as_gaps))
+    labels = None if domain.label is None else frame[domain.label].to_native()
+    gaps = replace(domain, columns=as_gaps)
+    rows, at = _encoded(frame, labels, gaps, plan.look.n)
     ask = _Asker(plan, session)
     n = ask.rows(rows.n)
     columns: dict[str, NumericSummary | CategoricalSummary] = {}
@@ -230,7 +246,6 @@ def release_description(plan: DescribePlan, table: Any, session: Session) -> Des
             names = [*map(str, column.categories), OTHER, MISSING]
             columns[name] = CategoricalSummary(ask.counts(f"counts {i}", cells, names))
     if domain.label is not None:
-        at = encode_labels(frame[domain.label].to_native(), domain.classes)
         names = [*map(str, domain.classes), "no declared class"]
         shown = np.where(at < 0, len(domain.classes), at)
         columns[domain.label] = CategoricalSummary(ask.counts("label", shown, names))

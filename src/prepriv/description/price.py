@@ -46,7 +46,8 @@ def multiplier(part: Part) -> float:
 class Look:
     """The frozen plan of some releases on one table.
 
-    what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data.
+    what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data. unit: as
+    that of a `Guarantee`.
     """
 
     what: str
@@ -56,6 +57,7 @@ class Look:
     delta: float
     parts: tuple[Part, ...]
     declared: str = ""
+    unit: str | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -67,7 +69,7 @@ class Look:
         shares = tuple((part.name, part.mu**2 / square if mu else math.nan) for part in self.parts)
         tradeoff = curve.compose(approximate_dp(0.0, leak)) if leak else curve
         notes = [note for note in notes_on(self.epsilon, self.delta, self.n, curve.mu) if "model" not in note]
-        return Guarantee(tradeoff, self.adjacency, (), shares, mu, tuple(notes))
+        return Guarantee(tradeoff, self.adjacency, (), shares, mu, tuple(notes), self.unit)
 
     @cached_property
     def hash(self) -> str:
@@ -95,6 +97,7 @@ def price(
     delta: float,
     lone: Iterable[str] = (),
     declared: Any = None,
+    unit: str | None = None,
 ) -> Look:
     """Share (epsilon, delta) among releases: each gets mu^2 in proportion to its weight.
 
@@ -118,7 +121,7 @@ def price(
             Part(name, mu * (1 - shrink) * math.sqrt(weight / total), leak if name in lone else 0.0)
             for name, weight in weights.items()
         )
-        look = Look(what, n, adjacency, epsilon, delta, parts, said)
+        look = Look(what, n, adjacency, epsilon, delta, parts, said, unit)
         if look.guarantee.epsilon(delta) <= epsilon:
             return look
         shrink *= 10

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from prepriv._arguments import shown
 from prepriv.engines.base import Block, NoRoom
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
+from prepriv.exact.unit_sum import UnitRows
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _PAGE = 64  # bytes: arrays in a file begin at a multiple
@@ -68,6 +69,15 @@ class LocalRoom:
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> QuantizedRows:
         """Rows as integers. NoRoom, which tells no number, where there are more than declared and the disk is full."""
+        empty = self._empty(n)
+        return _filled(QuantizedRows(self.grid, n, self.d, bias, threads=self.threads, empty=empty), blocks)
+
+    def load_units(self, blocks: Iterable[Block], sizes: NDArray[np.int64], bias: float) -> UnitRows:
+        """The same of rows that stand unit by unit; sizes: (units,) how many each has."""
+        empty = self._empty(int(sizes.sum()))
+        return _filled(UnitRows(self.grid, sizes, self.d, bias, threads=self.threads, empty=empty), blocks)
+
+    def _empty(self, n: int) -> Callable[..., NDArray[Any]]:
         empty: Callable[..., NDArray[Any]] = np.zeros
         if self.file is not None:
             needed = rows_size(self.grid, n, self.d)
@@ -75,10 +85,16 @@ class LocalRoom:
                 empty = (self.file if needed <= self.file.size else File(needed)).empty
             except NoRoom:
                 raise NoRoom("the disk has no room for the rows, which are more than were declared") from None
-        rows = QuantizedRows(self.grid, n, self.d, bias, threads=self.threads, empty=empty)
-        for x, targets, start in blocks:
-            rows.fill(start, x, targets)
-        return rows
+        return empty
+
+
+Rows = TypeVar("Rows", bound=QuantizedRows)
+
+
+def _filled(rows: Rows, blocks: Iterable[Block]) -> Rows:
+    for x, targets, start in blocks:
+        rows.fill(start, x, targets)
+    return rows
 
 
 class File:

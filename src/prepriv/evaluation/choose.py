@@ -46,11 +46,13 @@ from prepriv.pipeline.chosen import (
 )
 from prepriv.pipeline.plan import budget
 from prepriv.pipeline.public import check_public
+from prepriv.pipeline.rows import private_rows
 from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
-from prepriv.tables.encode import count_rows, encode, encode_targets
+from prepriv.tables.encode import count_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table
+from prepriv.tables.units import check_units
 
 _SHRINK = 0.97
 
@@ -154,10 +156,12 @@ def choose(
     check_domain(domain)
     entrants = candidates_of(candidates)
     n = count_rows(X, y, domain)
-    if domain.adjacency != "replace-one":
+    if domain.unit is not None:
+        check_units(X, domain)
+    if domain.adjacency != "replace-one" or domain.unit is not None:
         if domain.n is None:
             raise ValueError(
-                "n, the number of records, must be declared in the domain: the true one is private"
+                "n, the number of records or units, must be declared in the domain: the true one is private"
             )
         n = domain.n
     elif domain.n not in (None, n):
@@ -177,7 +181,8 @@ def choose(
         check_public(each)
     receipt = charge(ledger, plan) if ledger is not None else None
     odometer.record(plan, session.private, receipt)
-    number, model = _run(plan, encode(X, domain), encode_targets(y, domain), session)
+    table, targets = private_rows(X, y, domain, n=n, memory=0)
+    number, model = _run(plan, table, targets, session)
     won = replace(model, receipt=receipt, choice=plan.chosen)
     return Choice(plan, number, entrants[number], won, session.private)
 

@@ -16,9 +16,11 @@ from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.mechanisms.split import private_split
 from prepriv.pipeline import odometer
 from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.pipeline.rows import private_rows
 from prepriv.release.model import Model
-from prepriv.tables.encode import count_rows, encode, encode_targets
+from prepriv.tables.encode import count_rows
 from prepriv.tables.readers import BadData
+from prepriv.tables.units import check_units
 
 
 def evaluate(
@@ -42,16 +44,20 @@ def evaluate(
     """
     check_ledger(ledger)
     there = count_rows(rows, labels, model.domain)
-    if plan.domain.adjacency == "replace-one" and there != plan.n:
+    if plan.domain.unit is not None:
+        check_units(rows, plan.domain)
+    elif plan.domain.adjacency == "replace-one" and there != plan.n:
         raise BadData(f"the plan is for n={plan.n} test rows, the table has {there}")
     if (model.domain.classes, model.domain.target) != (plan.domain.classes, plan.domain.target):
         raise ValueError("the plan is for a model of other classes, or of another target")
+    if (model.domain.unit, model.domain.rows_per_unit) != (plan.domain.unit, plan.domain.rows_per_unit):
+        raise ValueError("the plan is for a model of other units")
     session = session or NoisySession()
     if ledger is not None:
         receipt = charge(ledger, plan)
     if counted:
         odometer.record(plan, session.private, receipt)
-    table, targets = encode(rows, model.domain), encode_targets(labels, model.domain)  # no cell before
+    table, targets = private_rows(rows, labels, plan.domain, n=plan.n, memory=0)  # no cell before
     counts = release(plan, cells(plan, model, table, targets), session)
     return PrivateEvaluation(plan, counts, session.private, receipt)
 

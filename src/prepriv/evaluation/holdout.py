@@ -38,6 +38,7 @@ from prepriv.pipeline.run import Progress, Trained, check_files, execute, room_f
 from prepriv.release.model import Model
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
+from prepriv.tables.units import check_units
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def train_and_evaluate(
     """
     check_apart(plan.training.pipeline, rows, labels)
     check_public(plan.training)
+    if plan.training.domain.unit is not None:
+        check_units(rows, plan.training.domain)
     session, room = session or NoisySession(), room or room_for(plan.training)
     if receipt is None:
         check_files(room, as_stream(rows))

@@ -99,7 +99,7 @@ class EvaluationPlan:
         events = [GaussianEvent(name, self.noise_multiplier) for name in self.releases]
         made = Guarantee.of_gaussians(events, self.domain.adjacency)
         weak = notes_on(made.epsilon(self.delta), self.delta, self.n, math.inf)  # no model is made here
-        return dataclasses.replace(made, notes=weak)
+        return dataclasses.replace(made, notes=weak, unit=self.domain.unit)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided."""

@@ -141,7 +141,10 @@ class PrivateEvaluation:
             return "private: no (reproducible noise): nothing is claimed"
         plan = self.plan
         epsilon = up(plan.guarantee.epsilon(plan.delta))
-        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.domain.adjacency}, n = {plan.n} test rows"
+        rows = "rows" if plan.domain.unit is None else "units, a row each"
+        said = (
+            f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.guarantee.neighbours}, n = {plan.n} test {rows}"
+        )
         if self.whole is None:
             return said
         both = up(self.whole.epsilon(plan.delta))

@@ -183,17 +183,26 @@ class GradientSum:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
-        n = self._rows.shape[0] if index is None else len(index)
-        size = _block_rows(weights.shape[0], self._rows.grid.block)
-        starts = range(0, n, size)
+        size = self._size(weights.shape[0])
 
-        def part(start: int) -> NDArray[np.float64]:
-            stop = min(start + size, n)
-            at: Any = slice(start, stop) if index is None else index[start:stop]
+        def part(at: Any) -> NDArray[np.float64]:
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
                 return self._block(at, size, across, bits)
 
-        return np.ascontiguousarray(self._add(self._pool.map(part, starts), across.shape).T)
+        return np.ascontiguousarray(
+            self._add(self._pool.map(part, self._blocks(index, size)), across.shape).T
+        )
+
+    def _size(self, features: int) -> int:
+        """Rows of a block, at most."""
+        return _block_rows(features, self._rows.grid.block)
+
+    def _blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Any]:
+        """Which rows stand in each block."""
+        n = self._rows.shape[0] if index is None else len(index)
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            yield slice(start, stop) if index is None else index[start:stop]
 
     @staticmethod
     def _add(parts: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -213,11 +222,17 @@ class GradientSum:
         for p in parts:
             np.copyto(x[p], held[p])
             np.matmul(weights, x[p].T, out=across[:, p])
-        across = clipped_residuals(across, targets, rows.norms[at], rows.grid, bits, self._loss)
+        across = self._residuals(across, targets, at, bits)
         total = np.zeros(weights.shape)
         for p in parts:
             total += across[:, p] @ x[p]
         return total
+
+    def _residuals(
+        self, scores: NDArray[np.float64], targets: NDArray[Any], at: Any, bits: int
+    ) -> NDArray[np.float64]:
+        """`clipped_residuals` (K, b) of the rows `at`, so that no contribution is above the clip."""
+        return clipped_residuals(scores, targets, self._rows.norms[at], self._rows.grid, bits, self._loss)
 
     def _buffer(self, rows: int) -> NDArray[np.float64]:
         """Room (rows, d + 1) for float64 rows, one for each thread."""

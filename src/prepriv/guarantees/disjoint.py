@@ -37,14 +37,14 @@ def disjoint(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What holds for all of them together if each read a part of its own, and no record decides another's part.
 
     Later mechanisms may depend on what earlier ones released. Rests on the conditions of all. Raises ValueError if there
-    are none, or of several adjacencies.
+    are none, or of several adjacencies or units.
 
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> parts = [Guarantee.of_gaussians([GaussianEvent("a", z)], "replace-one") for z in (1.0, 2.0)]
     >>> round(disjoint(parts).mu, 9)
     1.0
     """
-    kinds = {g.adjacency for g in guarantees}
+    kinds = {g.neighbours for g in guarantees}
     if len(kinds) != 1:
         raise ValueError(f"disjoint parts need one adjacency; got {', '.join(sorted(kinds)) or 'none'}")
     mus = [g.mu for g in guarantees]
@@ -56,4 +56,5 @@ def disjoint(guarantees: Sequence[Guarantee]) -> Guarantee:
         tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
         mu=mu,
         notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes)),
+        unit=guarantees[0].unit,
     )

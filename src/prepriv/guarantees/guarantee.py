@@ -45,7 +45,8 @@ class Guarantee:
     tradeoff: certified lower bound of the trade-off function between neighbouring data sets.
     adjacency: what "neighbouring" means. conditions: what must hold of the data, in words; empty means the
     claim is unconditional. breakdown: share of the budget (in mu squared) of each part, in order; nan where the
-    whole has no mu.
+    whole has no mu. unit: the column that says whose row it is, where neighbours differ in one unit with all its rows
+    (docs/units.md); None: in one record.
     """
 
     tradeoff: TradeoffFunction
@@ -54,6 +55,7 @@ class Guarantee:
     breakdown: tuple[tuple[str, float], ...] = ()
     mu: float | None = None
     notes: tuple[str, ...] = field(default=())
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         instance("tradeoff", self.tradeoff, TradeoffFunction, "a trade-off function of prepriv.guarantees")
@@ -80,6 +82,11 @@ class Guarantee:
         return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu)
 
     @property
+    def neighbours(self) -> str:
+        """What neighbouring data sets are, in words: guarantees of the same ones compose, and of no others."""
+        return self.adjacency + ("" if self.unit is None else f" of one unit, all rows of one `{self.unit}`")
+
+    @property
     def weak(self) -> tuple[str, ...]:
         """The notes that say how little the claim, or the model, may be worth."""
         return tuple(note for note in self.notes if note.startswith("weak"))
@@ -102,22 +109,22 @@ class Guarantee:
     def compose(self, *others: Guarantee) -> Guarantee:
         """What holds for this and the others together, each chosen in sight of what left before.
 
-        Raises ValueError for another adjacency.
+        Raises ValueError for another adjacency, or another unit.
         """
         every = (self, *others)
         for other in others:
             instance("others", other, Guarantee, "a Guarantee")
-            if other.adjacency != self.adjacency:
+            if other.neighbours != self.neighbours:
                 raise ValueError(
-                    f"a guarantee under {other.adjacency} does not add to one under {self.adjacency}"
+                    f"a guarantee under {other.neighbours} does not add to one under {self.neighbours}"
                 )
         conditions = tuple(dict.fromkeys(c for g in every for c in g.conditions))
         notes = tuple(dict.fromkeys(note for g in every for note in g.notes))
         if all(g.mu is not None for g in every):
             mu = math.sqrt(sum(g.mu**2 for g in every if g.mu is not None)) * (1 + 1e-13)
-            return Guarantee(gaussian(mu), self.adjacency, conditions, (), mu, notes)
+            return Guarantee(gaussian(mu), self.adjacency, conditions, (), mu, notes, self.unit)
         whole = compose([(g.tradeoff, 1) for g in every]).symmetrized()
-        return Guarantee(whole, self.adjacency, conditions, notes=notes)
+        return Guarantee(whole, self.adjacency, conditions, notes=notes, unit=self.unit)
 
     def remaining(self, epsilon: float, delta: float) -> float:
         """The largest µ, to a part in a thousand from below, of a Gaussian release that may follow within (epsilon, delta).
@@ -166,10 +173,10 @@ class Guarantee:
             "breakdown": [
                 {"part": name, "share_of_mu_squared": plain(share)} for name, share in self.breakdown
             ],
-        }
+        } | ({} if self.unit is None else {"unit": self.unit})
 
     def __str__(self) -> str:
-        parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.adjacency]
+        parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.neighbours]
         if self.conditions:
             parts.append("if " + " and ".join(self.conditions))
         return "; ".join([", ".join(parts), *self.premises, *self.weak])

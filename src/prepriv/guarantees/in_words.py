@@ -36,9 +36,10 @@ def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> flo
 
 def attacker(guarantee: Guarantee) -> tuple[str, str]:
     """What the best attacker reaches: one sentence on guesses, one on alarms."""
+    whose = "one record" if guarantee.unit is None else f"all rows of one `{guarantee.unit}`"
     secret = {
-        "replace-one": "which of two versions of one record was used",
-        "add-or-remove-one": "whether one record was there",
+        "replace-one": f"which of two versions of {whose} was used",
+        "add-or-remove-one": f"whether {whose} {'was' if guarantee.unit is None else 'were'} there",
     }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
     return (
         f"Someone who knows all the data but not {secret}, who holds both for equally likely, and who then sees "

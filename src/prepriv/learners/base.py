@@ -34,7 +34,8 @@ class Setting:
     """What is declared of the rows that reach a learner.
 
     radius: norm bound of a row, without the bias. d: features. outputs: columns of the weights. n: records.
-    incoming: how far the common rows of two neighbours are apart after the steps before.
+    incoming: how far the common rows of two neighbours are apart after the steps before. rows: of a record: more than
+    one where it is a unit.
     """
 
     radius: float
@@ -43,6 +44,7 @@ class Setting:
     n: int
     adjacency: Adjacency
     incoming: RowShift = UNTOUCHED
+    rows: int = 1
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,13 @@ class Learner(abc.ABC):
     """Settings that mean the same in every learner, and what a pipeline asks. Subclasses are frozen dataclasses.
 
     exact: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier. samples: whether a step sees a random
-    part of the rows, by their places.
+    part of the rows, by their places. takes_units: whether its account is one of records in any order, so that a unit of
+    several rows can stand for a record (docs/proofs/units.md).
     """
 
     exact: ClassVar[bool] = False
     samples: ClassVar[bool] = False
+    takes_units: ClassVar[bool] = False
     loss: Loss
     steps: int
     learning_rate: float

@@ -33,6 +33,7 @@ class GradientDescent(Momentum):
     """
 
     exact: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     loss: Loss
     steps: int = 100
     learning_rate: float = 1.0

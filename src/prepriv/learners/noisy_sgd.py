@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class NoisySGD(StochasticLearner):
     the square of a noisy gradient, C² + d·σ². What is returned is the last iterate.
     """
 
+    takes_units: ClassVar[bool] = True
     batch_size: int = 1
 
     def __post_init__(self) -> None:

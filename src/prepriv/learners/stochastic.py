@@ -163,6 +163,7 @@ class BatchLearner(Momentum, StochasticLearner):
     momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged.
     """
 
+    takes_units: ClassVar[bool] = True
     momentum: float = 0.0
     average: float = 0.5
 

@@ -30,6 +30,7 @@ class _Products:
     """A "loss" whose gradient at the identity is x (x, R y)ᵀ: so the sums of all learners add it up, exactly."""
 
     norm: float
+    averages: ClassVar[bool] = True  # the rows of a unit: a mean of products stays among products
 
     def residual(
         self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
@@ -51,6 +52,7 @@ class SufficientStatistics(Learner):
     """
 
     exact: ClassVar[bool] = True
+    takes_units: ClassVar[bool] = True
     loss: Loss = field(default_factory=SquaredError)
     ridge: float = 0.4
     bias: float = 1.0
@@ -76,15 +78,16 @@ class SufficientStatistics(Learner):
     def unit(self, setting: Setting) -> float:
         """How far the sum moves between neighbours: √4.5 R² for a record replaced, √2 R² for one added or removed.
 
-        A moved row moves its products by at most (1 + √2) R times its way; a dropped row is one removed.
+        A moved row moves its products by at most (1 + √2) R times its way; a dropped row is one removed. The mean of a
+        unit's rows lies between theirs, but for what is cut off each (docs/proofs/units.md).
         """
         clip, norm = self.clip(setting.radius), self.row_norm(setting.radius)
         if setting.d > LARGEST_D:
             raise ValueError(f"{self.name} takes at most {LARGEST_D} features; got {setting.d}")
         rounding = self.grid(setting.radius, setting.n, setting.incoming).rounding(
-            2, setting.d + 1, setting.d + 2, norm, 0.0
+            2 if setting.rows == 1 else 8 * setting.rows, setting.d + 1, setting.d + 2, norm, 0.0
         )
-        record = math.sqrt(2 * clip**2 + norm**4 / 2) + rounding
+        record = math.sqrt(2 * clip**2 + norm**4 / 2) + rounding + (2e-8 * clip if setting.rows > 1 else 0.0)
         if setting.adjacency == "add-or-remove-one":
             record = clip
         return self.shift(setting, record, (1 + math.sqrt(2)) * norm * (1 + 1e-3), setting.d + 2)

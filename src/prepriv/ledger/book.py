@@ -148,7 +148,9 @@ class Ledger:
         adjacency: the one under which the amounts hold; must be the ledger's.
         epsilon, delta, mu, rho: what the plan's proof gives before any data is read. Those of the ledger's
             unit must be there and are booked, rounded up; the others are not counted.
-        note: at most 200 printable characters, written before the data is opened, so never about it.
+        note: at most 200 printable characters, written before the data is opened, so never about it. One that begins
+            with "one `COLUMN`: " says that the amounts are of a unit of several rows; such amounts, and those of one
+            record, do not add: all charges of a ledger are of the same.
 
         Raises:
             ValueError: bad input. Nothing was written; likewise for the next two.
@@ -165,6 +167,12 @@ class Ledger:
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             day = _today(tail)
+            first = next(rows.read_entries(db, 0), None)
+            if first is not None and chain.whose(first.note) != chain.whose(note):
+                raise ValueError(
+                    f"the ledger's charges are of {chain.whose(first.note)} each, and this one is of {chain.whose(note)}: they do "
+                    "not add; use a ledger of its own"
+                )
             if rows.find(db, "charged", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was charged before; a retry is a new uid and a new charge"

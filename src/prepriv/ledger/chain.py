@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,9 @@ from prepriv.ledger.units import Quanta, Unit
 
 _CONDITIONS = "holds if "
 _MOST_WHAT = 90
+_WHOSE = re.compile(
+    r"one `([^`]+)`: "
+)  # in front of what was charged, where a charge is of units of several rows
 _BEHIND = " | "  # between what was charged and what it rests on
 
 
@@ -64,6 +68,12 @@ def condition_note(conditions: Sequence[str], remarks: Sequence[str] = (), what:
         note = _as_many(_CONDITIONS, conditions, most - 2 - len(_as_many("", heads, 40)))
         note = "; ".join(part for part in (note, _as_many("", heads, most - 2 - len(note))) if part)
     return _BEHIND.join(part for part in (what, note) if part)
+
+
+def whose(note: str) -> str:
+    """Of whom the amounts of a charge with this note are: one record, or one unit (`prepriv.domain.Domain.unit`)."""
+    found = _WHOSE.match(note)
+    return "one record" if found is None else f"one `{found[1]}`"
 
 
 def _printable(text: str) -> str:

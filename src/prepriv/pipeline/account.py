@@ -123,6 +123,11 @@ def account(
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
     check_domain(domain)
+    if domain.unit is not None:
+        raise ValueError(
+            "an existing pipeline is accounted for record by record: what clips the rows of a unit as one is not known of it; "
+            "leave out unit, or train with prepriv"
+        )
     read: tuple[str, ...] = ()
     if is_sklearn(steps):
         steps, read = read_sklearn(steps, domain)

@@ -170,6 +170,11 @@ def _placed(
 ) -> PlannedStep:
     paid = step.paid
     paid.check(step, domain.adjacency, release)
+    if domain.unit is not None and not paid.leaves:
+        raise ValueError(
+            f"{step.name} is paid for by sensitivity, which has no account of units of several rows; pay for it by public "
+            "data or by budget"
+        )
     outgoing = paid.outgoing(step, before, n, dataclasses.replace(incoming, conditions=()))
     own, kept = outgoing.conditions, incoming.conditions
     if paid.test == 0:

@@ -25,7 +25,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
 
     What `plan.what` says stands in the ledger, with the conditions and remarks of the claim.
     The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
-    Raises ValueError for a plan without privacy or another adjacency, else a LedgerError (ledger/errors.py):
+    Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
     """
     if plan.guarantee is None:
@@ -33,7 +33,8 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     odometer.announce(plan)  # a warning that a filter makes an error stops the run here, with nothing charged
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
-    book = Ledger.open(path)
+    unit, book = plan.guarantee.unit, Ledger.open(path)
+    whose = "" if unit is None else f"one `{unit}`: "
     book.charge(
         uid,
         plan.hash,
@@ -42,7 +43,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         delta=plan.delta,
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
-        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, plan.what),
+        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, f"{whose}{plan.what}"),
     )
     booked = book.confirm(uid, plan.hash)
     return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}

@@ -95,6 +95,14 @@ def check_counts(steps: Sequence[Step], domain: Domain) -> None:
             )
 
 
+def check_unit(learner: Learner, domain: Domain) -> None:
+    """ValueError if units of several rows are declared for a learner whose account knows records alone."""
+    if domain.unit is not None and not learner.takes_units:
+        raise ValueError(
+            f"{learner.name} has no account of units of several rows; use GradientDescent or PoissonSGD"
+        )
+
+
 def check_learner(learner: Any) -> None:
     """ValueError unless it is a learner."""
     if isinstance(learner, Loss):

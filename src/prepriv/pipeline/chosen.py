@@ -96,11 +96,11 @@ class Chosen:
         if self.stop is not None:
             return self._trials(private, self.stop)
         parts = [composed(private)] if self.method == "same rows" else private
-        return disjoint([*parts, _gaussian(self.mechanism.mu, private[0].adjacency)])
+        return disjoint([*parts, _gaussian(self.mechanism.mu, private[0])])
 
     def _trials(self, private: list[Guarantee], stop: float) -> Guarantee:
         """One trial: a model is trained on one part and scored on the other, so the larger of both prices."""
-        one = disjoint([*private, _gaussian(self.epsilon, private[0].adjacency)])
+        one = disjoint([*private, _gaussian(self.epsilon, private[0])])
         if one.mu is None:
             raise ValueError("random trials need plans that are Gaussian throughout")
         return replace(one, tradeoff=_of_trials(one.mu, stop), mu=None)
@@ -125,5 +125,6 @@ def _of_trials(mu: float, stop: float) -> TradeoffFunction:
     return random_trials(mu, stop).tradeoff()
 
 
-def _gaussian(mu: float, adjacency: Adjacency) -> Guarantee:
-    return Guarantee(gaussian(mu), adjacency, mu=mu)
+def _gaussian(mu: float, beside: Guarantee) -> Guarantee:
+    """Of a Gaussian curve, for the neighbours of another guarantee."""
+    return Guarantee(gaussian(mu), beside.adjacency, mu=mu, unit=beside.unit)

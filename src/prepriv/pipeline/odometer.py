@@ -93,13 +93,13 @@ class Spent:
     without_privacy: int = 0
 
     @cached_property
-    def totals(self) -> dict[Adjacency, Guarantee]:
-        """The composed guarantee of the fits under each adjacency: claims about different neighbours do not add."""
-        kinds = dict.fromkeys(fit.adjacency for fit in self.fits)
+    def totals(self) -> dict[str, Guarantee]:
+        """The composed guarantee of the fits under each kind of neighbours (`Guarantee.neighbours`): others do not add."""
+        kinds = dict.fromkeys(fit.guarantee.neighbours for fit in self.fits)
         return {kind: self._total(kind) for kind in kinds}
 
-    def _total(self, kind: Adjacency) -> Guarantee:
-        fits = [fit for fit in self.fits if fit.adjacency == kind]
+    def _total(self, kind: str) -> Guarantee:
+        fits = [fit for fit in self.fits if fit.guarantee.neighbours == kind]
         total, (epsilon, delta) = composed([fit.guarantee for fit in fits]), self._sum(kind)
         if total.mu is None and math.isfinite(epsilon) and delta < 1:  # one µ is never above the plain sum
             total = replace(total, tradeoff=smallest([total.tradeoff, approximate_dp(epsilon, delta)]))
@@ -108,17 +108,17 @@ class Spent:
         weak = notes_on(real, self.delta, max(fit.n for fit in fits), mu)
         return replace(total, notes=(*total.notes, *weak))
 
-    def _sum(self, kind: Adjacency) -> tuple[float, float]:
+    def _sum(self, kind: str) -> tuple[float, float]:
         """What the declared (ε, δ) of the fits add up to: basic composition."""
-        count = Counter(fit.plan_hash for fit in self.fits if fit.adjacency == kind)
+        count = Counter(fit.plan_hash for fit in self.fits if fit.guarantee.neighbours == kind)
         each = {fit.plan_hash: fit for fit in self.fits}
         epsilons = [k * _answer(each[h].guarantee, each[h].delta) for h, k in count.items()]
         deltas = [k * each[h].delta for h, k in count.items()]
         return math.fsum(epsilons) * (1 + 1e-12), math.fsum(deltas) * (1 + 1e-12)
 
     @cached_property
-    def epsilon(self) -> dict[Adjacency, float]:
-        """The composed ε at `delta` under each adjacency: inf where `delta` is too small to compute at."""
+    def epsilon(self) -> dict[str, float]:
+        """The composed ε at `delta` under each kind of neighbours: inf where `delta` is too small to compute at."""
         return {
             kind: _answer(total, self.delta, *reversed(self._sum(kind)))
             for kind, total in self.totals.items()
@@ -162,12 +162,12 @@ def _answer(
 
 
 def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """What holds for all of them together, on the same people: adaptive composition, under one adjacency.
+    """What holds for all of them together, on the same people: adaptive composition, under one adjacency and unit.
 
     Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Rests
     on the conditions of every one; what is weak of one is not what is weak of all. ValueError if there are none, or of several adjacencies.
     """
-    kinds = {g.adjacency for g in guarantees}
+    kinds = {g.neighbours for g in guarantees}
     if len(kinds) != 1:
         raise ValueError(f"guarantees compose under one adjacency; got {', '.join(sorted(kinds)) or 'none'}")
     curve = compose([(g.tradeoff, 1) for g in guarantees])
@@ -177,6 +177,7 @@ def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
         tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
         mu=curve.mu if isinstance(curve, Gaussian) else None,
         notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes if note not in g.weak)),
+        unit=guarantees[0].unit,
     )
 
 

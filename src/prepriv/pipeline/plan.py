@@ -37,6 +37,7 @@ from prepriv.pipeline.checks import (
     check_loss,
     check_map,
     check_steps,
+    check_unit,
 )
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.pipeline.decision import checked
@@ -69,6 +70,7 @@ class Plan:
         check_domain(self.domain)
         check_steps(self.pipeline)
         check_learner(self.learner)
+        check_unit(self.learner, self.domain)
         if not self.learner.loss.trains:
             raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
         check_counts(self.pipeline, self.domain)
@@ -148,7 +150,8 @@ class Plan:
         made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
         epsilon = made.epsilon(self.delta)
         mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
-        return dataclasses.replace(made, notes=(*made.notes, *notes_on(epsilon, self.delta, self.n, mu)))
+        notes = (*made.notes, *notes_on(epsilon, self.delta, self.n, mu))
+        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
         """Plain data: what was declared and decided. The same plan gives the same bytes.
@@ -250,7 +253,10 @@ def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
     """What is declared of the rows that reach a learner behind these steps; domain: with n."""
     assert domain.n is not None
     outputs = learner.loss.outputs(len(domain.classes))
-    return Setting(steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming)
+    rows = domain.rows_per_unit or 1
+    return Setting(
+        steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming, rows
+    )
 
 
 def decide(
@@ -288,6 +294,7 @@ def make_plan(
     check_domain(domain)
     check_steps(steps)
     check_learner(learner)
+    check_unit(learner, domain)
     check_loss(learner, domain)
     n = domain.n if n is None else n
     if n is None:

@@ -34,6 +34,7 @@ from prepriv.pipeline.public import check_public_steps
 from prepriv.pipeline.run import check_run, prepare
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.tables.encode import Table, encode
+from prepriv.tables.units import by_unit, check_units
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ class Preparation:
         events = [event for planned in self.steps for event in planned.events]
         made = Guarantee.of_gaussians(events, self.domain.adjacency)
         epsilon, mu = made.epsilon(self.delta), made.mu or 0.0
-        return dataclasses.replace(made, notes=notes_on(epsilon, self.delta, self.n, mu) if mu else ())
+        notes = notes_on(epsilon, self.delta, self.n, mu) if mu else ()
+        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided. The same preparation gives the same bytes."""
@@ -149,11 +151,14 @@ def run_preparation(
     Raises as `prepriv.pipeline.train.train` does.
     """
     check_apart(plan.pipeline, rows)
+    if plan.domain.unit is not None:
+        check_units(rows, plan.domain)
     check_public_steps(plan.domain, plan.pipeline)
     paid = plan.guarantee is not None and plan.guarantee.mu != 0
     session = session or (NoisySession() if plan.private else ExactSession())
     receipt = charge(ledger, plan) if ledger is not None and paid else None
-    table = encode(rows, plan.domain)  # no cell before
+    units = plan.domain.unit is not None  # no cell before
+    table = by_unit(rows, None, plan.domain, plan.n)[0] if units else encode(rows, plan.domain)
     check_run(plan, table, session)
     if paid or not plan.private:
         odometer.record(plan, session.private, receipt)

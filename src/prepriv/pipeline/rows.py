@@ -14,6 +14,7 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
 from prepriv.tables.encode import Table, encode, encode_stream, encode_targets, label_of
 from prepriv.tables.stream import as_stream
+from prepriv.tables.units import by_unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,12 @@ class OpenAccess:
 def private_rows(
     rows: Any, labels: Any, domain: Domain, *, n: int, memory: int
 ) -> tuple[Table, NDArray[np.int32]]:
-    """Private rows and their class indices. The n declared rows of a stream stay in memory if they fit."""
+    """Private rows and their class indices. The n declared rows of a stream stay in memory if they fit.
+
+    Of a domain with units one row of each, which holds the others (`prepriv.tables.units.UnitTable`).
+    """
+    if domain.unit is not None:
+        return by_unit(rows, labels, domain, n)
     if (stream := as_stream(rows)) is None:
         return encode(rows, domain), encode_targets(labels, domain)
     keep = stream.once or n * 8 * domain.n_inputs <= memory

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.domain import Domain
-from prepriv.engines.base import Block, Engine, Room
-from prepriv.engines.local import THREADS
+from prepriv.engines.base import Block, Engine, Held, Room
+from prepriv.engines.local import THREADS, LocalRoom
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
@@ -31,6 +31,7 @@ from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
 from prepriv.tables.encode import Table
 from prepriv.tables.stream import Files, Stream
+from prepriv.tables.units import UnitTable
 
 Progress = Callable[[str, int, int], Any]
 _TOLD = 2**16  # rows between two words of progress
@@ -86,12 +87,29 @@ def execute(
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
     run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        held = (room or room_for(plan, n=table.n)).load(
-            Labelled(rows, progress and _told(rows, plan, progress)), table.n, plan.learner.bias
-        )
+        held = _held(rows, plan, room, progress)
         weights = plan.learner.train(held, plan.setting, run)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, released, weights, plan.private and session.private, receipt)
+
+
+def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None) -> Held:
+    """The rows that reach the learner, as integers: of units all that are read, which the steps did not see."""
+    table, bias = rows.table, plan.learner.bias
+    if plan.domain.unit is None:
+        labelled = Labelled(rows, progress and _told(rows, plan, progress))
+        return (room or room_for(plan, n=table.n)).load(labelled, table.n, bias)
+    assert isinstance(table, UnitTable)
+    every = Mapped(table.every, rows.maps, table.labels)
+    local = _room_for_units(room or room_for(plan, n=table.every.n))
+    return local.load_units(Labelled(every), table.sizes, bias)
+
+
+def _room_for_units(room: Room) -> LocalRoom:
+    """ValueError unless rows of a unit can stand together there: rooms of this process alone keep them so."""
+    if isinstance(room, LocalRoom):
+        return room
+    raise ValueError("rows of one unit must be clipped as one, which this engine cannot do; use Threads")
 
 
 class Steps(Protocol):
@@ -111,6 +129,8 @@ class Steps(Protocol):
 
 def check_run(plan: Steps, table: Table, session: Session) -> None:
     """ValueError unless these rows and this session are those of the plan: before anything is released."""
+    if plan.domain.unit is not None and not isinstance(table, UnitTable):
+        raise ValueError("the plan is for units of several rows, and the rows are not grouped by unit")
     if plan.private and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
     if plan.domain.adjacency == "replace-one" and table.n != plan.n:
@@ -207,9 +227,10 @@ def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room
 
     n: how many rows there are, where they are at hand; it stays inside.
     """
-    return engine.room(
-        plan.learner.grid(plan.space.radius, plan.n, plan.incoming), plan.n if n is None else n, plan.space.d
-    )
+    rows = plan.n * (plan.domain.rows_per_unit or 1) if n is None else n
+    grid = plan.learner.grid(plan.space.radius, plan.n, plan.incoming)
+    room = engine.room(grid, rows, plan.space.d)
+    return room if plan.domain.unit is None else _room_for_units(room)
 
 
 def check_files(room: Room, stream: Stream | None) -> None:

@@ -5,6 +5,8 @@ label: {name: income, classes: ["<=50K", ">50K"]}   # or a number to predict: {n
 #                                 with classes also class_weight: balanced, or {">50K": 3}; or threshold: 0.2 (docs/imbalance.md)
 adjacency: replace-one          # or add-or-remove-one, which needs rows:
 rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
+unit: patient_id                # optional: whose row it is, where a person can have several; rows: then counts units
+rows_per_unit: 10               # with unit: how many rows of each are read
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
@@ -130,6 +132,8 @@ class Schema(_Strict):
     label: Label
     adjacency: Adjacency = "replace-one"
     rows: Count | None = Field(default=None, ge=1)
+    unit: str | None = None
+    rows_per_unit: Count | None = None
     steps: list[dict[str, Any]] | Literal["auto", "linear", "additive"] | None = None
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
@@ -178,6 +182,8 @@ class Schema(_Strict):
             chosen,
             self.label.name,
             target=target,
+            unit=self.unit,
+            rows_per_unit=self.rows_per_unit,
         )
 
     def decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:

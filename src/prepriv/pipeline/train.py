@@ -17,6 +17,7 @@ from prepriv.pipeline.run import Progress, Trained, check_files, execute, room_f
 from prepriv.tables.encode import check_stream, label_of
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
+from prepriv.tables.units import check_units
 
 
 def train(
@@ -45,6 +46,8 @@ def train(
     LedgerError, with no cell read, where no charge is granted; `Refused` where a test does not pass.
     """
     check_apart(plan.pipeline, rows, labels)
+    if plan.domain.unit is not None:
+        check_units(rows, plan.domain)
     stream = as_stream(rows)
     if stream is not None and receipt is None:  # a charge that was made is for a table not yet opened
         check_stream(stream, plan.domain, label_of(labels, plan.domain))

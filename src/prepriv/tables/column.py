@@ -46,6 +46,21 @@ def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDA
     return np.asarray(np.array([*(number(cell) for cell in distinct), np.nan])[codes])
 
 
+def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:
+    """(n,) index of what `name` makes of each value among the distinct ones, -1 for None or an error; the distinct ones."""
+    seen: dict[str, int] = {}
+
+    def code(value: Any) -> int:
+        try:
+            found = name(value)
+        except Exception:
+            found = None
+        return -1 if found is None else seen.setdefault(found, len(seen))
+
+    codes = np.array([code(value) for value in _values(column)], dtype=np.int64)
+    return codes, list(seen)
+
+
 Read = TypeVar("Read")
 _PLAIN = r"\A-?[0-9]{1,17}(\.[0-9]{1,17})?\z"
 

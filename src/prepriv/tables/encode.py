@@ -206,7 +206,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
 def _rows_of(data: Any, domain: Domain) -> int:
     if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
         return len(data)
-    frame = data if isinstance(data, np.ndarray) else _frame(data)
+    frame = data if isinstance(data, np.ndarray) else as_frame(data)
     if isinstance(frame, nw.DataFrame):
         _used(frame.columns, domain)
         return len(frame)
@@ -234,7 +234,7 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
         data = _matrix_of_lists(data, domain, numeric_only)
     if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
-    frame = _frame(data)
+    frame = as_frame(data)
     if not isinstance(frame, nw.DataFrame):
         if hasattr(data, "__array__"):
             return _from_array(np.asarray(data), domain, numeric_only)
@@ -244,7 +244,7 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
     return [frame[:, c] for c in _used(frame.columns, domain)]
 
 
-def _frame(data: Any) -> Any:
+def as_frame(data: Any) -> Any:
     """A frame of any library, as narwhals has it; what is none stays as it is. BadData where two names are one.
 
     No name is told: where a file has no header line, its first record is one.

@@ -1,0 +1,190 @@
+"""Rows of units: whose row each is, which of them are read, and one row of each unit as a table of its own.
+
+What is done to a unit is a function of its own rows. What that is worth: docs/proofs/units.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Domain
+from prepriv.tables.cell import UNREADABLE, cell_of, text
+from prepriv.tables.column import codes_by
+from prepriv.tables.encode import MISSING_TEXT, as_frame, check_stream, encode, encode_targets, label_of
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Stream, as_stream
+from prepriv.tables.table import Table, joined
+
+Words = NDArray[np.uint64]
+_KEY = 0x70726570_72697600  # of the hash that decides which rows are read: fixed, so that nothing else decides it
+_EXACT = 2.0**53  # whole floats below it are one number each
+
+
+def id_of(value: Any) -> str | None:
+    """Whose row it is, as a text: exact, however long a number is, without blanks around it. None: nobody's.
+
+    >>> id_of(7), id_of(7.0), id_of(" 7 "), id_of("007"), id_of(2**60 + 1), id_of("n/a"), id_of(float("nan"))
+    ('7', '7', '7', '007', '1152921504606846977', None, None)
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8")
+    if isinstance(value, int | np.integer | np.bool_):
+        return str(int(value))
+    if not isinstance(value, str):
+        cell = cell_of(value)  # a date as its text
+        if isinstance(cell, float) and not (cell.is_integer() and abs(cell) < _EXACT):
+            return None
+        if cell is None or cell == UNREADABLE:
+            return None
+        value = text(cell)
+    return None if value.strip().lower() in MISSING_TEXT else str(value.strip())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnitTable(Table):
+    """One row of each unit: whoever takes these for records is right, a unit has one. For who asks, all that are read.
+
+    every: the rows that are read, at most `rows_per_unit` of each unit, unit by unit, the one of this table first.
+    labels: (rows,) what `encode_targets` makes of theirs. sizes: (n,) rows of each unit, 0 where only missing cells
+    stand for one.
+    """
+
+    every: Table
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    def some(self, chosen: NDArray[np.bool_]) -> UnitTable:
+        """The chosen units, with their rows."""
+        one, rows = super().some(chosen), np.repeat(chosen, self.sizes)
+        return UnitTable(
+            domain=one.domain,
+            n=one.n,
+            matrix=None,
+            columns=one.columns,
+            every=self.every.some(rows),
+            labels=self.labels[rows],
+            sizes=self.sizes[chosen],
+        )
+
+
+def check_units(rows: Any, domain: Domain) -> None:
+    """BadData unless a table has the column that says whose row it is. Reads no cell."""
+    if (stream := as_stream(rows)) is not None:
+        names = list(stream.names)
+    else:
+        frame = as_frame(rows)
+        names = list(frame.columns) if isinstance(frame, nw.DataFrame) else []
+    if domain.unit not in names:
+        raise BadData(
+            f"the table has no column {domain.unit!r}, the declared unit: give a data frame or a file that has it"
+        )
+
+
+def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, NDArray[np.int32]]:
+    """Private rows of a domain with units, and what is to be learned of the row of each; labels None: nothing is.
+
+    Rows without an id are nobody's and left out. Under replace-one units that are not there, up to n, are units without
+    rows; BadData for more than n, which is no table of n units. A stream is held in memory, encoded.
+    """
+    check_units(rows, domain)
+    table, targets, codes, names = _read(rows, labels, domain)
+    rank = np.empty(len(names) + 1, dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    rank[-1] = len(names)  # nobody's: last
+    unit = rank[codes]
+    order = np.lexsort((_hash(table, targets), unit))
+    order = order[: int((unit < len(names)).sum())]
+    first = np.searchsorted(unit[order], np.arange(len(names)))
+    place = np.arange(len(order)) - first[unit[order]]
+    assert domain.rows_per_unit is not None
+    kept = order[place < domain.rows_per_unit]
+    sizes = np.bincount(unit[kept], minlength=len(names))
+    one = order[place == 0]
+    without = 0
+    if domain.adjacency == "replace-one":
+        if len(names) > n:
+            raise BadData(f"the plan is for n={n} units, and the table has more")
+        without = n - len(names)
+    columns = tuple(c[one] for c in table.columns)
+    blank = _blank(max(without, 1), domain).columns
+    found = UnitTable(
+        domain=domain,
+        n=len(names) + without,
+        matrix=None,
+        columns=tuple(np.concatenate(both) for both in zip(columns, blank)) if without else columns,
+        every=_at(table, kept),
+        labels=targets[kept],
+        sizes=np.concatenate([sizes, np.zeros(without, dtype=np.int64)]),
+    )
+    return found, np.concatenate([targets[one], np.full(without, -1, dtype=np.int32)])
+
+
+def _blank(rows: int, domain: Domain) -> Table:
+    """Rows of missing cells."""
+    table = encode([[None] * domain.n_inputs], domain)
+    return _at(table, np.zeros(rows, dtype=np.int64))
+
+
+def _at(table: Table, rows: NDArray[np.int64]) -> Table:
+    return Table(table.domain, len(rows), None, tuple(c[rows] for c in table.columns))
+
+
+def _read(
+    rows: Any, labels: Any, domain: Domain
+) -> tuple[Table, NDArray[np.int32], NDArray[np.int64], list[str]]:
+    """(encoded rows, their targets, the number of each row's unit or -1, the units)."""
+    assert domain.unit is not None
+    if (stream := as_stream(rows)) is not None:
+        return _read_stream(stream, label_of(labels, domain), domain)
+    table = encode(rows, domain)
+    targets = np.full(table.n, -1, dtype=np.int32) if labels is None else encode_targets(labels, domain)
+    return table, targets, *codes_by(as_frame(rows)[domain.unit], id_of)
+
+
+def _read_stream(
+    stream: Stream, label: str, domain: Domain
+) -> tuple[Table, NDArray[np.int32], NDArray[np.int64], list[str]]:
+    assert domain.unit is not None
+    *columns, label, unit = check_stream(stream, domain, label, domain.unit)
+    tables: list[Table] = []
+    targets, codes = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    seen: dict[str, int] = {}
+    for part in stream.parts([*columns, label, unit]):
+        tables.append(encode(part.select(columns), domain))
+        targets.append(encode_targets(part[label], domain))
+        own, names = codes_by(as_frame(part)[unit], id_of)
+        known = np.array([*(seen.setdefault(name, len(seen)) for name in names), -1], dtype=np.int64)
+        codes.append(known[own])
+    table = joined(tables) if tables else _at(_blank(1, domain), np.zeros(0, dtype=np.int64))
+    return table, np.concatenate(targets), np.concatenate(codes), list(seen)
+
+
+def _hash(table: Table, targets: NDArray[np.int32]) -> Words:
+    """A keyed hash of what each row says, its label with it, (n,): rows of one content have one hash."""
+    found = np.full(table.n, _KEY, dtype=np.uint64)
+    for column in (*table.columns, targets):
+        found = _mixed(found ^ _words(column))
+    return found
+
+
+def _words(column: NDArray[Any]) -> Words:
+    if column.dtype == object:
+        found = (hashlib.blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in column)
+        return np.frombuffer(b"".join(found), dtype=np.uint64)
+    if column.dtype.kind == "f":
+        return np.where(np.isnan(column), np.nan, column + 0.0).astype(np.float64).view(np.uint64)
+    return column.astype(np.int64).view(np.uint64)
+
+
+def _mixed(words: Words) -> Words:
+    """The finaliser of splitmix64, modulo 2^64: one to one."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,342 @@
+"""Units of several rows: which rows are read, who decides it, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import prepriv
+from prepriv import preprocessing as pre
+from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.learners import GradientDescent, HuberisedHinge, Logistic, OnePassSGD, PoissonSGD
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.pipeline.odometer import composed
+from prepriv.pipeline.plan import Plan, make_plan
+from prepriv.pipeline.run import execute
+from prepriv.tables.readers import BadData
+from prepriv.tables.units import by_unit, id_of
+
+WHO = "patient_id"
+COLUMNS = {"age": Numeric(0, 100, missing="impute"), "ward": Categorical(["a", "b"])}
+
+
+def domain(n=4, k=2, **options):
+    return Domain(COLUMNS, classes=["no", "yes"], n=n, unit=WHO, rows_per_unit=k, **options)
+
+
+def table(ids, seed=0):
+    rng = np.random.default_rng(seed)
+    n = len(ids)
+    columns = {"age": rng.uniform(0, 100, n), "ward": rng.choice(["a", "b", "?"], n), WHO: ids}
+    return pa.table(columns), list(rng.choice(["no", "yes"], n))
+
+
+def content(found, targets):
+    """Each unit's row and all its rows, as a set of units."""
+    stop, units = np.cumsum(found.sizes), []
+    for i in range(found.n):
+        at = slice(stop[i] - found.sizes[i], stop[i])
+        rows = zip(*(c[at].tolist() for c in found.every.columns), found.labels[at].tolist())
+        one = (*(c[i].item() for c in found.columns), int(targets[i]))
+        units.append((repr(one), tuple(map(repr, rows))))
+    return sorted(units)
+
+
+def test_which_rows_are_read_depends_on_the_unit_alone():
+    ids = ["a"] * 5 + ["b"] * 4 + ["c"] * 2 + ["d"]
+    rows, labels = table(ids)
+    before = content(*by_unit(rows, labels, domain(), 4))
+    assert [len(unit[1]) for unit in before] == [2, 2, 2, 1] or sorted(len(unit[1]) for unit in before) == [
+        1,
+        2,
+        2,
+        2,
+    ]
+    assert all(unit[0] == unit[1][0] for unit in before)
+    rng = np.random.default_rng(3)
+    for _ in range(20):  # another order of the file
+        at = rng.permutation(len(ids))
+        assert content(*by_unit(rows.take(at), [labels[i] for i in at], domain(), 4)) == before
+    other, others = table(["b"] * 50, seed=9)  # whoever stands in for b: the rest is read as before
+    at = [i for i, name in enumerate(ids) if name != "b"]
+    replaced = pa.concat_tables([other, rows.take(at)])
+    after = content(*by_unit(replaced, others + [labels[i] for i in at], domain(), 4))
+    assert len(set(before) - set(after)) == len(set(after) - set(before)) == 1
+
+
+def test_equal_rows_of_a_unit_are_a_tie_that_nobody_decides():
+    rows, labels = table(["a", "b"])
+    copies = rows.take([0, 0, 0, 1, 0])
+    found, targets = by_unit(copies, [labels[i] for i in (0, 0, 0, 1, 0)], domain(n=2), 2)
+    again, same = by_unit(rows.take([1, 0, 0]), [labels[i] for i in (1, 0, 0)], domain(n=2), 2)
+    assert content(found, targets) == content(again, same)
+
+
+def test_rows_of_nobody_are_left_out_and_a_unit_may_be_without_rows():
+    rows, labels = table(["a", None, "b", "n/a", " "])
+    found, targets = by_unit(rows, labels, domain(), 4)
+    assert found.n == 4 and sorted(found.sizes) == [0, 0, 1, 1]
+    assert (targets == -1).sum() >= 2 and found.every.n == 2
+    some = found.some(np.array([True, False, True, False]))
+    assert some.n == 2 and some.every.n == some.sizes.sum() == len(some.labels)
+    with pytest.raises(BadData, match="n=1 units, and the table has more"):
+        by_unit(rows, labels, domain(n=1), 1)
+    assert by_unit(rows, labels, domain(n=9, adjacency="add-or-remove-one"), 9)[0].n == 2
+
+
+def test_long_numbers_are_no_floats_and_one_spelling_is_one_unit():
+    assert id_of(2**60) != id_of(2**60 + 1) and id_of("9007199254740993") != id_of("9007199254740992")
+    assert id_of(np.int64(3)) == id_of(3.0) == id_of(b"3") == "3" and id_of([3]) is id_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"unit": WHO}, "together"),
+        ({"rows_per_unit": 3}, "together"),
+        ({"unit": WHO, "rows_per_unit": 0}, "rows_per_unit must be a whole number, 1 or more"),
+        ({"unit": WHO, "rows_per_unit": 2.5}, "rows_per_unit must be a whole number"),
+        ({"unit": WHO, "rows_per_unit": True}, "rows_per_unit must be a whole number"),
+        ({"unit": WHO, "rows_per_unit": 101}, "at most 100"),
+        ({"unit": "age", "rows_per_unit": 2}, "must be neither the label nor one of the columns"),
+        ({"unit": "y", "label": "y", "rows_per_unit": 2}, "must be neither the label nor one of the columns"),
+        ({"unit": 5, "rows_per_unit": 2}, "unit must be the name of a column"),
+        ({"unit": "a`b", "rows_per_unit": 2}, "none a backtick"),
+        ({"unit": "", "rows_per_unit": 2}, "1 to 60"),
+    ],
+)
+def test_mistakes_in_the_declaration_are_sentences(options, says):
+    with pytest.raises(ValueError, match=says):
+        Domain(COLUMNS, classes=["no", "yes"], **options)
+
+
+def test_a_domain_with_units_is_written_and_read_back():
+    made = domain()
+    assert Domain.from_json(made.to_json()) == made and made.to_json()["unit"] == {"column": WHO, "rows": 2}
+    assert "unit" not in Domain(COLUMNS, classes=[0, 1]).to_json()
+
+
+STEPS = (pre.MeanImputer(payment=prepriv.Budget(0.1)), pre.Center(payment=prepriv.Budget(0.1)))
+
+
+def plan_for(learner=None, n=40, k=3, steps=STEPS, epsilon=1.0, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = learner or GradientDescent(Logistic(), steps=5)
+        return make_plan(domain(n, k, **options), steps, learner, epsilon=epsilon, delta=1e-5)
+
+
+def test_what_has_no_account_of_units_is_refused_with_a_sentence():
+    with pytest.raises(ValueError, match="MeanImputer is paid for by sensitivity, which has no account of u"):
+        plan_for(steps=(pre.MeanImputer(payment=prepriv.Sensitivity({"missing": 0.1})),))
+    one_pass = OnePassSGD(HuberisedHinge(), batch_size=4, steps=2, weight_bound=1.0, learning_rate=0.01)
+    with pytest.raises(ValueError, match="OnePassSGD has no account of units"):
+        plan_for(one_pass)
+    with pytest.raises(ValueError, match="accounted for record by record"):
+        prepriv.account([], GradientDescent(Logistic()), domain=domain(), noise_multiplier=1.0)
+
+
+def test_the_noise_is_that_of_single_records_whatever_k_is():
+    one, many = plan_for(k=1), plan_for(k=100)
+    alone = make_plan(
+        Domain(COLUMNS, classes=["no", "yes"], n=40), STEPS, one.learner, epsilon=1.0, delta=1e-5
+    )
+    assert one.learner_noise == many.learner_noise == alone.learner_noise
+    assert one.guarantee.mu == many.guarantee.mu == alone.guarantee.mu
+
+
+def test_the_unit_is_in_every_sentence_of_the_claim():
+    plan = plan_for()
+    said = f"replace-one of one unit, all rows of one `{WHO}`"
+    assert said in str(plan.guarantee) and plan.guarantee.to_json(1e-5)["unit"] == WHO
+    twice = plan.guarantee.compose(plan.guarantee)
+    assert twice.unit == composed([plan.guarantee] * 2).unit == WHO
+    record = replace(plan.guarantee, unit=None)
+    with pytest.raises(ValueError, match="does not add"):
+        plan.guarantee.compose(record)
+    with pytest.raises(ValueError, match="compose under one"):
+        composed([plan.guarantee, record])
+    assert isinstance(record, Guarantee) and said not in str(record)
+
+
+class Frozen(ExactSession):
+    """Exact sums, kept: what a noisy session would add noise to."""
+
+    def __init__(self):
+        super().__init__()
+        self.sums = []
+
+    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
+        self.sums.append((name, np.asarray(total).astype(object).copy(), sensitivity))
+        return np.zeros(np.shape(total)) + 0.01 * len(self.sums)  # what leaves is the same on both sides
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("learner", [None, PoissonSGD(Logistic(), batch_size=9, steps=3)])
+def test_no_sum_moves_further_than_declared_when_one_unit_is_another(adjacency, learner, monkeypatch):
+    """Every release of a run, between tables that differ in all rows of one unit: hostile, many, moved, none."""
+    declared = domain(40, 3, adjacency=adjacency)
+    learner = learner or GradientDescent(Logistic(), steps=5)
+    plan = Plan(declared, 1.0, 1e-5, STEPS, learner, 2.0, 0.0)  # any noise: sums are what is looked at
+    monkeypatch.setattr(
+        type(plan.learner), "_batch", lambda self, source, rows, n: np.arange(rows), raising=False
+    )
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 7, 38)
+    ids = np.repeat(np.arange(38), sizes).astype(str)
+    common, labels = table(ids.tolist(), seed=1)
+
+    def sums(extra, answers):
+        rows = pa.concat_tables([common, extra]) if extra is not None else common
+        at = rng.permutation(len(rows))
+        found, targets = by_unit(rows.take(at), [(labels + answers)[i] for i in at], plan.domain, plan.n)
+        session = Frozen()
+        monkeypatch.setattr(session, "private", True)
+        execute(replace(plan), found, targets, Recording(session), counted=False)
+        return session.sums
+
+    class Recording(NoisySession):
+        def __init__(self, inner):
+            super().__init__(NoiseSource())
+            self._draw = inner._draw
+
+    def unit(count, age, ward, label, name="x"):
+        rows = pa.table(
+            {"age": pa.array([age] * count, pa.float64()), "ward": [ward] * count, WHO: [name] * count}
+        )
+        return rows, [label] * count
+
+    bases = [(None, [])] if adjacency == "add-or-remove-one" else [unit(60, 0.0, "a", "no")]
+    worst = 0.0
+    for base in bases:
+        before = sums(*base)
+        for other in (unit(60, 100.0, "b", "yes"), unit(1, None, "zz", "no"), unit(3, 1e300, "a", "yes", "0b"),
+                      (None, [])):  # fmt: skip
+            after = sums(*other)
+            assert len(before) == len(after)
+            for (name, a, limit), (_, b, same) in zip(before, after):
+                moved = float(np.sqrt(float(((a - b) ** 2).sum())))
+                reach = (
+                    1 if name != "gradient" or learner is None else float(plan.learner.reach(plan.setting))
+                )
+                assert limit == same and moved <= limit * reach * (1 + 1e-12), name
+                worst = max(worst, moved / (limit * reach))
+    assert worst > 0.5  # and the attack is one
+
+
+def fitted(rows, labels, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        d = replace(domain(n=len(set(rows[WHO].to_pylist())), k=3), label="y")
+        return prepriv.PrivateClassifier(d, epsilon=5.0, delta=1e-5, **options).fit(rows, labels)
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(2)
+    ids = np.repeat([f"p{i}" for i in range(300)], rng.integers(1, 6, 300))
+    return table(ids.tolist(), seed=3)
+
+
+def test_files_frames_and_streams_give_the_same_bits(people, tmp_path, monkeypatch):
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    rows, labels = people
+    for name, at in (("a", slice(0, 200)), ("b", slice(200, None))):
+        part = rows.slice(at.start, (at.stop or len(rows)) - at.start)
+        whole = part.append_column("y", [labels[at]])
+        pq.write_table(whole, tmp_path / f"{name}.parquet")
+    csv.write_csv(rows.append_column("y", [labels]), tmp_path / "all.csv")
+    monkeypatch.setattr(
+        prepriv.PrivateClassifier, "_session", lambda self, plan: NoisySession(NoiseSource.for_tests(7))
+    )
+    one = fitted(rows, labels)
+    for source in (str(tmp_path / "*.parquet"), tmp_path / "all.csv"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            d = replace(domain(n=300, k=3), label="y")
+            other = prepriv.PrivateClassifier(d, epsilon=5.0, delta=1e-5).fit(source, None)
+        assert (other.model_.weights == one.model_.weights).all()
+
+
+def test_from_fit_to_ledger_and_back(people, tmp_path):
+    rows, labels = people
+    Ledger.create(tmp_path / "l.db", "patients", epsilon=20, delta=1e-3)
+    clf = fitted(rows, labels, ledger=str(tmp_path / "l.db"))
+    assert clf.guarantee_.unit == WHO and f"`{WHO}`" in clf.report_.to_html()
+    clf.model_.save(tmp_path / "model")
+    loaded = prepriv.Model.load(tmp_path / "model")
+    assert loaded.guarantee.unit == WHO and len(loaded.predict(rows.drop([WHO]))) == len(rows)
+    note = Ledger.open(tmp_path / "l.db").entries()[0].note
+    assert note.startswith(f"one `{WHO}`: train: ")
+    record = Domain(COLUMNS, classes=["no", "yes"])
+    with pytest.raises(
+        ValueError, match="charges are of one `patient_id` each, and this one is of one record"
+    ):
+        prepriv.PrivateClassifier(record, epsilon=1.0, delta=1e-5, ledger=str(tmp_path / "l.db")).fit(
+            rows, labels
+        )
+    assert len(Ledger.open(tmp_path / "l.db").entries()) == 1
+    made = clf.evaluate(rows, labels, epsilon=1.0, n=300)
+    assert made.plan.guarantee.unit == WHO and "of one unit" in made.claim
+    with pytest.raises(ValueError, match="n, the declared number"):
+        clf.evaluate(rows, labels, epsilon=1.0)
+
+
+def test_what_is_wrong_with_the_table_is_said_before_a_charge(people, tmp_path):
+    rows, labels = people
+    Ledger.create(tmp_path / "l.db", "patients", epsilon=20, delta=1e-3)
+    ledger = str(tmp_path / "l.db")
+    for bad in (rows.drop([WHO]), np.zeros((len(rows), 2))):
+        with pytest.raises(ValueError, match="no column 'patient_id', the declared unit"):
+            prepriv.PrivateClassifier(domain(n=300), ledger=ledger).fit(bad, labels)
+    with pytest.raises(ValueError, match="how many 'patient_id' there are, not rows"):
+        prepriv.PrivateClassifier(replace(domain(), n=None), ledger=ledger).fit(rows, labels)
+    assert Ledger.open(ledger).entries() == ()
+
+
+def test_a_coin_is_of_a_unit(people, monkeypatch):
+    """Units held out leave with all their rows, so that a pair of neighbours pays for one part alone."""
+    from prepriv.evaluation import holdout
+
+    rows, labels = people
+    parts = []
+    monkeypatch.setattr(
+        holdout, "execute", lambda plan, part, *a, **o: parts.append(part) or execute(plan, part, *a, **o)
+    )
+    clf = fitted(rows, labels, holdout=0.3)
+    (trained,) = parts
+    assert clf.guarantee_.unit == WHO and 150 < trained.n < 260
+    whole, _ = by_unit(rows, labels, domain(300, 3), 300)
+    tally = {}
+    for lot, sign in ((whole, 1), (trained, -1)):  # units of the training part have all their rows there
+        stop = np.cumsum(lot.sizes)
+        for i, size in enumerate(lot.sizes):
+            key = repr([c[stop[i] - size : stop[i]].tolist() for c in lot.every.columns])
+            tally[key] = tally.get(key, 0) + sign
+    assert min(tally.values()) >= 0 and sum(tally.values()) == 300 - trained.n
+
+
+def test_a_description_and_a_choice_see_one_row_of_each_unit(people):
+    rows, labels = people
+    rows = rows.append_column("y", [labels])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        d = replace(domain(n=300, k=3), label="y")
+        found = prepriv.describe(rows, d, epsilon=100.0, delta=1e-5)
+        assert found.plan.look.guarantee.unit == WHO
+        counted = sum(e.value for e in found.columns["ward"].counts.values())
+        assert abs(counted - 300) < 30 < len(rows) - 300
+        best = prepriv.choose(["linear", "linear"], rows.drop(["y"]), labels, d, epsilon=5.0)
+        assert best.guarantee_.unit == WHO
+        steps = [pre.Center(payment=prepriv.Budget(0.5))]
+        maps = prepriv.PrivateTransformer(replace(d, columns={"ward": COLUMNS["ward"]}), steps, epsilon=5.0)
+        assert maps.fit(rows).guarantee_.unit == WHO
