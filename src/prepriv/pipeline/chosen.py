@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from prepriv._arguments import choice, number
-from prepriv.domain import Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.guarantee import Guarantee
