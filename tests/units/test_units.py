@@ -6,12 +6,16 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import prepriv
 from prepriv import preprocessing as pre
+from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.exact.gradient_sum import GradientSum
+from prepriv.exact.unit_sum import UnitSum
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners import GradientDescent, HuberisedHinge, Logistic, OnePassSGD, PoissonSGD
 from prepriv.ledger import Ledger
@@ -93,6 +97,13 @@ def test_rows_of_nobody_are_left_out_and_a_unit_may_be_without_rows():
 
 def test_long_numbers_are_no_floats_and_one_spelling_is_one_unit():
     assert id_of(2**60) != id_of(2**60 + 1) and id_of("9007199254740993") != id_of("9007199254740992")
+    texts = ["007", "7", "9007199254740993", "9007199254740992", "1.5", "é", None]
+    for ids in (texts, [2**60, 2**60 + 1, -1, 0, 5, 6, None]):
+        rows, labels = table(ids)
+        for form in (rows, rows.to_pandas(), rows.set_column(2, WHO, rows[WHO].dictionary_encode())):
+            if hasattr(form, "astype"):  # a column of whole numbers with a gap would be floats
+                form[WHO] = pd.Series(ids, dtype=object)
+            assert by_unit(form, labels, domain(6), 6)[0].sizes.tolist() == [1] * 6
     assert id_of(np.int64(3)) == id_of(3.0) == id_of(b"3") == "3" and id_of([3]) is id_of(None) is None
 
 
@@ -340,3 +351,22 @@ def test_a_description_and_a_choice_see_one_row_of_each_unit(people):
         steps = [pre.Center(payment=prepriv.Budget(0.5))]
         maps = prepriv.PrivateTransformer(replace(d, columns={"ward": COLUMNS["ward"]}), steps, epsilon=5.0)
         assert maps.fit(rows).guarantee_.unit == WHO
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_replay_of_units_finds_nothing_and_finds_a_planted_leak(adjacency, monkeypatch):
+    declared = domain(12, 3, adjacency=adjacency)
+    steps = [pre.MeanImputer(payment=prepriv.Budget(0.1)), pre.StandardScaler(payment=prepriv.Budget(0.1))]
+    learner = GradientDescent(Logistic(), steps=3)
+    plan = make_plan(declared, steps, learner, epsilon=1.0, delta=1e-5)
+    found = replay_plan(plan, pairs=24, missing=0.1, bases=2)
+    assert not found.findings and found.pairs == 24 and max(found.reach.values()) > 0.4
+    monkeypatch.setattr(UnitSum, "_residuals", GradientSum._residuals)  # rows clipped one by one
+    assert replay_plan(plan, pairs=12, bases=1).findings
+
+
+def test_replay_of_batches_of_units():
+    learner = PoissonSGD(Logistic(), batch_size=6, steps=3)
+    plan = Plan(domain(12, 3), 1.0, 1e-5, STEPS, learner, 2.0, 0.0)
+    found = replay_plan(plan, pairs=12)
+    assert not found.findings and found.pairs == 12

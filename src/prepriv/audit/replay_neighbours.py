@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prepriv.audit.replay import Neighbour
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.domain import Categorical, Column, Domain, Numeric, Text
+from prepriv.tables.units import id_of
 
 # What a cell can hold instead of what its column declares: floats at every edge, integers no float holds,
 # texts that look like numbers, other types.
@@ -47,19 +48,23 @@ HOSTILE: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """A table before it is read: rows (n, inputs) of any Python objects, and labels of any kind, one for each."""
+    """A table before it is read: rows (n, inputs) of any Python objects, and labels of any kind, one for each.
+
+    units: whose row each is, where the domain has units.
+    """
 
     rows: NDArray[Any]
     labels: tuple[Any, ...]
+    units: tuple[Any, ...] = ()
 
     @staticmethod
-    def of(rows: list[list[Any]], labels: list[Any], inputs: int) -> RawTable:
+    def of(rows: list[list[Any]], labels: list[Any], inputs: int, units: Sequence[Any] = ()) -> RawTable:
         """From lists of cells."""
         cells = np.empty((len(rows), inputs), dtype=object)
         for i, row in enumerate(rows):
             for j, cell in enumerate(row):
                 cells[i, j] = cell
-        return RawTable(cells, tuple(labels))
+        return RawTable(cells, tuple(labels), tuple(units))
 
     @property
     def n(self) -> int:
@@ -120,6 +125,45 @@ def neighbours(
             yield Neighbour("removed", table.removed(table.n - 1 if at_end else draws.below(table.n)))
         else:
             yield Neighbour(kind, table.added(table.n if at_end else draws.below(table.n + 1), row, label))
+
+
+def synthetic_units(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
+    """A table of n units of 1 to `rows_per_unit` + 2 rows each, in any order. Otherwise as `synthetic`."""
+    assert domain.rows_per_unit is not None
+    ids = [f"u{i:06}" for i in range(n) for _ in range(1 + draws.below(domain.rows_per_unit + 2))]
+    ids.sort(key=lambda _: draws.below(2**40))
+    made = synthetic(domain, len(ids), draws, missing=missing)
+    return RawTable(made.rows, made.labels, tuple(ids))
+
+
+def unit_neighbours(
+    table: RawTable, domain: Domain, draws: Draws, count: int, *, at_end: bool = False
+) -> Iterator[Neighbour[RawTable]]:
+    """`count` neighbours of `table` that differ in all rows of one unit: hostile rows, copies, many, few or none.
+
+    at_end: only the last unit differs, whose position is that of whoever replaces it.
+    """
+    assert domain.rows_per_unit is not None
+    names = sorted({one for one in table.units if id_of(one) is not None}, key=str)
+    for k in range(count):
+        whole = domain.adjacency == "replace-one" or k % 2 == 0
+        gone = names[-1 if at_end else draws.below(len(names))] if whole else None
+        stays = [i for i, one in enumerate(table.units) if gone is None or one != gone]
+        kept = RawTable(
+            table.rows[stays], tuple(table.labels[i] for i in stays), tuple(table.units[i] for i in stays)
+        )
+        new = (
+            draws.below(2 * domain.rows_per_unit + 3) if domain.adjacency == "replace-one" or not whole else 0
+        )
+        kind = f"a unit of {new} rows"
+        name = gone if gone is not None and (at_end or k % 3) else "v"  # its own name, or the last of all
+        for _ in range(new):
+            said, row, label = _record(draws.below(6 * len(HOSTILE)), table, domain, draws)
+            at = draws.below(kept.n + 1)
+            grown = kept.added(at, row, label)
+            kept = RawTable(grown.rows, grown.labels, (*kept.units[:at], name, *kept.units[at:]))
+            kind = f"{said}, in a unit"
+        yield Neighbour(kind, kept)
 
 
 def _record(k: int, table: RawTable, domain: Domain, draws: Draws) -> tuple[str, list[Any], Any]:

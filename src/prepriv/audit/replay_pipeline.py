@@ -11,8 +11,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
-from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
+from prepriv.audit.replay_neighbours import (
+    RawTable,
+    neighbours,
+    synthetic,
+    synthetic_units,
+    unit_neighbours,
+)
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
 from prepriv.mechanisms.session import SpentError
@@ -21,7 +30,9 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Refused, execute, room_for
 from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
-from prepriv.tables.encode import encode, encode_targets
+from prepriv.tables.column import codes_by
+from prepriv.tables.encode import Table, encode, encode_targets
+from prepriv.tables.units import grouped, id_of
 
 Encode = Callable[[RawTable, Plan], tuple[Any, Any]]
 
@@ -56,8 +67,7 @@ class PlanRun:
                 rows, labels = self._form(table, self._plan)
                 trained = execute(
                     self._plan,
-                    encode(rows, self._plan.domain),
-                    encode_targets(labels, self._plan.domain),
+                    *_encoded(rows, labels, table, self._plan),
                     session,
                     room=room_for(self._plan, self._engine),
                     progress=lambda *step: shown.append(step),
@@ -116,6 +126,14 @@ def captured() -> Iterator[dict[str, str]]:
     surfaces["warnings"] = "\n".join(str(w.message) for w in warned)
 
 
+def _encoded(rows: Any, labels: Any, table: RawTable, plan: Plan) -> tuple[Table, NDArray[np.int32]]:
+    """Rows and labels as `private_rows` has them."""
+    encoded, targets = encode(rows, plan.domain), encode_targets(labels, plan.domain)
+    if plan.domain.unit is None:
+        return encoded, targets
+    return grouped(encoded, targets, *codes_by(list(table.units), id_of), plan.domain, plan.n)
+
+
 def replay_plan(
     plan: Plan,
     *,
@@ -134,9 +152,12 @@ def replay_plan(
     total, run = Result(), PlanRun(plan, form=form)
     at_end = plan.learner.samples
     for base in range(bases):
-        first = table or synthetic(plan.domain, plan.n, draws, missing=missing)
+        units = plan.domain.unit is not None
+        first = table or (synthetic_units if units else synthetic)(
+            plan.domain, plan.n, draws, missing=missing
+        )
         count = pairs * (base + 1) // bases - pairs * base // bases
-        near = neighbours(first, plan.domain, draws, count, at_end=at_end)
+        near = (unit_neighbours if units else neighbours)(first, plan.domain, draws, count, at_end=at_end)
         total.add(replay(run, first, near, holds=run.holds, allowance=run.allowance, seed=seed + base))
     total.findings += [Finding("any record", what) for what in sorted(run.overspent)]
     return total

@@ -107,14 +107,15 @@ def _attack(plan: Plan, pairs: int, form: Encode, raw: RawTable | None, missing:
 
 def _raw(table: Any, domain: Domain) -> RawTable:
     names = list(domain.columns) or [c for c in table.column_names if c != domain.label]
-    for name in (*names, *([domain.label] if domain.label else [])):
+    for name in (*names, *(one for one in (domain.label, domain.unit) if one)):
         if table.column_names.count(name) != 1:
             raise BadData(
                 f"the table of --data has no column {name!r}, or two; the schema and the table differ"
             )
     columns = [table[name].to_pylist() for name in names]
     labels = table[domain.label].to_pylist() if domain.label else [None] * table.num_rows
-    return RawTable.of([list(row) for row in zip(*columns)], labels, domain.n_inputs)
+    units = table[domain.unit].to_pylist() if domain.unit else ()
+    return RawTable.of([list(row) for row in zip(*columns)], labels, domain.n_inputs, units)
 
 
 def _as_csv(table: RawTable, plan: Plan) -> tuple[Any, Any]:

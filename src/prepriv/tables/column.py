@@ -47,7 +47,10 @@ def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDA
 
 
 def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:
-    """(n,) index of what `name` makes of each value among the distinct ones, -1 for None or an error; the distinct ones."""
+    """(n,) index of what `name` makes of each value among the distinct ones, -1 for None or an error; the distinct ones.
+
+    Values are as they are, not as cells say them: a whole number of any length, a text (of Arrow: its bytes).
+    """
     seen: dict[str, int] = {}
 
     def code(value: Any) -> int:
@@ -57,8 +60,22 @@ def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np
             found = None
         return -1 if found is None else seen.setdefault(found, len(seen))
 
-    codes = np.array([code(value) for value in _values(column)], dtype=np.int64)
+    codes = np.array([code(value) for value in _exact_values(column)], dtype=np.int64)
     return codes, list(seen)
+
+
+def _exact_values(column: Any) -> Iterable[Any]:
+    if not (isinstance(column, nw.Series) and nw.get_native_namespace(column).__name__ == "pyarrow"):
+        return _values(column)
+    import pyarrow as pa
+
+    array, kind = column.to_native(), column.to_native().type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+        array = array.cast(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return array.cast(pa.large_binary()).to_pylist()
+    return array.to_pylist() if pa.types.is_integer(kind) else _values(column)
 
 
 Read = TypeVar("Read")

@@ -93,7 +93,18 @@ def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, 
     rows; BadData for more than n, which is no table of n units. A stream is held in memory, encoded.
     """
     check_units(rows, domain)
-    table, targets, codes, names = _read(rows, labels, domain)
+    return grouped(*_read(rows, labels, domain), domain, n)
+
+
+def grouped(
+    table: Table,
+    targets: NDArray[np.int32],
+    codes: NDArray[np.int64],
+    names: list[str],
+    domain: Domain,
+    n: int,
+) -> tuple[UnitTable, NDArray[np.int32]]:
+    """`by_unit` of encoded rows. codes: (rows,) the number of each row's unit among the names, -1 for nobody's."""
     rank = np.empty(len(names) + 1, dtype=np.int64)
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     rank[-1] = len(names)  # nobody's: last
