@@ -22,6 +22,7 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
+from prepriv.ledger import Noted
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
@@ -36,6 +37,21 @@ Plot = Annotated[Path | None, typer.Option(help="Also draw it here, as .svg.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
 ]
+
+
+Note = Annotated[
+    str | None, typer.Option("--note", help="With --ledger: stands in front of the charge in `ledger show`.")
+]
+LedgerAt = str | os.PathLike[str] | None
+
+
+def noted(ledger: str | None, note: str | None) -> LedgerAt:
+    """The ledger, with the note on what is charged. Raises ValueError for another note, Stop for one without a ledger."""
+    if note is None:
+        return ledger
+    if ledger is None:
+        raise Stop("--note is of a charge: give --ledger, too")
+    return Noted(ledger, note)
 
 
 class PlainConsole(Console):
@@ -88,7 +104,7 @@ def private_data_open() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def paid(look: Look, ledger: str | None) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
+def paid(look: Look, ledger: LedgerAt) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
     """A look at private data, charged before they are opened: (what pays for it, the receipt). Whatever ends it after a
     charge says that the charge stays."""
     charged = False

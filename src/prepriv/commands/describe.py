@@ -10,8 +10,10 @@ import typer
 
 from prepriv.commands.common import (
     AsJson,
+    Note,
     console,
     load,
+    noted,
     paid,
     print_table,
     read_columns,
@@ -37,6 +39,7 @@ def describe(
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
     ] = None,
+    note: Note = None,
     out: Annotated[Path | None, typer.Option(help="A page, .html; the same as .json beside it.")] = None,
     correlations: Annotated[
         bool, typer.Option("--correlations", help="Of all pairs of numeric columns.")
@@ -57,7 +60,7 @@ def describe(
         writable_own(out, b"<title>prepriv description</title>", "no description")
         writable_own(out.with_suffix(".json"), b'"plan_hash": ', "no description")
     check_table_file(data)
-    with paid(plan.look, ledger) as (payer, receipt):
+    with paid(plan.look, noted(ledger, note)) as (payer, receipt):
         raw = read_columns(data, declared, label=True, unit=True)
         found = replace(release_description(plan, raw, payer), receipt=receipt)
     _show(found)

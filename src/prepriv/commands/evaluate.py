@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,10 @@ import typer
 
 from prepriv.commands.common import (
     AsJson,
+    LedgerAt,
+    Note,
     console,
+    noted,
     print_json,
     print_measured,
     private_data_open,
@@ -22,7 +24,6 @@ from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, exact, up
-from prepriv.ledger import Ledger
 from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import check_budget
 from prepriv.release.model import Model
@@ -55,6 +56,7 @@ def evaluate(
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before TEST is opened."),
     ] = None,
+    note: Note = None,
     out: Annotated[Path | None, typer.Option(help="Write it to this .html or .json.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,6 +65,7 @@ def evaluate(
     Rows that the model was trained on are paid for a second time: with one ledger for both, it adds them up.
     """
     charged = False
+    account = noted(ledger, note)
     try:
         check_budget(epsilon, delta)
         released = Model.load(model)
@@ -72,19 +75,19 @@ def evaluate(
         name = _label(released.domain, label)
         plan = plan_evaluation(
             released,
-            n=_rows(released, test, name, rows, ledger),
+            n=_rows(released, test, name, rows, account),
             epsilon=epsilon,
             delta=delta,
             measures=measure or None,
             error_bound=error_bound,
         )
         _say_plan(plan)
-        receipt = charge(ledger, plan) if ledger is not None else None
+        receipt = charge(account, plan) if account is not None else None
         charged = receipt is not None
         made = _run(plan, released, test, name, receipt)
         print_measured(made)
         if out is not None:
-            _write(made, out, ledger)
+            _write(made, out, account)
         if as_json:
             print_json(made.to_json())
     except KeyboardInterrupt:
@@ -135,7 +138,7 @@ def _label(domain: Domain, label: str | None) -> str:
     return name
 
 
-def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: str | None) -> int:
+def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: LedgerAt) -> int:
     """The declared number of test rows; under replace-one, where it is public, counted if not declared."""
     if rows is not None:
         return rows
@@ -159,13 +162,9 @@ def _check_out(out: Path) -> None:
         raise Stop(f"{out} holds an evaluation that privacy was paid for: choose another --out")
 
 
-def _write(made: PrivateEvaluation, out: Path, ledger: str | None) -> None:
+def _write(made: PrivateEvaluation, out: Path, ledger: LedgerAt) -> None:
     try:
-        made.save(out)
-        if ledger is not None and made.receipt is not None:
-            Ledger.open(ledger).released(
-                made.receipt["plan_uid"], hashlib.sha256(out.read_bytes()).hexdigest()
-            )
+        made.save(out, ledger=ledger)
     except OSError as error:
         raise Stop(f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH) from None
     console.print(f"wrote {out}")

@@ -91,8 +91,9 @@ def show(
         typer.echo(f"left       {describe(header.unit, left)}")
         typer.echo(f"head       {_head(header, entries)}")
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
+        made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
         for entry in entries:
-            typer.echo(_line(header, entry, charged[entry.plan_uid]))
+            typer.echo(_line(header, entry, charged[entry.plan_uid], made.get(entry.plan_uid, "")))
 
 
 @app.command()
@@ -179,10 +180,10 @@ def _head(header: Header, entries: tuple[Entry, ...]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
 
 
-def _line(header: Header, entry: Entry, charged: int) -> str:
+def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:
     what = f"artifact {entry.artifact[:12]}, paid for in row {charged}"
     if entry.kind == "charged":
-        what = describe(header.unit, entry.cost)
+        what = describe(header.unit, entry.cost) + (f"  artifact {artifact[:12]}" if artifact else "")
     line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
     return line.rstrip()
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from prepriv._text import shown
-from prepriv.commands.common import paid, writable_file, write_text
+from prepriv.commands.common import LedgerAt, Note, noted, paid, writable_file, write_text
 from prepriv.commands.exits import Stop
 from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
 from prepriv.domain import check_adjacency
@@ -43,6 +43,7 @@ def schema_init(
     ledger: Annotated[
         str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
     ] = None,
+    note: Note = None,
 ) -> None:
     """Draft a schema from a table.
 
@@ -64,10 +65,10 @@ def schema_init(
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
-        _write_private(_drafted(data, plan, ledger), out)
+        _write_private(_drafted(data, plan, noted(ledger, note)), out)
         return
-    if ledger is not None or rows is not None:
-        raise Stop("--ledger and --rows are for a private draft: give --epsilon, too")
+    if ledger is not None or rows is not None or note is not None:
+        raise Stop("--ledger, --note and --rows are for a private draft: give --epsilon, too")
     table = read_table(data)
     if table.num_rows == 0:
         raise BadData(f"{data} has no rows")
@@ -85,7 +86,7 @@ def schema_init(
         typer.echo(f"LOOK AT {note}", err=True)
 
 
-def _drafted(data: Path, plan: DraftPlan, ledger: str | None) -> PrivateDraft:
+def _drafted(data: Path, plan: DraftPlan, ledger: LedgerAt) -> PrivateDraft:
     """The private draft of a file: charged before a record is read."""
     with paid(plan.look, ledger) as (payer, _):
         return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)

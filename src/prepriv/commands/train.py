@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,14 @@ from prepriv import payment as pay
 from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     AsJson,
+    LedgerAt,
+    Note,
     Overwrite,
     Plot,
     check_plot,
     console,
     load,
+    noted,
     print_guarantee,
     print_json,
     print_measured,
@@ -38,9 +40,8 @@ from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
-from prepriv.ledger import Ledger
 from prepriv.pipeline.apart import check_other_file
-from prepriv.pipeline.charge import charge
+from prepriv.pipeline.charge import charge, released
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.price import prices
@@ -224,6 +225,7 @@ def train(
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
     ] = None,
+    note: Note = None,
     public_test: Annotated[
         Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
     ] = None,
@@ -265,7 +267,7 @@ def train(
                 out,
                 rows,
                 adjacency,
-                ledger,
+                noted(ledger, note),
                 public_test,
                 chosen,
                 None if holdout is None else Holdout(holdout, evaluate_epsilon),
@@ -312,7 +314,7 @@ def _train(
     out: Path,
     rows: int | None,
     adjacency: str | None,
-    ledger: str | None,
+    ledger: LedgerAt,
     public_test: Path | None,
     engine: Engine,
     holdout: Holdout | None,
@@ -378,11 +380,7 @@ def _train(
             raise Stop(
                 f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
             ) from None
-        if ledger is not None and receipt is not None:
-            digest = hashlib.sha256(
-                model.text().encode()
-            ).hexdigest()  # of what was written, whoever replaced it since
-            Ledger.open(ledger).released(receipt["plan_uid"], digest)
+        released(ledger, receipt, model.text().encode())  # of what was written, whoever replaced it since
     print_guarantee(frozen, private)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(frozen))
     if measured is not None:
@@ -400,7 +398,7 @@ def _train(
 
 
 def _declared_rows(
-    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: str | None
+    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: LedgerAt
 ) -> int:
     """The declared number of records; under replace-one, where it is public, counted if not declared."""
     n = rows if rows is not None else schema.rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from prepriv.evaluation.intervals import LEVEL, Figure, Floats
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
+from prepriv.pipeline.charge import released
 from prepriv.release.model import write_atomically
 
 
@@ -213,12 +215,14 @@ class PrivateEvaluation:
     def _repr_html_(self) -> str:
         return self.fragment()
 
-    def save(self, path: str | Path) -> Path:
-        """Write .html or .json, by the name's ending."""
+    def save(self, path: str | Path, *, ledger: str | os.PathLike[str] | None = None) -> Path:
+        """Write .html or .json, by the name's ending. ledger: that it was charged to, as in `Model.save`."""
         path = Path(path)
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"an evaluation is saved as .html or .json; got {path.suffix or 'no ending'}")
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
-        write_atomically(path, self.to_html() if path.suffix == ".html" else text)
+        text = self.to_html() if path.suffix == ".html" else text
+        write_atomically(path, text)
+        released(ledger, self.receipt, text.encode())
         return path

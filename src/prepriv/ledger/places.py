@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from prepriv.ledger.noted import Noted
 from prepriv.ledger.rows import Store
 from prepriv.ledger.store import File
 
@@ -18,6 +19,8 @@ def locate(place: str | os.PathLike[str], timeout: float) -> Store:
         raise ValueError(
             f"ledger: path must be that of a file, or a postgresql:// URL; got {type(place).__name__}"
         )
+    if isinstance(place, Noted):
+        place = place.path
     text = os.fspath(place)
     if isinstance(text, str) and _URL.match(text):
         if not isinstance(place, str):  # Path("postgresql://x") has one slash: which part is the host is lost

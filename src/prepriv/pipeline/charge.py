@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from prepriv._arguments import shown
-from prepriv.ledger import Ledger, condition_note
+from prepriv.ledger import Ledger, Noted, condition_note
 from prepriv.pipeline import odometer
 from prepriv.pipeline.odometer import Priced
 
@@ -23,7 +25,8 @@ def check_ledger(path: Any) -> None:
 def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
 
-    What `plan.what` says stands in the ledger, with the conditions and remarks of the claim.
+    What `plan.what` says stands in the ledger, a note (`prepriv.ledger.Noted`) in front of it, with the conditions and remarks
+    of the claim.
     The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
     Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
@@ -43,7 +46,20 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         delta=plan.delta,
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
-        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, f"{whose}{plan.what}"),
+        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, _named(path, f"{whose}{plan.what}")),
     )
     booked = book.confirm(uid, plan.hash)
     return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}
+
+
+def _named(path: str | os.PathLike[str], what: str) -> str:
+    return f"{path.note}, {what}" if isinstance(path, Noted) else what
+
+
+def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
+    """Write down the hash of an artifact beside its charge, once the artifact is in place. Nothing without both.
+
+    Raises a LedgerError where the ledger does not know the charge, or holds an artifact of it already.
+    """
+    if path is not None and receipt is not None:
+        Ledger.open(path).released(receipt["plan_uid"], hashlib.sha256(written).hexdigest())

@@ -27,6 +27,7 @@ from prepriv._text import shown
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
+from prepriv.pipeline.charge import released
 from prepriv.pipeline.chosen import Chosen
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, predict_scores
@@ -225,12 +226,17 @@ class Model:
             "plan": dict(self.plan),
         }
 
-    def save(self, folder: str | Path) -> Path:
-        """Write `folder`/model.json in one atomic step; returns its path. Raises OSError, of the system's class."""
+    def save(self, folder: str | Path, *, ledger: str | os.PathLike[str] | None = None) -> Path:
+        """Write `folder`/model.json in one atomic step; returns its path. Raises OSError, of the system's class.
+
+        ledger: that the model was charged to: its hash is then written beside the charge, where `ledger show` says it.
+        """
         target = Path(folder) / FILE
         with _told_of(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, self.text())
+        text = self.text()
+        write_atomically(target, text)
+        released(ledger, self.receipt, text.encode())
         return target
 
     def text(self) -> str:

@@ -1,0 +1,40 @@
+"""A ledger with a word of the user on what is charged: taken wherever a ledger's path is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+MOST_NOTE = 60  # characters
+
+
+@dataclass(frozen=True)
+class Noted(os.PathLike[str]):
+    """The path or URL of a ledger, and a note that stands in front of each charge made through it, in `ledger show`.
+
+    note: 1 to 60 printable characters without a comma, never about what the data hold. Estimators, functions and the command
+    line (`--note`) take it as `ledger`; clones keep it. ValueError for another note.
+
+    >>> from prepriv.ledger import Noted
+    >>> Noted("L.db", note="pilot of March").note
+    'pilot of March'
+    """
+
+    path: str | os.PathLike[str]
+    note: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.path, str | os.PathLike) and os.fspath(self.path)):
+            raise ValueError(f"path must be that of a ledger, or a URL; got {type(self.path).__name__}")
+        note = self.note
+        if (
+            not isinstance(note, str)
+            or not note.isprintable()
+            or not 1 <= len(note.strip()) <= len(note) <= MOST_NOTE
+        ):
+            raise ValueError(f"note must be 1 to {MOST_NOTE} printable characters")
+        if "," in note:
+            raise ValueError("note must have no comma: what was charged is a list behind it")
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)

@@ -1,0 +1,90 @@
+"""What was charged, in a word of the user's, its steps and the hash of what came of it: `ledger show`."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import prepriv
+from prepriv.cli import run
+from prepriv.ledger import Ledger, Noted
+
+X = np.random.default_rng(0).random((400, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+DOMAIN = prepriv.Domain.box(0, 1, 2, [0, 1])
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("L.db", "people", epsilon=100, delta=1e-3)
+    return lambda note: Noted("L.db", note)
+
+
+def notes():
+    return [entry.note for entry in Ledger.open("L.db").entries() if entry.kind == "charged"]
+
+
+def test_every_release_in_python_takes_a_note(at, capsys):
+    clf = prepriv.PrivateClassifier(DOMAIN, steps="linear", ledger=at("the fit"))
+    clf = clone(pickle.loads(pickle.dumps(clf))).fit(X, Y)  # noqa: S301
+    made = clf.evaluate(X, Y, epsilon=1.0, ledger=at("how good"))
+    assert made.receipt is not None
+    prepriv.choose(["linear", "auto"], X, Y, DOMAIN, epsilon=1.0, ledger=at("which"))
+    prepriv.mean(X[:, 0], 0, 1, epsilon=0.1, ledger=at("a mean"))
+    table = pd.DataFrame({"a": X[:, 0], "y": Y})
+    prepriv.Domain.draft(table, epsilon=5.0, ledger=at("unknown"))
+    domain = prepriv.Domain({"a": prepriv.Numeric(0, 1)}, [0, 1], label="y")
+    prepriv.describe(table, domain, epsilon=1.0, ledger=at("a look"))
+    assert [n.split(",")[0] for n in notes()] == [
+        "the fit",
+        "how good",
+        "which",
+        "a mean",
+        "unknown",
+        "a look",
+    ]
+    assert notes()[0].startswith("the fit, train: ")
+
+    path = clf.model_.save("run", ledger="L.db")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    page = made.save("e.html", ledger="L.db")
+    assert run(["ledger", "show", "L.db"]) == 0
+    first, second = (
+        line for line in capsys.readouterr().out.splitlines() if "the fit" in line or "how good" in line
+    )
+    assert f"artifact {digest[:12]}  the fit, train: " in first
+    assert f"artifact {hashlib.sha256(page.read_bytes()).hexdigest()[:12]}  how good, evaluate: " in second
+
+
+def test_the_command_line_takes_one(at, capsys):
+    pd.DataFrame({"a": X[:, 0], "y": np.where(Y, "yes", "no")}).to_csv("t.csv", index=False)
+    by = ["--rows", "400", "--ledger", "L.db", "--note"]
+    lines = [
+        ["schema", "init", "t.csv", "--epsilon", "5", "--out", "S.yaml", *by, "one"],
+        ["describe", "t.csv", "--schema", "S.yaml", *by, "two"],
+        ["train", "t.csv", "--schema", "S.yaml", *by, "three"],
+        ["evaluate", "run/model", "t.csv", *by, "four"],
+    ]
+    for line in lines:
+        assert run(line) == 0, capsys.readouterr().err
+    assert [n.split(",")[0] for n in notes()] == ["one", "two", "three", "four"]
+    assert run(["evaluate", "run/model", "t.csv", "--rows", "400", "--note", "no ledger"]) == 2
+    assert run([*lines[3][:-1], "a, b"]) == 2 and len(notes()) == 4
+
+
+@pytest.mark.parametrize("note", ["", " ", "a, b", "x" * 61, "line\nline", None, 3])
+def test_other_notes_are_refused(note):
+    with pytest.raises(ValueError, match="note must"):
+        Noted("L.db", note)
+
+
+@pytest.mark.parametrize("path", ["", None, 3])
+def test_so_is_what_is_no_path(path):
+    with pytest.raises(ValueError, match="path must"):
+        Noted(path, "note")
