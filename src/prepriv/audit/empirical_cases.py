@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.audit.empirical import Experiment, Floats
+from prepriv.audit.empirical_job import job_experiments
 from prepriv.audit.replay import Call, Recorder
 from prepriv.domain import Adjacency, Domain
 from prepriv.evaluation.evaluate import release
@@ -71,6 +72,7 @@ def experiments() -> dict[str, Callable[[], Experiment]]:
         "Deduplicate by sensitivity": lambda: deduplicated(naive=False),
         "whole pipeline": whole_pipeline,
         "evaluation": evaluated,
+        **job_experiments(),
     }
 
 

@@ -182,7 +182,7 @@ def choose(
     receipt = charge(ledger, plan) if ledger is not None else None
     odometer.record(plan, session.private, receipt)
     table, targets = private_rows(X, y, domain, n=n, memory=0)
-    number, model = _run(plan, table, targets, session)
+    number, model = carry_out(plan, table, targets, session)
     won = replace(model, receipt=receipt, choice=plan.chosen)
     return Choice(plan, number, entrants[number], won, session.private)
 
@@ -299,7 +299,9 @@ def _within(made: Guarantee, epsilon: float, delta: float) -> bool:
         return False
 
 
-def _run(plan: ChoicePlan, table: Table, targets: NDArray[np.int32], session: Session) -> tuple[int, Model]:
+def carry_out(
+    plan: ChoicePlan, table: Table, targets: NDArray[np.int32], session: Session
+) -> tuple[int, Model]:
     """(the winner's number, its model). Everything of the others ends here."""
     chosen, k = plan.chosen, len(plan.chosen.plans)
     parts = plan.parts
