@@ -46,8 +46,8 @@ def job(table, by_hand, options, capsys):
     commands = f"""
     ledger create L.db --dataset people --epsilon 2 --delta 1e-4
     schema init train.csv --epsilon 0.2 --delta 1e-6 --rows {n} --out S.yaml --ledger L.db
-    describe train.csv --schema S.yaml --epsilon 0.2 --out page.html --ledger L.db
-    train train.csv --schema S.yaml --epsilon 1.5 --out run --ledger L.db{options}
+    describe train.csv --schema S.yaml --epsilon 0.1 --out page.html --ledger L.db
+    train train.csv --schema S.yaml --epsilon 1.6 --out run --ledger L.db{options}
     evaluate run/model test.csv --epsilon 0.1 --rows {held} --out score.html --ledger L.db
     """
     for line in commands.strip().splitlines():

@@ -32,7 +32,7 @@ def notes():
 
 def test_every_release_in_python_takes_a_note(at, capsys):
     clf = prepriv.PrivateClassifier(DOMAIN, steps="linear", ledger=at("the fit"))
-    clf = clone(pickle.loads(pickle.dumps(clf))).fit(X, Y)  # noqa: S301
+    clf = clone(pickle.loads(pickle.dumps(clf))).fit(X, Y)
     made = clf.evaluate(X, Y, epsilon=1.0, ledger=at("how good"))
     assert made.receipt is not None
     prepriv.choose(["linear", "auto"], X, Y, DOMAIN, epsilon=1.0, ledger=at("which"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.description.describe import plan_description, release_description
 from prepriv.description.draft import plan_draft, release_draft
+from prepriv.description.price import multiplier
 from prepriv.domain import Categorical, Domain, Numeric
 from prepriv.evaluation.candidates import Candidate
 from prepriv.evaluation.choose import carry_out, plan_choice
@@ -21,6 +22,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.coins import trial_numbers
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.tables.encode import encode, encode_labels
 
 
@@ -37,9 +39,9 @@ def job_experiments() -> dict[str, Callable[[], Experiment]]:
 
 def description(epsilon: float = 4.0) -> Experiment:
     """All that is released of a table, from end to end: one record goes from one end of every column to the other."""
-    domain = Domain({"a": Numeric(0, 1), "b": Categorical(("x", "y"))}, ("n", "y"), label="y", n=6)
+    domain = Domain({"a": Numeric(0, 1), "b": Categorical(("x", "y"))}, ("n", "y"), label="y", n=41)
     plan = plan_description(domain, epsilon=epsilon, delta=1e-3, quantiles=[0.5], bins=2)
-    rest: dict[str, list[Any]] = {"a": [0.2, 0.4, 0.4, 0.6, 0.8], "b": list("xyxyx"), "y": list("nynyn")}
+    rest: dict[str, list[Any]] = {"a": [0.25, 0.75] * 20, "b": list("xy" * 20), "y": list("ny" * 20)}
     tables = [
         pa.table({k: [first[k], *rest[k]] for k in rest})
         for first in ({"a": 0.0, "b": "x", "y": "n"}, {"a": 1.0, "b": "y", "y": "y"})
@@ -51,29 +53,27 @@ def description(epsilon: float = 4.0) -> Experiment:
             columns: dict[str, Any] = {}
             columns |= release_description(plan, tables[neighbour], NoisySession(source)).columns
             a, b, y = columns["a"], columns["b"].counts, columns["y"].counts
-            seen = [a.counts[1].value - a.counts[0].value, b["y"].value - b["x"].value]
-            seen += [
-                y["y"].value - y["n"].value,
-                4 * _there(a.mean.value),
-                4 * _there(a.quantiles[0.5].value),
-            ]
-            out[i] = sum(seen)
+            # Of each, how far it moves over its variance: the best weights of independent Gaussians.
+            pairs = ((a.counts[1], a.counts[0]), (b["y"], b["x"]), (y["y"], y["n"]))
+            out[i] = sum((up.value - down.value) / up.error**2 for up, down in pairs)
+            out[i] += a.mean.value / 41 / a.mean.error**2 if a.mean.error > 0 else 0.0
         return out
 
     return Experiment("description", plan.look.guarantee.tradeoff, draw)
 
 
-def _there(value: float) -> float:
-    return 0.5 if math.isnan(value) else value
-
-
 def private_draft(epsilon: float = 6.0) -> Experiment:
-    """A drafted schema, from end to end: a category and a class that one record alone has become common ones."""
+    """A drafted schema, from end to end: a category and a class near the threshold, which one record more makes likelier."""
     n = 60
     plan = plan_draft(["a", "y"], label="y", n=n, epsilon=epsilon, delta=0.05)
+    part = plan.look["label"]
+    threshold = StabilityHistogram(
+        noise_multiplier=multiplier(part), delta=part.delta, adjacency="replace-one"
+    )
+    rare = round(threshold.least)
     tables = [
-        pa.table({"a": ["common"] * (n - 1) + [one], "y": ["yes"] * (n - 1) + [label]})
-        for one, label in (("lone", "no"), ("common", "yes"))
+        pa.table({"a": ["lone"] * k + ["common"] * (n - k), "y": ["no"] * k + ["yes"] * (n - k)})
+        for k in (rare, rare - 1)
     ]
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
@@ -83,13 +83,17 @@ def private_draft(epsilon: float = 6.0) -> Experiment:
     return Experiment("private draft", plan.look.guarantee.tradeoff, draw)
 
 
-def chosen(method: str, epsilon: float = 6.0) -> Experiment:
+def chosen(method: str, epsilon: float = 12.0) -> Experiment:
     """The winner of a choice and which it is, from end to end: one record is turned around."""
     n = 12
     domain = Domain.ball(2, (0, 1))
-    candidates = [Candidate(steps=(), learner=GradientDescent(Logistic(), steps=s)) for s in (1, 2)]
-    session = NoisySession(NoiseSource.for_tests(5))  # the same coins on both sides: they are shown
-    plan = plan_choice(candidates, domain, n, (epsilon, 1e-3), holdout=0.3, method=method, session=session)
+    candidates = [
+        Candidate(steps=(), learner=GradientDescent(Logistic(), steps=s, clip_norm=0.05)) for s in (1, 2)
+    ]
+    session = NoisySession(NoiseSource.for_tests(5))
+    made = plan_choice(candidates, domain, n, (epsilon, 1e-3), holdout=0.3, method=method, session=session)
+    assert made.parts is not None  # an outcome of the coins in which the record is trained on: they are shown
+    plan = replace(made, parts=np.sort(made.parts)[::-1])
     data = {
         neighbour: (
             encode(np.array([[1.0, 0.0]] + [[0.0, 0.0]] * (n - 1)), domain),
@@ -100,8 +104,8 @@ def chosen(method: str, epsilon: float = 6.0) -> Experiment:
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         table, labels = data[neighbour]
-        made = (carry_out(plan, table, labels, NoisySession(source)) for _ in range(runs))
-        return np.array([model.weights.sum() + 1e-3 * number for number, model in made])
+        winners = (carry_out(plan, table, labels, NoisySession(source)) for _ in range(runs))
+        return np.array([model.weights.sum() for _, model in winners])
 
     return Experiment(f"choice, {method}", plan.guarantee.tradeoff, draw)
 
