@@ -46,7 +46,9 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         delta=plan.delta,
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
-        note=condition_note(plan.guarantee.conditions, plan.guarantee.weak, _named(path, f"{whose}{plan.what}")),
+        note=condition_note(
+            plan.guarantee.conditions, plan.guarantee.weak, _named(path, f"{whose}{plan.what}")
+        ),
     )
     booked = book.confirm(uid, plan.hash)
     return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}
