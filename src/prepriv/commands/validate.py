@@ -25,16 +25,16 @@ def validate(
     """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
     conditions that the guarantee rests on. Never publish the output."""
     declared = load(schema, drafts=True)
-    raw = read_columns(data, declared, label=True)
+    raw = read_columns(data, declared, label=True, unit=True)
     frozen = None
     steps = declared.steps if isinstance(declared.steps, list) else []
     if any(step.get("pay") == pay.Sensitivity.way for step in steps):
         n = rows or declared.rows or raw.num_rows
         frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
     domain = declared.domain(rows=rows)
-    found = validated(domain, raw.select(list(declared.columns)), raw[declared.label.name], plan=frozen)
+    found = validated(domain, raw.drop_columns([declared.label.name]), raw[declared.label.name], plan=frozen)
     console.print(NOT_PRIVATE, style="bold red")
-    console.print(f"records: {found.rows}" + (f" (declared: {domain.n})" if domain.n else ""))
+    console.print(found.counted, soft_wrap=True)
     print_table(
         "Cells the declared rules will change",
         ("column", "declared", "found", *FAULTS),

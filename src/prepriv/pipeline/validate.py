@@ -12,6 +12,7 @@ from prepriv.pipeline.conditions import check
 from prepriv.pipeline.plan import Plan
 from prepriv.tables.encode import count_rows, encode, encode_targets
 from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
+from prepriv.tables.units import counted_units
 
 NOT_PRIVATE = "for the curator only: these counts are not private"
 
@@ -22,6 +23,7 @@ class Validation:
 
     rows: of the table. declared: of the domain, or None. columns: each declared one. labels: None if none were given.
     conditions: (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
+    units: of a domain with units, how many there are, rows without an id, and rows beyond those that are read.
     """
 
     rows: int
@@ -29,13 +31,27 @@ class Validation:
     columns: tuple[Counted, ...]
     labels: Counted | None
     conditions: tuple[tuple[str, str, bool], ...] | None = None
+    units: tuple[int, int, int] | None = None
 
     @property
     def clean(self) -> bool:
         """Whether the declared rules change no cell, all rows are there and every condition holds."""
         faults = [count for column in self.all for count in column.faults]
         held = all(holds for _, _, holds in self.conditions or ())
-        return not any(faults) and held and self.rows == (self.declared or self.rows)
+        there, *left_out = (self.rows, 0) if self.units is None else self.units
+        return not any(faults) and held and not any(left_out) and there == (self.declared or there)
+
+    @property
+    def counted(self) -> str:
+        """How many records there are, or units, in words."""
+        declared = f" (declared: {self.declared})" if self.declared else ""
+        if self.units is None:
+            return f"records: {self.rows}{declared}"
+        units, nobody, beyond = self.units
+        return (
+            f"rows: {self.rows}; units: {units}{declared}; rows left out: {nobody} without an id, {beyond} beyond those that "
+            "are read of a unit"
+        )
 
     @property
     def all(self) -> tuple[Counted, ...]:
@@ -54,8 +70,7 @@ class Validation:
         said += [
             f"{'holds' if good else 'FAILS'}: {what} ({step})" for step, what, good in self.conditions or ()
         ]
-        count = f"records: {self.rows}" + (f" (declared: {self.declared})" if self.declared else "")
-        return "\n".join([NOT_PRIVATE, count, *said])
+        return "\n".join([NOT_PRIVATE, self.counted, *said])
 
     __repr__ = __str__
 
@@ -85,4 +100,5 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     if plan is not None and y is not None and plan.n == n:
         rows, targets = encode(X, plan.domain), encode_targets(y, plan.domain)
         held = tuple((step, str(c), good) for step, c, good in check(plan, rows, targets, ExactSession()))
-    return Validation(n, domain.n, columns, labels, held)
+    units = None if domain.unit is None else counted_units(X, domain)
+    return Validation(n, domain.n, columns, labels, held, units)

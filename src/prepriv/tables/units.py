@@ -86,6 +86,15 @@ def check_units(rows: Any, domain: Domain) -> None:
         )
 
 
+def counted_units(rows: Any, domain: Domain) -> tuple[int, int, int]:
+    """For the curator: (units, rows of nobody, rows beyond those that are read) of a table in memory."""
+    check_units(rows, domain)
+    assert domain.unit is not None and domain.rows_per_unit is not None
+    codes, names = codes_by(as_frame(rows)[domain.unit], id_of)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+    return len(names), int((codes < 0).sum()), int(np.maximum(sizes - domain.rows_per_unit, 0).sum())
+
+
 def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, NDArray[np.int32]]:
     """Private rows of a domain with units, and what is to be learned of the row of each; labels None: nothing is.
 

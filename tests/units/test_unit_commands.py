@@ -1,0 +1,100 @@
+"""The whole way of a schema with units on the command line: plan, train, evaluate, describe, validate, replay."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+
+import prepriv
+from prepriv.cli import run as command
+from prepriv.pipeline.schema import BadSchema, load_schema
+
+SCHEMA = """label: {name: y, classes: [no, yes]}
+rows: 400
+unit: patient_id
+rows_per_unit: 3
+columns:
+  age: {type: numeric, low: 0, high: 100}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("units")
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(400), rng.integers(1, 6, 400))
+    age = rng.uniform(0, 100, len(who))
+    table = pa.table({"patient_id": who, "age": age, "y": np.where(age > 50, "yes", "no")})
+    csv.write_csv(table.take(rng.permutation(len(who))), path / "visits.csv")
+    (path / "S.yaml").write_text(SCHEMA)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    def ran(*arguments):
+        code = command([str(a) for a in arguments])
+        said = capsys.readouterr()
+        return code, " ".join((said.out + said.err).split())
+
+    return ran
+
+
+def test_from_plan_to_score(folder, run):
+    data, schema, ledger = folder / "visits.csv", folder / "S.yaml", folder / "L.db"
+    said = "replace-one of one unit, all rows of one `patient_id`"
+    assert said in run("plan", schema)[1]
+    assert run("ledger", "create", ledger, "--dataset", "visits", "--epsilon", 20, "--delta", 1e-3)[0] == 0
+    code, output = run(
+        "train", data, "--schema", schema, "--epsilon", 5, "--ledger", ledger, "--out", folder / "run"
+    )
+    assert code == 0 and said in output, output
+    report = json.loads((folder / "run" / "report.json").read_text())
+    assert report["guarantee"]["unit"] == "patient_id" and report["plan"]["domain"]["unit"]["rows"] == 3
+    assert "of one unit" in (folder / "run" / "report.html").read_text()
+    assert "one `patient_id`: train" in run("ledger", "show", ledger)[1]
+    code, output = run(
+        "evaluate", folder / "run" / "model", data, "--epsilon", 2, "--rows", 400, "--ledger", ledger
+    )
+    assert code == 0 and said in output, output
+    code, output = run("evaluate", folder / "run" / "model", data, "--epsilon", 2)
+    assert code == 2 and "how many 'patient_id' there are in TEST" in output
+    code, output = run("describe", data, "--schema", schema, "--epsilon", 2)
+    assert code == 0 and said in output, output
+    code, output = run("validate", data, "--schema", schema)
+    assert code == 0 and "units: 400 (declared: 400)" in output, output
+    code, output = run("audit", "replay", schema, "--rows", 20, "--pairs", 6)
+    assert code == 0 and "6 pairs replayed" in output, output
+
+
+def test_what_is_wrong_is_one_line(folder, run):
+    data, schema = folder / "visits.csv", folder / "bad.yaml"
+    schema.write_text(SCHEMA.replace("rows: 400\n", ""))
+    code, output = run("train", data, "--schema", schema, "--out", folder / "no")
+    assert code == 2 and "--rows must be declared: how many 'patient_id' there are, not rows" in output
+    for wrong, says in (
+        ("rows_per_unit: 0", "rows_per_unit"),
+        ("rows_per_unit: many", "rows_per_unit"),
+        ("", "together"),
+    ):
+        schema.write_text(SCHEMA.replace("rows_per_unit: 3", wrong))
+        with pytest.raises(BadSchema, match=says):
+            load_schema(schema)
+    schema.write_text(SCHEMA.replace("unit: patient_id", "unit: age"))
+    with pytest.raises(BadSchema, match="neither the label nor one of the columns"):
+        load_schema(schema)
+    schema.write_text(SCHEMA.replace("unit: patient_id", "unit: doctor"))
+    code, output = run("train", data, "--schema", schema, "--out", folder / "no")
+    assert code == 2 and "'doctor'" in output and not (folder / "no").exists()
+
+
+def test_the_curator_is_told_which_rows_are_left_out(folder):
+    schema = load_schema(folder / "S.yaml")
+    rows = pa.table({"patient_id": ["a"] * 5 + [None, "b"], "age": [1.0] * 7})
+    found = prepriv.validate(schema.domain(rows=2), rows, ["no"] * 7)
+    assert found.units == (2, 1, 2) and not found.clean
+    assert "units: 2 (declared: 2); rows left out: 1 without an id, 2 beyond" in str(found)
