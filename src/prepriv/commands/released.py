@@ -119,7 +119,8 @@ def report(
             raise Stop(f"{verify} is no report of this model", FOUND)
         console.print(f"verified: {verify} states what the plan of this model gives, computed anew")
     plan = released.declared
-    made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    if html is not None or as_json:
+        made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

@@ -44,7 +44,7 @@ from prepriv.pipeline.apart import check_other_file
 from prepriv.pipeline.charge import charge, released
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.price import prices
+from prepriv.pipeline.price import Price, prices
 from prepriv.pipeline.public import check_public
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
@@ -154,6 +154,7 @@ def plan(
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
     print_guarantee(frozen, frozen.private)
     show_learner(frozen)
+    table: list[Price] = []
     if frozen.private:
         steps = [p.step for p in frozen.steps]
         table = prices(steps, frozen.domain, frozen.learner, epsilon=epsilon, delta=delta, n=n)
@@ -169,7 +170,7 @@ def plan(
         )
     _recommend(frozen)
     if as_json:
-        print_json(Report.of(frozen, private=frozen.private).to_json())
+        print_json(Report(frozen, frozen.private, tuple(table), paid=tuple(paid_for(frozen))).to_json())
 
 
 def show_learner(plan: Plan) -> None:

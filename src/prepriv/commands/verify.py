@@ -13,22 +13,22 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.pipeline.stored import same
 from prepriv.release.model import Model
 from prepriv.release.page import claim, data_of
-from prepriv.release.report import Report
+from prepriv.release.report import Report, paid_for
 
 _LARGEST = 100_000_000  # bytes of a report that is read
-_COMPARED = ("private", "guarantee", "paid", "prices", "plan", "plan_hash", "ledger")
+_COMPARED = ("private", "guarantee", "paid", "plan", "plan_hash", "ledger")
 
 
 def differences(path: Path, model: Model) -> list[str]:
     """What a report, .html or .json, states otherwise than the model: one line each; none if it is the model's.
 
-    Numbers that were measured of records are not compared: they stand in no other place.
+    What was measured of records is not compared, as it stands in no other place; nor is what other ways would have cost.
     """
     text, data = _read(path)
     plan = model.declared
-    made = Report.of(
-        plan, private=model.private, receipt=model.receipt, measured=_whole(data, model), model=model
-    )
+    whole = _whole(data, model)
+    paid = tuple(paid_for(plan))
+    made = Report(plan, model.private, (), None, paid, model.receipt, whole, model)
     there, here = dict(data), made.to_json()
     wrong = [name for name in _COMPARED if not same(there.get(name), here.get(name))]
     if path.suffix == ".html" and claim(made) not in text:
