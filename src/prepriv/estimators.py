@@ -35,6 +35,7 @@ from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.run import Trained, room_for
 from prepriv.pipeline.train import train
 from prepriv.preprocessing.base import Step
+from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.tables.encode import check_stream, count_rows, label_of, unnamed
@@ -286,6 +287,34 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger = self.ledger if ledger is None else ledger
         return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, (1, d) for two classes and for a target, else (classes, d), in the order of classes_: what the score of a row gains by
+        one unit more of a column. Which rows are meant says `coefficients_`: raw ones where every step is affine, else those behind
+        the steps that are named there. AttributeError where no weight belongs to one column.
+        """
+        return np.asarray(self._outputs(self._coefficients().weights).T)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The constants of the scores, (1,) or (classes,), for the rows that `coef_` means."""
+        return self._outputs(self._coefficients().bias)
+
+    @property
+    def coefficients_(self) -> Coefficients:
+        """The weights of the released model with their names, and the steps behind which they are meant."""
+        return self._coefficients()
+
+    def _coefficients(self) -> Coefficients:
+        try:
+            return coefficients(self._fitted())
+        except ValueError as error:  # no such attribute, as elsewhere in scikit-learn
+            raise AttributeError(str(error)) from None
+
+    def _outputs(self, last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores' part of a number for each column of the weights, (..., K)."""
+        return last
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
@@ -431,6 +460,18 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest, or the
         largest by `class_weight` or `threshold`."""
         return self._fitted_for(X).predict_proba(X)[:, self._order()]
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of `predict_proba`, (n, classes)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _outputs(self, last: NDArray[np.float64]) -> NDArray[np.float64]:
+        order = self._order()
+        if len(order) > 2:
+            return last[..., order]
+        margin = last[..., -1:] - (0.0 if last.shape[-1] == 1 else last[..., :1])
+        return margin if order == [0, 1] else -margin
 
     def _order(self) -> list[int]:
         """Where the classes_ stand among the declared ones."""

@@ -129,7 +129,13 @@ def _arrays(table: Any) -> Iterator[NDArray[Any]]:
     if isinstance(table, list | tuple) or table is None:
         return
     if isinstance(table, Table):
-        yield from table.columns if table.matrix is None else (table.matrix,)
+        yield from table.columns
+        table = table.matrix
+        if table is None:
+            return
+    if hasattr(table, "tocsr"):  # sparse, of SciPy: the cells that are there
+        held = getattr(table, "data", None)
+        yield from (held,) if isinstance(held, np.ndarray) and held.dtype != object else ()
         return
     native = nw.from_native(table, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):

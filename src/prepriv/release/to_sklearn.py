@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from prepriv.domain import Numeric, Text
+from prepriv.domain import Text
 from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.release.coefficients import raw_units
 
 
 def to_sklearn(model: Any) -> Any:
@@ -31,14 +32,7 @@ def to_sklearn(model: Any) -> Any:
         raise ValueError(
             "hashed texts are no columns of scikit-learn: use the scorer of one page (examples/score.py)"
         )
-    low, width = np.zeros(domain.space.d), np.ones(domain.space.d)
-    at = 0
-    for column in domain.columns.values():
-        if isinstance(column, Numeric):
-            low[at], width[at] = column.low, column.high - column.low
-        at += column.width
-    weights = flat.weights[:-1] / width[:, None]
-    bias = flat.weights[-1] - low @ weights
+    weights, bias = raw_units(flat)
     if domain.target is not None:  # the score -1 to 1 is the declared range
         half = (domain.target.high - domain.target.low) / 2
         made: Any = LinearRegression()

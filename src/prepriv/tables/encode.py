@@ -131,6 +131,8 @@ def encode(data: Any, domain: Domain) -> Table:
         )
     with warnings.catch_warnings():  # what numpy or pandas has to say of a cell is said of a record
         warnings.simplefilter("ignore")
+        if domain.is_ball and is_sparse(data):
+            return _from_sparse(data, domain)
         raw = _raw(data, domain)
         return Table(domain, len(raw), raw) if isinstance(raw, np.ndarray) else _from_series(raw, domain)
 
@@ -225,10 +227,26 @@ def columns_of(data: Any, domain: Domain) -> list[Any]:
     return [raw[:, j] for j in range(raw.shape[1])] if isinstance(raw, np.ndarray) else raw
 
 
+def is_sparse(data: Any) -> bool:
+    """Whether data is a sparse matrix of SciPy."""
+    return hasattr(data, "toarray") and hasattr(data, "tocsr")
+
+
+def _from_sparse(data: Any, domain: Domain) -> Table:
+    """Sparse rows of a ball; a block of them is dense only while it is read."""
+    if data.ndim != 2 or data.shape[1] != domain.ball_features or data.dtype.kind not in "iufb":
+        raise BadData(
+            f"expected a sparse matrix of numbers of {domain.ball_features} features; got {data.dtype} of shape {data.shape}"
+        )
+    return Table(domain, data.shape[0], data.tocsr())
+
+
 def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
     """A matrix of numbers, or one series a column."""
-    if hasattr(data, "toarray"):
-        raise BadData("sparse matrices are not supported: pass a dense matrix or a data frame")
+    if is_sparse(data):
+        raise BadData(
+            "sparse matrices are for rows of a ball (Domain.ball): pass a dense matrix or a data frame"
+        )
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
     if isinstance(data, list | tuple):
         data = _matrix_of_lists(data, domain, numeric_only)

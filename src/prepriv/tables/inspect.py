@@ -13,7 +13,7 @@ import numpy as np
 from prepriv.domain import Column, Domain, Numeric, Text
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
-from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, label_column
+from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, is_sparse, label_column
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream
 
@@ -116,6 +116,9 @@ def check_new_rows(data: Any, domain: Domain) -> None:
     """
     if (stream := as_stream(data)) is not None:
         check_stream(stream, domain)
+        return
+    if domain.is_ball and is_sparse(data):
+        encode(data, domain)
         return
     if isinstance(data, list | tuple):
         width = domain.n_inputs

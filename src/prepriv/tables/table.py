@@ -21,12 +21,12 @@ BLOCK = 256
 class Table:
     """Raw private rows, encoded block by block into the declared space. Iterate for (b, d) float64 blocks.
 
-    Holds a matrix, or one compact array a column; never the whole encoded matrix.
+    Holds a matrix (a sparse one of SciPy, by rows, where rows are points of a ball), or one compact array a column; never the whole encoded matrix.
     """
 
     domain: Domain
     n: int
-    matrix: NDArray[Any] | None
+    matrix: Any
     columns: tuple[NDArray[Any], ...] = ()
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
@@ -45,7 +45,8 @@ class Table:
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
         """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
         if self.matrix is not None:
-            return self._matrix_block(self.matrix[start:stop])
+            rows: Any = self.matrix[start:stop]
+            return self._matrix_block(rows.toarray() if hasattr(rows, "toarray") else rows)
         kinds = list(self.domain.columns.values())
         out = np.zeros((stop - start, sum(c.width for c in kinds)))
         at = 0

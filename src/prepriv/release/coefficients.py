@@ -1,0 +1,62 @@
+"""The weights of a model that has one a column, as scikit-learn's `coef_`: in raw units where every map is affine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prepriv.domain import Numeric, Text
+from prepriv.preprocessing.base import Floats
+from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.preprocessing.random_features import AddRandomFeatures
+from prepriv.preprocessing.scattering import Scatter
+
+if TYPE_CHECKING:
+    from prepriv.release.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """weights: (d, K). bias: (K,). names: (d,), of the weights, () where the rows have none.
+
+    behind: the steps behind which rows are meant, that are not affine; (): raw rows, numbers in the units of their columns
+    and between the declared bounds, a category as 0 or 1.
+    """
+
+    weights: Floats
+    bias: Floats
+    names: tuple[str, ...]
+    behind: tuple[str, ...]
+
+
+def coefficients(model: Model) -> Coefficients:
+    """Those of a model. Raises ValueError where rows get random features or wavelets: then no weight is a column's."""
+    if any(isinstance(m, AddRandomFeatures | Scatter) for m in model.maps):
+        raise ValueError(
+            "the model has no weight a column: its rows have random features or wavelets (steps='linear' has none)"
+        )
+    kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
+    flat = replace(model, maps=kept).flattened()
+    left = flat.maps
+    texts = any(isinstance(c, Text) for c in model.domain.columns.values())
+    if left:
+        last = max(i for i, m in enumerate(model.maps) if m is left[-1])
+        behind = tuple(s.step.name for s in model.declared.steps[: last + 1])
+        spaces = [*(s.before for s in model.declared.steps), model.declared.space]
+        return Coefficients(flat.weights[:-1], flat.weights[-1], spaces[last + 1].names, behind)
+    weights, bias = raw_units(flat)
+    return Coefficients(weights, bias, model.domain.space.names, ("hashing of texts",) if texts else ())
+
+
+def raw_units(flat: Model) -> tuple[Floats, Floats]:
+    """(weights (d, K), bias (K,)) of a model without maps, for numbers in the units of their columns."""
+    low, width, at = np.zeros(flat.domain.space.d), np.ones(flat.domain.space.d), 0
+    for column in flat.domain.columns.values():
+        if isinstance(column, Numeric):
+            low[at], width[at] = column.low, column.high - column.low
+        at += column.width
+    weights = flat.weights[:-1] / width[:, None]
+    return weights, flat.weights[-1] - low @ weights

@@ -1,0 +1,98 @@
+"""`coef_` and `intercept_`: the scores again, from raw rows or from those behind the steps that are named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import prepriv
+from prepriv import Budget, Categorical, Domain, Numeric, Public
+from prepriv.preprocessing import Center, ConstantImputer, Rescale
+from prepriv.tables.encode import encode
+from prepriv.tables.readers import BadData
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 50, (400, 3))
+AFFINE = [Center(payment=Budget(0.1)), Rescale(2.0)]
+
+
+@pytest.mark.parametrize("classes", [("yes", "no"), ("no", "yes"), ("c", "a", "b")])
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_affine_steps_give_weights_in_raw_units(classes, weight):
+    domain = Domain.box([0, 0, 0], [50, 100, 50], 3, classes)
+    y = np.array(classes)[(X[:, 0] > 25).astype(int)]
+    made = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=AFFINE, class_weight=weight).fit(X, y)
+    scores = X @ made.coef_.T + made.intercept_
+    np.testing.assert_allclose(
+        scores[:, 0] if len(classes) == 2 else scores, made.decision_function(X), atol=1e-9
+    )
+    assert made.coefficients_.behind == () and made.coefficients_.names == ("x0", "x1", "x2")
+    assert made.coef_.shape == ((1 if len(classes) == 2 else 3), 3)
+    p = made.predict_proba(X)
+    np.testing.assert_array_equal(made.predict_log_proba(X), np.log(p))
+
+
+def test_other_steps_are_named_and_gaps_do_no_harm():
+    columns = {"a": Numeric(0, 50, "impute"), "c": Categorical(["u", "v"])}
+    table = {"a": X[:, 0], "c": np.where(X[:, 1] > 25, "u", "v")}
+    import pandas as pd
+
+    made = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=4.0, steps="linear").fit(
+        pd.DataFrame(table), X[:, 0] > 25
+    )
+    found = made.coefficients_
+    assert found.behind[-1] == "Homogenize" and len(found.weights) == len(found.names or found.weights)
+    steps = [ConstantImputer(0.5), *AFFINE]
+    raw = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=4.0, steps=steps).fit(
+        pd.DataFrame(table), X[:, 0] > 25
+    )
+    assert raw.coefficients_.behind == () and raw.coefficients_.names[0] == "a"
+    assert raw.coef_[0, 0] > 0
+
+
+def test_a_target_has_them_and_random_features_have_none():
+    number = prepriv.PrivateRegressor(
+        Domain.box(0, 50, 3, target=Numeric(0, 50)), epsilon=8.0, steps=AFFINE
+    ).fit(X, X[:, 0])
+    np.testing.assert_allclose((X @ number.coef_.T + number.intercept_), number.model_.scores(X), atol=1e-9)
+    many = prepriv.PrivateClassifier(Domain.box(0, 50, 3, [0, 1]), epsilon=400.0).fit(X, X[:, 0] > 25)
+    assert not hasattr(many, "coef_")
+    with pytest.raises(AttributeError, match="steps='linear'"):
+        _ = many.coef_
+
+
+# ------------------------------------------------------------------------------------------------ sparse rows of a ball
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_rows_of_a_ball_are_the_dense_ones(form):
+    dense = np.where(RNG.random((600, 40)) < 0.1, RNG.normal(size=(600, 40)), 0.0)
+    dense[3, 1], dense[4, 2] = np.nan, np.inf
+    rows, y = scipy.sparse.csr_matrix(dense).asformat(form), dense[:, 0] > 0
+    domain = Domain.ball(40, [False, True])
+    np.testing.assert_array_equal(
+        np.vstack(list(encode(rows, domain))), np.vstack(list(encode(dense, domain)))
+    )
+    made = prepriv.PrivateClassifier(domain, epsilon=2.0).fit(rows, y)
+    np.testing.assert_array_equal(made.predict(rows), made.predict(dense))
+    assert made.evaluate(rows, y, epsilon=1.0) is not None
+
+
+def test_sparse_rows_of_another_form_are_refused():
+    rows = scipy.sparse.csr_matrix(np.eye(4))
+    with pytest.raises(BadData, match="rows of a ball"):
+        encode(rows, Domain.box(0, 1, 4, [0, 1]))
+    with pytest.raises(BadData, match="of 5 features"):
+        encode(rows, Domain.ball(5, [0, 1]))
+    with pytest.raises(BadData, match="of numbers"):
+        encode(rows.astype(complex), Domain.ball(4, [0, 1]))
+    domain = Domain.ball(4, [0, 1])
+    for given in (rows, rows[:], rows.tocsc()):
+        step = Center(payment=Public(given))
+        if given is rows or np.shares_memory(given.data, rows.data):
+            with pytest.raises(ValueError, match="private data"):
+                prepriv.PrivateClassifier(domain, steps=[step]).fit(rows, [0, 1, 0, 1])
+    assert replace(domain, n=4).n == 4
