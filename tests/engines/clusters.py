@@ -8,6 +8,7 @@ import pytest
 
 from prepriv.engines import Dask
 from prepriv.engines.dask_cluster import _CLOSED
+from prepriv.ledger import Ledger
 
 
 @contextmanager
@@ -27,3 +28,7 @@ def cluster(workers=2, **options):
         distributed.Client(local, set_as_default=False) as client,
     ):
         yield Dask(client)
+
+
+def charges(folder):
+    return sum(entry.kind == "charged" for entry in Ledger.open(folder / "L.db").entries())

@@ -17,18 +17,16 @@ import pandas as pd
 import pytest
 
 import prepriv
-from engines.clusters import cluster
+from engines.clusters import charges, cluster
 from prepriv.audit.replay import replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.cli import run as command_line
 from prepriv.engines import Dask, EngineError, NoRoom, Threads
 from prepriv.engines import dask_cluster as module
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Softmax
-from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.run import room_for
@@ -45,18 +43,6 @@ def two():
         yield engine
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """1500 rows in three files, and a ledger."""
-    (tmp_path / "parts").mkdir()
-    for i in range(3):
-        x = np.random.default_rng(i).random((500, 2))
-        part = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": (x[:, 0] > 0.5).astype(int)})
-        part.to_parquet(tmp_path / "parts" / f"{i}.parquet", row_group_size=333)
-    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
-    return tmp_path
-
-
 def classifier(folder, engine, **settings):
     return prepriv.PrivateClassifier(
         dataclasses.replace(DOMAIN, n=1500),
@@ -65,10 +51,6 @@ def classifier(folder, engine, **settings):
         engine=engine,
         **settings,
     )
-
-
-def charges(folder):
-    return sum(entry.kind == "charged" for entry in Ledger.open(folder / "L.db").entries())
 
 
 def blocks(rng, n=N):
@@ -147,7 +129,7 @@ def test_a_part_that_cannot_be_read_raises_nothing_on_a_worker(capfd):
         raise ValueError("SECRET")
         yield
 
-    assert module._load(3, fails(), 0, (GRID, 5, D, 1.0)) == module._Part(3, None)
+    assert module._load(3, "", fails(), 0, (GRID, 5, D, 1.0)) == module._Part(3, None)
     assert module._quietly(fails().__next__) is None
     out = capfd.readouterr()
     assert out.out + out.err == ""
@@ -343,6 +325,15 @@ class Worker:
         memory_limit = 10**9
 
 
+def test_a_worker_that_was_never_asked_holds_no_rows_if_it_is_unfit(two, rng, monkeypatch):
+    """One that comes later, and is handed a lost part."""
+    turns = itertools.count()
+    monkeypatch.setattr(module, "_bits", lambda: f"{next(turns)}")
+    rows = module.DaskRoom(two.client, GRID, D).load(blocks(rng), N, 1.0)
+    with pytest.raises(EngineError, match="is unfit"), rows.gradient_sum(Softmax()) as total:
+        total(np.zeros((D + 1, 3)))
+
+
 def test_workers_that_spill_are_refused(folder):
     with cluster(1, config={"distributed.worker.memory.spill": 0.7}) as engine:
         refused(folder, engine, "write private rows to its disk")
@@ -366,50 +357,6 @@ def test_workers_that_spill_are_refused(folder):
 )
 def test_only_tls_or_one_machine_is_closed(address, closed):
     assert module._is_closed(address) is closed
-
-
-def command(folder, engine, monkeypatch):
-    monkeypatch.chdir(folder)
-    columns = "columns: {a: {type: numeric, low: 0, high: 1}, b: {type: numeric, low: 0, high: 1}}\n"
-    (folder / "S.yaml").write_text(f"label: {{name: y, classes: [0, 1]}}\n{columns}steps: linear\n")
-    options = ["--schema", "S.yaml", "--rows", "1500", "--ledger", "L.db", "--engine", engine]
-    return command_line(["train", "parts", *options])
-
-
-@pytest.mark.parametrize(
-    "engine, match",
-    [
-        ("dask://127.0.0.1:9", "no Dask scheduler answers at 127.0.0.1:9"),
-        ("dask://10.1.2.3:8786", "a cluster beyond this machine needs TLS"),
-        ("spark", "engine must be threads, torch, torch:cuda, dask or dask://HOST:PORT; got 'spark'"),
-    ],
-)
-def test_an_engine_of_the_command_line_that_is_not_there_is_one_sentence(
-    folder, engine, match, monkeypatch, capsys
-):
-    if engine.startswith("dask"):
-        pytest.importorskip("distributed", reason="Dask is not installed: pip install prepriv[dask]")
-    monkeypatch.setattr(module, "_PATIENCE", "1s")
-    assert command(folder, engine, monkeypatch) == 2
-    assert match in " ".join(capsys.readouterr().err.split()) and charges(folder) == 0
-
-
-def test_without_dask_it_is_one_sentence(folder, monkeypatch, capsys):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert command(folder, "dask", monkeypatch) == 2
-    assert "needs Dask: pip install 'prepriv[dask]'" in " ".join(capsys.readouterr().err.split())
-    assert charges(folder) == 0
-
-
-def test_the_command_trains_on_workers_of_this_machine(folder, monkeypatch, capsys):
-    distributed = pytest.importorskip(
-        "distributed", reason="Dask is not installed: pip install prepriv[dask]"
-    )
-    local = distributed.LocalCluster
-    monkeypatch.setattr(
-        distributed, "LocalCluster", lambda **options: local(n_workers=2, processes=False, **options)
-    )
-    assert command(folder, "dask", monkeypatch) == 0 and charges(folder) == 1
 
 
 def test_a_cluster_over_tls_trains(folder):

@@ -169,3 +169,32 @@ def test_memory_of_another_kind_is_one_sentence(memory):
 
 def test_half_of_what_is_free_is_taken():
     assert free_memory() >= 2**26 and abs(memory_bytes(None) - free_memory() // 2) < 2**30
+
+
+def test_rows_behind_a_confidential_map_are_read_nowhere_else(folder):
+    """Its state dies with the run, in this process."""
+    from prepriv.pipeline.rows import Mapped
+    from prepriv.pipeline.run import Labelled
+    from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
+    from prepriv.tables.encode import encode
+
+    class Secret(ConfidentialMap):
+        def transform(self, x):
+            return x
+
+    class Open(ReleasedMap):
+        def transform(self, x):
+            return x
+
+        def to_json(self):
+            return {}
+
+    domain = prepriv.Domain({"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 1)}, [0, 1], label="y")
+    table, labels = encode(folder / "parts", domain), np.zeros(1500, np.int32)
+    for maps, portable in (([], True), ([Open()], True), ([Secret()], False), ([Open(), Secret()], False)):
+        part = Labelled(Mapped(table, maps, labels)).part(256, 700)
+        assert (part is not None) is portable
+    rows = [block for block in Labelled(Mapped(table, [], labels)) if 256 <= block[2] < 700]
+    part = list(Labelled(Mapped(table, [], labels)).part(256, 700))
+    assert [at for *_, at in part] == [at for *_, at in rows] == [256, 512]
+    assert (part[0][0] == rows[0][0]).all() and len(part[1][0]) == 188

@@ -1760,6 +1760,14 @@ MUTANTS = (
         ("tests/tables/test_stream.py", "-k", "by_their_numbers"),
     ),
     Mutant(
+        "rows behind a confidential map are read by workers",
+        "private fitted state on the machines of a cluster",
+        "pipeline/run.py",
+        "        sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)\n",
+        "        sent = True\n",
+        ("tests/engines/test_engines.py", "-k", "confidential"),
+    ),
+    Mutant(
         "torch is looked for after the charge",
         "a run that is charged and cannot start",
         "engines/torch_device.py",

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -94,7 +95,9 @@ def local_cluster() -> Iterator[Dask]:
 
     with (
         dask.config.set(_CLOSED),
-        distributed.LocalCluster(threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        distributed.LocalCluster(  # others on this machine can connect to its ports, too
+            threads_per_worker=1, dashboard_address="127.0.0.1:0", security=True, protocol="tls"
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield Dask(client)
@@ -153,7 +156,7 @@ class DaskRoom:
             with _withheld(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
                 made.append(
                     client.submit(
-                        task, k, *arguments, key=f"{run}-rows-{k}",
+                        task, k, _bits(), *arguments, key=f"{run}-rows-{k}",
                         workers=workers[k % max(len(workers), 1) :][:1] or None, allow_other_workers=True,
                     )
                 )  # fmt: skip
@@ -176,7 +179,7 @@ class DaskRoom:
                 x, targets, at = next(walk)
                 rows.fill(at - first, x, targets)
                 at += len(x)
-            yield _Part, (rows,)
+            yield _keep, (rows,)
 
 
 @dataclass(frozen=True)
@@ -188,15 +191,23 @@ class _Part:
 
 
 @np.errstate(all="ignore")
-def _load(number: int, blocks: Iterable[Block], first: int, shape: tuple[Any, ...]) -> _Part:
+def _load(number: int, bits: str, blocks: Iterable[Block], first: int, shape: tuple[Any, ...]) -> _Part:
     """Runs on a worker."""
     try:
         rows = QuantizedRows(*shape)
         for x, targets, start in blocks:
             rows.fill(start - first, x, targets)
-        return _Part(number, rows)
+        return _keep(number, bits, rows)
     except Exception:  # whatever it says may quote a cell
         return _Part(number, None)
+
+
+def _keep(number: int, bits: str, rows: QuantizedRows) -> _Part:
+    """Runs on a worker, one that came later and was never asked perhaps."""
+    from distributed import get_worker
+
+    fit = type(get_worker().data) is dict and _bits() == bits
+    return _Part(number, rows if fit else None)
 
 
 Partial = tuple[str, tuple[int, ...], "NDArray[np.int64] | None"]
@@ -279,8 +290,8 @@ class DaskRows:
         for _, numbers, part in found.values():
             if part is None:
                 raise EngineError(
-                    "a worker could not read its part of the table (gone, changed or with other columns), or not add it "
-                    "up; what it says is withheld"
+                    "a worker could not read its part of the table (gone, changed or with other columns), or came later and "
+                    "is unfit; what it says is withheld"
                 )
             yield numbers, part
 
@@ -373,6 +384,7 @@ def _facts(dask_worker: Any) -> dict[str, Any]:
     return {"holds": held, "memory": size, "bits": _bits()}
 
 
+@cache
 def _bits() -> str:
     """A digest of float functions and products whose last bits differ between versions and processors."""
     x = (np.arange(256 * 300).reshape(256, 300) * 7919 % 10007 - 5003) / 977
