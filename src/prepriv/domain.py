@@ -467,7 +467,10 @@ class Domain:
     def __repr__(self) -> str:
         rows = f"n = {self.n}" if self.n is not None else "n not declared"
         where = f"a ball of radius {self.ball_radius:g}, " if self.ball_radius is not None else ""
-        return f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency})"
+        whose = (
+            "" if self.unit is None else f" of units, {self.rows_per_unit} rows of one {self.unit!r} at most"
+        )
+        return f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency}{whose})"
 
     @property
     def _learned(self) -> str:

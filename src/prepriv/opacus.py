@@ -23,7 +23,7 @@ from prepriv.learners.base import Learner
 from prepriv.learners.losses import AnyModel
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.account import secrets_to_keep, zero_rows
-from prepriv.pipeline.checks import check_budget, check_domain, check_steps
+from prepriv.pipeline.checks import check_budget, check_domain, check_records, check_steps
 from prepriv.pipeline.claim import claim
 from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
 from prepriv.pipeline.other_libraries import ShuffledBatches
@@ -144,6 +144,7 @@ def calibrate(
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: without noise there is nothing to calibrate")
     check_domain(domain)
+    check_records(domain)
     read: tuple[str, ...] = ()
     if is_sklearn(steps):
         steps, read = read_sklearn(steps, domain)

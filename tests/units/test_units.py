@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import prepriv
+from prepriv import opacus
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.domain import Categorical, Domain, Numeric
@@ -23,7 +24,8 @@ from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.odometer import composed
 from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.run import execute, room_for
+from prepriv.pipeline.way_out import ways_out
 from prepriv.tables.readers import BadData
 from prepriv.tables.units import by_unit, id_of
 
@@ -147,11 +149,19 @@ def plan_for(learner=None, n=40, k=3, steps=STEPS, epsilon=1.0, **options):
 def test_what_has_no_account_of_units_is_refused_with_a_sentence():
     with pytest.raises(ValueError, match="MeanImputer is paid for by sensitivity, which has no account of u"):
         plan_for(steps=(pre.MeanImputer(payment=prepriv.Sensitivity({"missing": 0.1})),))
+    elsewhere = type("Engine", (), {"room": lambda self, grid, n, d: object()})()
+    with pytest.raises(ValueError, match="which this engine cannot do"):
+        room_for(plan_for(), elsewhere)
     one_pass = OnePassSGD(HuberisedHinge(), batch_size=4, steps=2, weight_bound=1.0, learning_rate=0.01)
     with pytest.raises(ValueError, match="OnePassSGD has no account of units"):
         plan_for(one_pass)
-    with pytest.raises(ValueError, match="accounted for record by record"):
-        prepriv.account([], GradientDescent(Logistic()), domain=domain(), noise_multiplier=1.0)
+    for account in (
+        lambda: prepriv.account([], one_pass, domain=domain(), noise_multiplier=1.0),
+        lambda: ways_out([], one_pass, domain=domain(), epsilon=1.0, delta=1e-5),
+        lambda: opacus.calibrate([], None, {"epochs": 1}, domain=domain(), epsilon=1.0, delta=1e-5),
+    ):
+        with pytest.raises(ValueError, match="accounted for record by record"):
+            account()
 
 
 def test_the_noise_is_that_of_single_records_whatever_k_is():

@@ -29,7 +29,7 @@ from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
-from prepriv.pipeline.checks import check_domain, check_steps
+from prepriv.pipeline.checks import check_domain, check_records, check_steps
 from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
 from prepriv.pipeline.price import Costless
 from prepriv.pipeline.ran import Ran, what_ran
@@ -123,11 +123,7 @@ def account(
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
     check_domain(domain)
-    if domain.unit is not None:
-        raise ValueError(
-            "an existing pipeline is accounted for record by record: what clips the rows of a unit as one is not known of it; "
-            "leave out unit, or train with prepriv"
-        )
+    check_records(domain)
     read: tuple[str, ...] = ()
     if is_sklearn(steps):
         steps, read = read_sklearn(steps, domain)

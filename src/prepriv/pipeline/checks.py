@@ -95,6 +95,15 @@ def check_counts(steps: Sequence[Step], domain: Domain) -> None:
             )
 
 
+def check_records(domain: Domain) -> None:
+    """ValueError if units of several rows are declared where somebody else trains, or trained."""
+    if domain.unit is not None:
+        raise ValueError(
+            "a training of another library is accounted for record by record: what clips the rows of a unit as one is not "
+            "known of it; leave out unit, or train with prepriv"
+        )
+
+
 def check_unit(learner: Learner, domain: Domain) -> None:
     """ValueError if units of several rows are declared for a learner whose account knows records alone."""
     if domain.unit is not None and not learner.takes_units:

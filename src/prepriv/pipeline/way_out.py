@@ -19,7 +19,7 @@ from prepriv.guarantees import gdp_epsilon
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.pipeline.chain import Chain, chain
-from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_steps
+from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_records, check_steps
 from prepriv.pipeline.from_sklearn import Declared, Reader, is_sklearn
 from prepriv.pipeline.plan import budget, decide, setting_of
 from prepriv.preprocessing.base import Step
@@ -123,6 +123,7 @@ def ways_out(
     """
     epsilon, delta = check_budget(epsilon, delta)
     check_domain(domain)
+    check_records(domain)
     check_learner(learner)
     n = domain.n if n is None else n
     if n is None:
