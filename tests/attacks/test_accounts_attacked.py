@@ -16,7 +16,7 @@ import prepriv
 from prepriv import CompositionWarning, Domain, PrivateClassifier, Public, Sensitivity, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.commands.train import show_learner
+from prepriv.commands.plan import show_learner
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent

@@ -18,7 +18,7 @@ from prepriv import Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
 from prepriv.cli import run
-from prepriv.commands.train import plan_for
+from prepriv.commands.plan import plan_for
 from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic

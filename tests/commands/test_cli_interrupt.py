@@ -12,7 +12,7 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.commands import train, validate
+from prepriv.commands import plan, train, validate
 from prepriv.ledger import Ledger
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -70,7 +70,7 @@ def test_an_interrupted_run_says_what_stays(folder, monkeypatch, capsys, at, say
 
 @pytest.mark.parametrize("command", ["plan", "predict", "validate"])
 def test_other_commands_say_that_they_were_interrupted(folder, monkeypatch, capsys, command):
-    for module in (train, validate):
+    for module in (plan, validate):
         monkeypatch.setattr(module, "load", interrupt)
     monkeypatch.setattr(train.Model, "load", interrupt)
     arguments = {"plan": ["s.yaml"], "predict": ["run", "t.csv"], "validate": ["t.csv", "--schema", "s.yaml"]}

@@ -97,10 +97,10 @@ def test_a_seeded_run_says_so_everywhere_and_claims_nothing(tmp_path, capsys):
 
 def test_no_command_and_no_estimator_takes_a_seed():
     """A seed in production is identical noise in every release."""
-    from prepriv.commands import demo, train
+    from prepriv.commands import demo, plan, train
     from prepriv.estimators import PrivateClassifier
 
-    for function in (train.train, train.plan, demo.demo, PrivateClassifier.__init__, execute):
+    for function in (train.train, plan.plan, demo.demo, PrivateClassifier.__init__, execute):
         assert not {"seed", "random_state", "rng", "noise"} & set(inspect.signature(function).parameters)
 
 

@@ -24,7 +24,7 @@ COMMANDS = {
         "Train a private model on a table and write OUT/model and OUT/report.html + report.json.",
     ),
     "plan": (
-        "prepriv.commands.train",
+        "prepriv.commands.plan",
         "plan",
         "Price every step in each of the three ways. Reads no private data.",
     ),

@@ -16,7 +16,7 @@ from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
 from prepriv.commands.common import console, load, print_table
 from prepriv.commands.exits import Stop
-from prepriv.commands.train import plan_for
+from prepriv.commands.plan import plan_for
 from prepriv.domain import Domain
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.recipes.automatic import recipe

@@ -9,7 +9,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv.commands.common import console, load, print_table, read_columns
-from prepriv.commands.train import Delta, Epsilon, Rows, SchemaFile, plan_for
+from prepriv.commands.plan import Delta, Epsilon, Rows, SchemaFile, plan_for
 from prepriv.pipeline.validate import NOT_PRIVATE
 from prepriv.pipeline.validate import validate as validated
 from prepriv.tables.inspect import FAULTS
