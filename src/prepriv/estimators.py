@@ -266,6 +266,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> PrivateEvaluation:
         """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
 
+        X may be a stream, as for `fit`, with y the name of its label column; n is then needed where its files do not say it.
+
         delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins`, `error_bound` and `n` of
         `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows (or units), is needed for units and
         under add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
@@ -274,11 +276,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         LedgerError, with no cell read, where the ledger grants no charge.
         """
         model = self._fitted()
-        there = count_rows(X, y, model.domain)
+        stream = as_stream(X)
+        there = count_rows(X, y, model.domain) if stream is None else stream.rows
         if model.domain.adjacency == "replace-one" and model.domain.unit is None:
             options.setdefault("n", there)
-        elif "n" not in options:
-            raise ValueError("n, the declared number of test rows, must be given: the true one is private")
+        if options.get("n") is None:
+            raise ValueError(
+                "n, the declared number of test rows, must be given: the true one is private, or known only by reading them"
+            )
         plan = plan_evaluation(
             model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
         )

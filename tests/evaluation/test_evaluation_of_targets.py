@@ -7,6 +7,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import metrics
 
@@ -16,7 +17,7 @@ from prepriv.audit.replay import Recorder
 from prepriv.cli import run
 from prepriv.domain import ADJACENCIES
 from prepriv.evaluation.cells import cells
-from prepriv.evaluation.evaluate import release
+from prepriv.evaluation.evaluate import evaluate, release
 from prepriv.evaluation.plan import TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Ledger
@@ -171,3 +172,25 @@ def test_bad_settings_are_one_sentence(options, says):
         plan_evaluation(classes, n=10, error_bound=1.0)
     with pytest.raises(ValueError, match="some of accuracy"):
         plan_evaluation(classes, n=10, measures=TARGET_MEASURES)
+
+
+def test_files_are_evaluated_part_by_part_to_the_same_counts(tmp_path):
+    domain = prepriv.Domain(
+        {f"x{j}": prepriv.Numeric(0, 1) for j in range(3)}, target=prepriv.Numeric(-20, 30), label="y"
+    )
+    frame = pd.DataFrame(X, columns=list(domain.columns)).assign(y=Y)
+    reg = prepriv.PrivateRegressor(domain, epsilon=5.0).fit(frame.drop(columns="y"), Y)
+    (tmp_path / "parts").mkdir()
+    frame[:1500].to_parquet(tmp_path / "parts" / "a.parquet")
+    frame[1500:].to_parquet(tmp_path / "parts" / "b.parquet")
+    plan = plan_evaluation(reg.model_, n=len(Y), epsilon=1.0)
+    parts = str(tmp_path / "parts")
+    whole = evaluate(plan, reg.model_, frame.drop(columns="y"), Y, session=Recorder())
+    streamed = evaluate(plan, reg.model_, parts, "y", session=Recorder())
+    assert all(np.array_equal(whole.counts[name], streamed.counts[name]) for name in RELEASES)
+    assert set(reg.evaluate(parts, "y", epsilon=1.0).figures) == set(whole.figures)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    with pytest.raises(ValueError, match="must be given"):
+        reg.evaluate(str(tmp_path / "all.csv"), "y", epsilon=1.0)
+    with pytest.raises(ValueError, match="not what the table has"):
+        reg.evaluate(str(tmp_path / "all.csv"), "y", epsilon=1.0, n=7)

@@ -18,8 +18,9 @@ from prepriv.pipeline import odometer
 from prepriv.pipeline.charge import charge, check_ledger
 from prepriv.pipeline.rows import private_rows
 from prepriv.release.model import Model
-from prepriv.tables.encode import count_rows
+from prepriv.tables.encode import check_stream, count_rows, label_of
 from prepriv.tables.readers import BadData
+from prepriv.tables.stream import as_stream
 from prepriv.tables.units import check_units
 
 
@@ -36,6 +37,8 @@ def evaluate(
 ) -> PrivateEvaluation:
     """Carry out a plan on private test rows (any table of the model's columns) and their labels, (n,).
 
+    A stream (`prepriv.tables.stream.as_stream`) is read part by part; labels: the name of its column.
+
     ledger: charged before a cell is read; receipt: of a charge made before. session: where noise comes from (default:
     the operating system). counted: False where the odometer knows of these rows already.
 
@@ -43,7 +46,11 @@ def evaluate(
     cell read, where no charge is granted.
     """
     check_ledger(ledger)
-    there = count_rows(rows, labels, model.domain)
+    stream, there = as_stream(rows), plan.n
+    if stream is None:
+        there = count_rows(rows, labels, model.domain)
+    else:
+        check_stream(stream, plan.domain, label_of(labels, plan.domain))
     if plan.domain.unit is not None:
         check_units(rows, plan.domain)
     elif plan.domain.adjacency == "replace-one" and there != plan.n:
@@ -58,6 +65,13 @@ def evaluate(
     if counted:
         odometer.record(plan, session.private, receipt)
     table, targets = private_rows(rows, labels, plan.domain, n=plan.n, memory=0)  # no cell before
+    if (
+        stream is not None
+        and plan.domain.unit is None
+        and plan.domain.adjacency == "replace-one"
+        and table.n != plan.n
+    ):
+        raise BadData(f"the plan is for {plan.n} test rows, which is not what the table has")
     counts = release(plan, cells(plan, model, table, targets), session)
     return PrivateEvaluation(plan, counts, session.private, receipt)
 
