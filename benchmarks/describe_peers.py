@@ -82,7 +82,11 @@ def single(table: pd.DataFrame, bounds: list[tuple[float, float]], epsilon: floa
     for name, (low, high) in zip(table, bounds):
         x = table[name].to_numpy()
         quartiles = [float(prepriv.quantiles(x, [q], low, high, epsilon=each)[q]) for q in (0.25, 0.5, 0.75)]
-        counts = prepriv.histogram(x, low, high, epsilon=each, bins=20).counts
+        one_more = {
+            "adjacency": "add-or-remove-one",
+            "n": len(x),
+        }  # what the noise of their histogram is made for
+        counts = prepriv.histogram(x, low, high, epsilon=each, bins=20, **one_more).counts
         found.append(
             [float(prepriv.mean(x, low, high, epsilon=each)), np.nan, *quartiles, *map(float, counts)]
         )

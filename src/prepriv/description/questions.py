@@ -142,12 +142,15 @@ def mean(
     # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
     exact = np.array([steps.sum(), there.sum() * _FINE], dtype=np.int64)
     noisy = source.pure_sum("mean", exact, 2 * _FINE, epsilon, largest=2 * question.n * _FINE) / _FINE
-    found = min(float(noisy[1]), float(question.n)) if adjacency == "replace-one" else float(noisy[1])
     half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
-    if found <= 2 * half:
+    near = float(noisy[1])
+    # As good as all rows, where their number is public: then the noise of the count moves nothing.
+    found = float(question.n) if adjacency == "replace-one" and near > question.n - half else near
+    least = min(near, found) - half
+    if least <= half:
         return NOTHING
     m = min(max(float(noisy[0]) / found, -1.0), 1.0)
-    off = half * (1 + abs(m)) / (found - half)
+    off = (half + abs(m) * (abs(found - near) + half)) / least
     e = Estimate.around(m, off).within(-1, 1)
     middle, reach = (bounds.low + bounds.high) / 2, (bounds.high - bounds.low) / 2
     return Estimate(*(middle + reach * x for x in (e.value, e.low, e.high)))
