@@ -26,7 +26,6 @@ def test_every_line_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
     for said in (
         "train: Center (budget), GradientDescent",
         "row 1 is no row of 2 cells, which the model reads",
-        "class_weight",
         "sample_weight",
         "private fits in this process",
     ):
