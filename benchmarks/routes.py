@@ -115,7 +115,9 @@ def main() -> None:
         assert row["now"] <= row["before"], row
         factors.append((row["before"], row["now"], row["way"], row["found"]))
     before, now = (np.array([f[k] for f in factors]) for k in (0, 1))
-    gain = before / now
+    known = np.isfinite(before)  # elsewhere the old ways had no finite grid
+    gain = np.ones(len(now))
+    gain[known] = before[known] / now[known]
     ways_taken = [f[2] for f in factors]
     print(
         f"{len(factors)} settings: the new bound is above the old in {(now > before).sum()}, below an adversary in 0"
@@ -126,9 +128,10 @@ def main() -> None:
             *np.quantile(gain, [0.5, 0.9, 1.0])
         )
     )
+    print(f"no finite ε before: {(~known).sum()}, of which now one: {(np.isfinite(now) & ~known).sum()}")
     print(f"largest found over bound, of one batch: {max(f[3] for f in factors):.4f}")
     if args.picture:
-        draw(before, gain, ways_taken, args.picture)
+        draw(before[known], gain[known], [w for w, k in zip(ways_taken, known) if k], args.picture)
 
 
 def draw(before, gain, ways_taken, path: str) -> None:
