@@ -136,12 +136,14 @@ def _texts_alone(domain: Domain) -> bool:
 
 
 def feature_weight(domain: Domain, s: float) -> float:
-    """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns.
+    """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
+    the share of columns that hold numbers, as categories are no curve.
 
     Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell.
     """
     columns = domain.space.d if domain.is_ball else len(_numeric(domain))
-    return min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
+    numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)
+    return numbers * min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
 
 
 def _even_columns(domain: Domain, space: Space, *, n: int, s: float) -> list[Step]:
