@@ -240,7 +240,7 @@ def _train(
     if evaluation is not None:
         console.print(str(evaluation))
     console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
-    if measured is None and private and frozen.domain.target is None:
+    if measured is None and private:
         console.print(
             f"how good is it? prepriv evaluate {folder / 'model'} TEST.csv --epsilon 0.1 measures on private rows that "
             "were not trained on; next time --holdout 0.2 sets some aside",

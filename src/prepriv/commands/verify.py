@@ -58,7 +58,8 @@ def _whole(data: dict[str, Any], model: Model) -> _Whole | None:
         plan = said["plan"]
         domain = Domain.from_json(plan["domain"]).with_n(plan["n"])
         measures, edges = tuple(plan["evaluation"]), tuple(plan["edges"])
-        stated = EvaluationPlan(domain, plan["epsilon"], plan["delta"], measures, edges, plan["model"])
+        told = plan["model"], plan["error_bound"]
+        stated = EvaluationPlan(domain, plan["epsilon"], plan["delta"], measures, edges, *told)
         if not same(stated.to_json(), plan):
             raise ValueError
         return _Whole(disjoint([model.guarantee, stated.guarantee]))
