@@ -6,9 +6,16 @@ from contextlib import contextmanager
 
 import pytest
 
+import prepriv
 from prepriv.engines import Dask
 from prepriv.engines.dask_cluster import _CLOSED
 from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.pipeline.run import room_for
+from prepriv.pipeline.train import train
+
+DOMAIN = prepriv.Domain({"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 1)}, [0, 1], label="y")
 
 
 @contextmanager
@@ -32,3 +39,16 @@ def cluster(workers=2, **options):
 
 def charges(folder):
     return sum(entry.kind == "charged" for entry in Ledger.open(folder / "L.db").entries())
+
+
+class Seeded(NoisySession):
+    def batch_source(self):
+        return self._source
+
+
+def released(plan, data, engine, progress=None, labels=None):
+    session = Seeded(NoiseSource.for_tests(5))
+    out = train(
+        plan, data, labels, session=session, room=room_for(plan, engine), counted=False, progress=progress
+    )
+    return out.weights.tobytes()

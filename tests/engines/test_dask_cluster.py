@@ -6,10 +6,6 @@ import copy
 import dataclasses
 import itertools
 import logging
-import multiprocessing
-import os
-import signal
-import time
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +13,7 @@ import pandas as pd
 import pytest
 
 import prepriv
-from engines.clusters import charges, cluster
+from engines.clusters import DOMAIN, charges, cluster, released
 from prepriv.audit.replay import replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
@@ -26,13 +22,11 @@ from prepriv.engines import Dask, EngineError, NoRoom, Threads
 from prepriv.engines import dask_cluster as module
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
+from prepriv.learners import Huber, SufficientStatistics
 from prepriv.learners.losses import Softmax
-from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.run import room_for
-from prepriv.pipeline.train import train
+from prepriv.learners.stochastic import FixedBatchSGD
+from prepriv.pipeline.plan import make_plan
 
-DOMAIN = prepriv.Domain({"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 1)}, [0, 1], label="y")
 N, D = 5000, 7
 GRID = Grid.of(5.1, 0.7, N, fine=False)
 
@@ -73,6 +67,18 @@ def test_the_workers_give_the_integers_of_one_machine(two, rng, part, monkeypatc
             assert (here(weights, index) == there(weights, index)).all()
         assert (there(weights, index[:0]) == 0).all()
         assert (here(weights, index[:1]) == there(weights, index[:1])).all()
+
+
+@pytest.mark.parametrize(
+    "learner", [SufficientStatistics(), FixedBatchSGD(Huber(), batch_size=90, steps=4)], ids=lambda l: l.name
+)
+def test_a_number_is_learned_from_the_same_sums(two, learner):
+    domain = prepriv.Domain.box(0, 1, features=3, target=prepriv.Numeric(-3, 4), n=700)
+    x = np.random.default_rng(1).random((700, 3))
+    plan = make_plan(domain, [], learner, epsilon=1.0, delta=1e-5)
+    assert released(plan, x, two, labels=x @ [3, -2, 1]) == released(
+        plan, x, Threads(1), labels=x @ [3, -2, 1]
+    )
 
 
 @pytest.mark.parametrize("n", [0, 1, 256, 257])
@@ -161,76 +167,6 @@ class Anywhere(list):
 
     def part(self, start, stop):
         return [block for block in self if start <= block[2] < stop]
-
-
-def released(plan, data, engine, progress=None):
-    session = NoisySession(NoiseSource.for_tests(5))
-    out = train(
-        plan, data, None, session=session, room=room_for(plan, engine), counted=False, progress=progress
-    )
-    return out.weights.tobytes()
-
-
-def killing(at):
-    """Progress that kills a worker with -9 before some of the passes."""
-    killed = []
-
-    def progress(stage, done, of):
-        if stage == "training" and done in at:
-            process = max(process.pid for process in multiprocessing.active_children())
-            os.kill(process, signal.SIGKILL)
-            killed.append(process)
-
-    return progress, killed
-
-
-def plan_of(n, steps=9):
-    from prepriv.learners.gradient_descent import GradientDescent
-    from prepriv.learners.losses import Logistic
-    from prepriv.pipeline.plan import make_plan
-
-    return make_plan(DOMAIN, [], GradientDescent(Logistic(), steps=steps), epsilon=1.0, delta=1e-5, n=n)
-
-
-def test_a_worker_killed_in_the_middle_of_three_passes_changes_no_bit(folder):
-    plan = plan_of(1500)
-    want = released(plan, folder / "parts", Threads(1))
-    with cluster(2, processes=True) as engine:
-        progress, killed = killing((2, 4, 7))
-        assert released(plan, folder / "parts", engine, progress) == want
-        assert len(set(killed)) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 3])
-def test_workers_killed_while_they_add_up_change_no_bit(folder, workers, rng):
-    """Of rows that were sent, too, and at any moment."""
-    import threading
-
-    plan = plan_of(1500, steps=40)
-    for data in (folder / "parts", folder / "t.csv"):
-        if data.suffix:
-            pd.read_parquet(folder / "parts").to_csv(data, index=False)
-        want = released(plan, data, Threads(1))
-        with cluster(
-            workers, processes=True, config={"distributed.scheduler.allowed-failures": 99}
-        ) as engine:
-            over = threading.Event()
-
-            def kill(over=over):
-                for _ in range(5):
-                    if over.wait(0.3 + rng.random()):
-                        return
-                    for process in multiprocessing.active_children()[:1]:
-                        os.kill(process.pid, signal.SIGKILL)
-
-            killer = threading.Thread(target=kill)
-            killer.start()
-            try:
-                assert released(plan, data, engine, lambda *_: time.sleep(0.05)) == want
-            finally:
-                over.set()
-                killer.join()
 
 
 def test_files_train_and_a_part_that_vanishes_is_one_sentence(two, folder, monkeypatch):
