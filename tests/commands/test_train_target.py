@@ -79,7 +79,7 @@ def test_mistakes_in_the_schema(folder, capsys, old, new, said):
 def test_what_is_for_classes_alone_is_refused_before_a_charge(folder, capsys):
     Ledger.create(folder / "led.db", "prices", epsilon=3.0, delta=1e-4)
     command = ["train", "t.csv", "--schema", "s.yaml", "--ledger", "led.db"]
-    for more in (["--holdout", "0.2"], ["--public-test", "no_target.csv"]):
+    for more in (["--public-test", "no_target.csv"],):
         assert run([*command, *more]) == 2
         assert "target" in capsys.readouterr().err
     assert run([*command, "--out", "run"]) == 0

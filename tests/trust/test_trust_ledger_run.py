@@ -21,6 +21,7 @@ import pytest
 from prepriv.cli import run
 from prepriv.commands import train
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
+from prepriv.pipeline import charge as charging
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 
@@ -296,7 +297,7 @@ def test_a_ledger_that_cannot_be_charged_leaves_the_data_unopened(folder, opened
 
 
 def test_a_locked_ledger_leaves_the_data_unopened(folder, opened, monkeypatch):
-    monkeypatch.setattr(train.Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
+    monkeypatch.setattr(charging.Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
     holder = sqlite3.connect("l.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert run(TRAIN) == LedgerUnavailable.exit_code
