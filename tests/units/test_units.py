@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 import prepriv
@@ -267,9 +269,6 @@ def people():
 
 
 def test_files_frames_and_streams_give_the_same_bits(people, tmp_path, monkeypatch):
-    import pyarrow.csv as csv
-    import pyarrow.parquet as pq
-
     rows, labels = people
     for name, at in (("a", slice(0, 200)), ("b", slice(200, None))):
         part = rows.slice(at.start, (at.stop or len(rows)) - at.start)
@@ -380,3 +379,25 @@ def test_replay_of_batches_of_units():
     plan = Plan(domain(12, 3), 1.0, 1e-5, STEPS, learner, 2.0, 0.0)
     found = replay_plan(plan, pairs=12)
     assert not found.findings and found.pairs == 12
+
+
+def test_a_stream_is_evaluated_as_the_same_rows_in_memory(people, tmp_path, monkeypatch):
+    rows, labels = people
+    pq.write_table(rows.append_column("y", [labels]), tmp_path / "test.parquet")
+    clf = fitted(rows, labels)
+    record = replace(domain(), unit=None, rows_per_unit=None, n=None, label="y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = prepriv.PrivateClassifier(record, epsilon=5.0, steps="linear").fit(rows, labels)
+    monkeypatch.setattr(
+        prepriv.PrivateClassifier, "_session", lambda self, plan: NoisySession(NoiseSource.for_tests(7))
+    )
+    for model, options in ((clf, {"n": 300}), (plain, {})):
+        at_once = model.evaluate(rows, labels, epsilon=1.0, **options)
+        streamed = model.evaluate(tmp_path / "test.parquet", None, epsilon=1.0, **options)
+        for name, counts in at_once.counts.items():
+            assert (streamed.counts[name] == counts).all()
+    with pytest.raises(ValueError, match="no column 'z'"):
+        clf.evaluate(tmp_path / "test.parquet", "z", epsilon=1.0, n=300)
+    with pytest.raises(BadData, match="9 test rows, which is not what the table has"):
+        plain.evaluate(tmp_path / "test.parquet", None, epsilon=1.0, n=9)
