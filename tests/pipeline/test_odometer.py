@@ -164,7 +164,7 @@ def test_a_run_that_fails_is_spent(data, fresh, monkeypatch):
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr("prepriv.pipeline.run._labelled", broken)
+    monkeypatch.setattr("prepriv.pipeline.run.Labelled", broken)
     with pytest.raises(MemoryError):
         classifier().fit(*data)
     assert len(prepriv.spent().fits) == 1
