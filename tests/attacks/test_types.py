@@ -343,7 +343,7 @@ def test_a_wrong_type_is_one_sentence_that_names_the_argument(maker, argument):
             raise AssertionError(f"{maker}({argument}={kind}): {error!r}"[:600]) from None
 
 
-WRONG = {
+CALLS = {
     "compose, no list": lambda: g.compose(3),
     "compose, no pairs": lambda: g.compose([3]),
     "compose, no function": lambda: g.compose([(3, 1)]),
@@ -364,8 +364,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", CALLS)
 def test_a_wrong_type_is_one_sentence(name):
     with pytest.raises(ValueError) as told:
-        WRONG[name]()
+        CALLS[name]()
     assert str(told.value) and "\n" not in str(told.value)

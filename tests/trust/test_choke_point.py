@@ -74,7 +74,7 @@ DOORS = {
     "private_threshold": (),
     "ExponentialMechanism": ("pipeline/chosen.py",),
     "passes": ("pipeline/run.py",),  # of a Session
-    "noisy_sum": ("learners/", PAPERS),  # of a Session
+    "noisy_sum": ("learners/", "evaluation/choose.py", PAPERS),  # of a Session
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, SYNTHETIC, PAPERS),
     "NoisySession": (

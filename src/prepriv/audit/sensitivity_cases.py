@@ -14,6 +14,7 @@ from prepriv.domain import Space
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.bins import Bins, QuantileBins
 from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
 from prepriv.preprocessing.homogenize import Homogenize
@@ -165,6 +166,7 @@ def _fixed_maps() -> list[Case]:
         Case("Rescale/after a shift", (Rescale(5.0),), ball, 12, BEFORE),
         Case("Center/after a shift", (Center(payment=pay.Budget()),), box, 12, BEFORE),
         Case("ShrunkCenter/after a shift", (ShrunkCenter(payment=pay.Budget()),), box, 12, BEFORE),
+        Case("ClassCounts/after a shift", (ClassCounts(payment=pay.Budget()),), box, 12, BEFORE),
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
         Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
         Case("Bins/after a shift", (Bins({"x0": 4, "x1": [0.3]}, 0.8),), box, 12, BEFORE),
