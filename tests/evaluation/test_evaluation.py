@@ -45,6 +45,17 @@ def trained(classes=2, adjacency="replace-one", n=400, seed=0):
 CLF, X, Y = trained()
 
 
+def test_a_plan_is_for_the_model_that_it_names(tmp_path):
+    other, plan = trained(seed=1)[0].model_, plan_evaluation(CLF.model_, n=len(X), epsilon=1.0)
+    CLF.model_.save(tmp_path / "model")
+    evaluate(plan, prepriv.Model.load(tmp_path / "model"), X, Y)
+    with pytest.raises(ValueError, match="for another model"):
+        evaluate(plan, other, X, Y)
+    wider = plan_evaluation(prepriv.Domain.box(0, 2, 4, [0, 1]), n=len(X), epsilon=1.0)
+    with pytest.raises(ValueError, match="other columns, or of other bounds"):
+        evaluate(wider, CLF.model_, X, Y)
+
+
 @pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)
 @pytest.mark.parametrize("measures", [MEASURES, ("accuracy",), ("scores", "log_loss")])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])

@@ -78,7 +78,7 @@ def test_the_command_line_takes_one(at, capsys):
     assert run([*lines[3][:-1], "a, b"]) == 2 and len(notes()) == 4
 
 
-@pytest.mark.parametrize("note", ["", " ", "a, b", "x" * 61, "line\nline", None, 3])
+@pytest.mark.parametrize("note", ["", " ", "a, b", "one `id`: a", "x" * 61, "line\nline", None, 3])
 def test_other_notes_are_refused(note):
     with pytest.raises(ValueError, match="note must"):
         Noted("L.db", note)

@@ -1920,6 +1920,22 @@ MUTANTS = (
         ("tests/units/test_units.py", "-k", "ledger"),
     ),
     Mutant(
+        "a note in front of whose charge it is",
+        "our own: charges of units with a user's note were taken for charges of records, and added up with them",
+        "ledger/chain.py",
+        "    what = mark + what\n",
+        "    what = what.replace(', ', f', {mark}', 1)\n",
+        ("tests/units/test_units.py", "-k", "hides_of_whom"),
+    ),
+    Mutant(
+        "the plan of another model",
+        "our own: figures of one model under the hash of another, in page and ledger",
+        "evaluation/evaluate.py",
+        "    if plan.model not in (None, model_hash(model)):\n",
+        "    if plan.model == '':\n",
+        ("tests/evaluation/test_evaluation.py", "-k", "model_that_it_names"),
+    ),
+    Mutant(
         "sensitivity under units",
         "our own: a map fitted without noise moves all rows of every other unit",
         "pipeline/chain.py",

@@ -21,7 +21,7 @@ from prepriv.exact.gradient_sum import GradientSum
 from prepriv.exact.unit_sum import UnitSum
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners import GradientDescent, HuberisedHinge, Logistic, OnePassSGD, PoissonSGD
-from prepriv.ledger import Ledger
+from prepriv.ledger import Ledger, Noted
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.odometer import composed
@@ -309,6 +309,24 @@ def test_from_fit_to_ledger_and_back(people, tmp_path):
     assert made.plan.guarantee.unit == WHO and "of one unit" in made.claim
     with pytest.raises(ValueError, match="n, the declared number"):
         clf.evaluate(rows, labels, epsilon=1.0)
+
+
+@pytest.mark.parametrize("unit", ["id", "visit, of whom", "n" * 60])
+def test_no_note_and_no_long_plan_hides_of_whom_a_charge_is(unit, tmp_path):
+    rows = pa.table({unit: [0, 0, 1, 2], "a": [0.1, 0.2, 0.3, 0.4]})
+    labels, columns = ["no", "yes", "no", "yes"], {"a": Numeric(0, 1)}
+    of_units = Domain(columns, classes=["no", "yes"], n=3, unit=unit, rows_per_unit=2)
+    Ledger.create(tmp_path / "l.db", "patients", epsilon=20, delta=1e-3)
+    ledger = Noted(tmp_path / "l.db", note="pilot of March and April")
+
+    def fit(of):
+        prepriv.PrivateClassifier(of, epsilon=1.0, delta=1e-5, ledger=ledger).fit(rows, labels)
+
+    fit(of_units)
+    assert Ledger.open(tmp_path / "l.db").entries()[0].note.startswith(f"one `{unit}`: pilot of")
+    with pytest.raises(ValueError, match="they do not add"):
+        fit(Domain(columns, classes=["no", "yes"]))
+    fit(of_units)
 
 
 def test_what_is_wrong_with_the_table_is_said_before_a_charge(people, tmp_path):

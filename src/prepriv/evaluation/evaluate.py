@@ -9,7 +9,7 @@ from typing import Any
 
 from prepriv.evaluation.cells import Cells, cells
 from prepriv.evaluation.intervals import Floats
-from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.plan import EvaluationPlan, model_hash
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.session import NoisySession, Session
@@ -59,6 +59,10 @@ def evaluate(
         raise ValueError("the plan is for a model of other classes, or of another target")
     if (model.domain.unit, model.domain.rows_per_unit) != (plan.domain.unit, plan.domain.rows_per_unit):
         raise ValueError("the plan is for a model of other units")
+    if model.domain.shape_of_rows() != plan.domain.shape_of_rows():
+        raise ValueError("the plan is for a model of other columns, or of other bounds")
+    if plan.model not in (None, model_hash(model)):
+        raise ValueError("the plan is for another model: plan the evaluation of this one")
     session = session or NoisySession()
     if ledger is not None:
         receipt = charge(ledger, plan)

@@ -165,7 +165,7 @@ def plan_evaluation(
         raise ValueError(
             f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"
         )
-    known = None if isinstance(model, Domain) else hashlib.sha256(model.text().encode()).hexdigest()
+    known = None if isinstance(model, Domain) else model_hash(model)
     plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound)
     sensitivity = count_sensitivity(domain.adjacency)
     noise_scale(sensitivity, plan.noise_multiplier)  # refused now, and not when it is charged
@@ -173,6 +173,11 @@ def plan_evaluation(
     if plan.guarantee.epsilon(delta) > epsilon:
         raise ValueError("calibration went above the budget; please report this plan")
     return plan
+
+
+def model_hash(model: Model) -> str:
+    """SHA-256 of what its file holds."""
+    return hashlib.sha256(model.text().encode()).hexdigest()
 
 
 def check_measures(measures: str | Sequence[str] | None, domain: Domain) -> tuple[str, ...]:

@@ -49,17 +49,22 @@ class Header:
         )
 
 
-def condition_note(conditions: Sequence[str], remarks: Sequence[str] = (), what: str = "") -> str:
+def condition_note(
+    conditions: Sequence[str], remarks: Sequence[str] = (), what: str = "", unit: str | None = None
+) -> str:
     """The note of a charge whose cost rests on these declared conditions, at most 200 characters.
 
     As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant. Behind
     them the remarks on the claim, as far as they fit, or that there are some. what: was charged, in front of them: a
-    list with commas, of which as many whole parts stay as fit in 90 characters.
+    list with commas, of which as many whole parts stay as fit in 90 characters. unit: the column that says whose row it
+    is, where the cost is of units (`whose`): it stands in front of all, in full, and takes its part of the 90.
     """
-    what = _printable(what)
-    if len(what) > _MOST_WHAT:
-        short = what[: _MOST_WHAT - 5]
+    mark = "" if unit is None else f"one `{unit}`: "
+    what, room = _printable(what), _MOST_WHAT - len(mark)
+    if len(what) > room:
+        short = what[: room - 5]
         what = (short.rpartition(",")[0] or short) + ", ..."
+    what = mark + what
     most = 200 - (len(what) + len(_BEHIND) if what else 0)
     if not remarks:
         note = _as_many(_CONDITIONS, conditions, most)

@@ -36,8 +36,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     odometer.announce(plan)  # a warning that a filter makes an error stops the run here, with nothing charged
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
-    unit, book = plan.guarantee.unit, Ledger.open(path)
-    whose = "" if unit is None else f"one `{unit}`: "
+    book = Ledger.open(path)
     book.charge(
         uid,
         plan.hash,
@@ -47,7 +46,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
         note=condition_note(
-            plan.guarantee.conditions, plan.guarantee.weak, _named(path, f"{whose}{plan.what}")
+            plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
         ),
     )
     booked = book.confirm(uid, plan.hash)
