@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
-from prepriv import Domain, PrivateClassifier
+from prepriv import Categorical, Domain, PrivateClassifier
 from prepriv.release.onnx_model import NotExportable, onnx_rows
 
 pytest.importorskip("onnx", reason="ONNX is not installed: pip install 'prepriv[onnx]'")
@@ -40,6 +40,31 @@ def test_each_map_is_a_graph(kind):
 @pytest.mark.parametrize("case", [c for c in CASES if c != "texts"])
 def test_each_kind_of_model_is_a_graph(case):
     agree(*fitted(case))
+
+
+@pytest.mark.parametrize("declared", [["u", "v"], ["u", "nan"], ["u", "?", "nUll"]])
+def test_gaps_in_any_spelling_and_texts_that_are_none_have_the_same_labels(declared):
+    cells = [
+        "u",
+        "v",
+        "nan",
+        "NaN",
+        "nUll",
+        "n/A",
+        "nA",
+        "null",
+        "?",
+        None,
+        "\ud800",
+        "u\udfff",
+        "u\0",
+        "other",
+    ]
+    rng = np.random.default_rng(0)
+    names = np.array([*declared, None, "other"], dtype=object)[rng.integers(0, len(declared) + 2, 400)]
+    domain = Domain({"c": Categorical(declared)}, classes=[0, 1])
+    model = PrivateClassifier(domain, epsilon=50.0).fit(names[:, None], names == declared[-1]).model_
+    agree(model, np.array(cells, dtype=object)[:, None])
 
 
 def test_rows_at_the_border_have_the_same_labels():

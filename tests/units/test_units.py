@@ -109,6 +109,8 @@ def test_long_numbers_are_no_floats_and_one_spelling_is_one_unit():
                 form[WHO] = pd.Series(ids, dtype=object)
             assert by_unit(form, labels, domain(6), 6)[0].sizes.tolist() == [1] * 6
     assert id_of(np.int64(3)) == id_of(3.0) == id_of(b"3") == "3" and id_of([3]) is id_of(None) is None
+    lists = table(["a"] * 3)[0].set_column(2, WHO, pa.array([[1], [2], None]))
+    assert by_unit(lists, ["no"] * 3, domain(2), 2)[0].every.n == 0  # nobody's, in any library
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Domain, Numeric, Text
+from prepriv.domain import Categorical, Domain, Numeric, Text
 from prepriv.release.link import Link, raw_share
 from prepriv.release.onnx_maps import MAPS, Graph
 from prepriv.tables.cell import text, text_of
@@ -44,8 +44,17 @@ def onnx_rows(data: Any, domain: Domain) -> dict[str, NDArray[Any]]:
             made[name] = numbers(column)[:, None]
             continue
         codes, distinct = cells(column)
-        made[name] = np.array([*map(text, distinct), text(None)], dtype=object)[codes][:, None]
+        known = {text_of(c) for c in kind.categories} if isinstance(kind, Categorical) else set()
+        spelled = [_spelled(text(cell), known) for cell in (*distinct, None)]
+        made[name] = np.array(spelled, dtype=object)[codes][:, None]
     return made
+
+
+def _spelled(name: str, known: set[str]) -> str:
+    """A category as the graph knows it: a gap in one way of the many that there are, and what is no UTF-8 as some other text."""
+    if name not in known and name.lower() in MISSING_TEXT:
+        return next((gap for gap in sorted(MISSING_TEXT) if gap not in known), name)
+    return name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _encoded(g: Graph, domain: Domain) -> tuple[str, list[Any]]:

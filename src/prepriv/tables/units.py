@@ -43,7 +43,7 @@ def id_of(value: Any) -> str | None:
         if cell is None or cell == UNREADABLE:
             return None
         value = text(cell)
-    return None if value.strip().lower() in MISSING_TEXT else str(value.strip())
+    return None if value == UNREADABLE or value.strip().lower() in MISSING_TEXT else str(value.strip())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
