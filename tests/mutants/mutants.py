@@ -1899,7 +1899,7 @@ MUTANTS = (
         "a unit of nobody",
         "rows without an id are no person: who has one is in two units",
         "tables/units.py",
-        "    return None if value.strip().lower() in MISSING_TEXT else str(value.strip())\n",
+        "    return None if value == UNREADABLE or value.strip().lower() in MISSING_TEXT else str(value.strip())\n",
         "    return str(value.strip())\n",
         ("tests/units/test_units.py", "-k", "nobody"),
     ),
