@@ -119,6 +119,7 @@ def test_the_coins_of_a_sampler_are_not_shown(name):
         session = Recorder(seed=3)
         session.batch_source = lambda seed=seed: NoiseSource.for_tests(seed)
         surfaces = PlanRun(pipeline.plan())(first, session)
+        assert surfaces["outcome"] == "released"
         shown.add((surfaces["progress"], surfaces["stdout"], surfaces["stderr"], surfaces["log"]))
     assert len(shown) == 1
 

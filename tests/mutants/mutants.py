@@ -508,7 +508,7 @@ MUTANTS = (
         "guarantees of random stopping hold for an attacker who does not see the coins",
         "learners/one_pass.py",
         "                    largest=int(_CLAMP),\n                )\n",
-        "                    largest=int(_CLAMP),\n                )\n                if progress is not None:\n                    progress(step + 1, self.steps)\n",
+        "                    largest=int(_CLAMP),\n                )\n                run.done(step + 1, self.steps)\n",
         ("tests/audit/test_replay.py", "-k", "coins"),
     ),
     Mutant(
