@@ -167,6 +167,22 @@ def test_what_ran_is_held_against_what_was_claimed():
             found.check(optimizer, loader, history)
 
 
+def test_shuffled_batches_that_are_larger_are_more_epochs_in_as_many_steps():
+    found, nan = made(run=RUN | {"poisson_sampling": False}), math.nan
+    found.check(None, Loader(), [(found.noise_multiplier, 1 / 20, 40)])
+    for loader, history, said in (
+        (Loader(batch=N), (), "draws at rate 1"),
+        (Loader(sampler=WeightedRandomSampler()), (), "WeightedRandomSampler has no account"),
+        (SimpleNamespace(), (), "known length"),
+        (None, [(found.noise_multiplier, 1.0, 40)], "rate above 0.05"),
+        (None, [(found.noise_multiplier, nan, 1)], "rate above"),
+        (None, [(nan, 1 / 20, 1)], "less noise"),
+        (None, [(found.noise_multiplier, 1 / 20, 60), (found.noise_multiplier, 1 / 20, -30)], "batches ran"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            found.check(None, loader, history)
+
+
 def test_with_torch_and_opacus_themselves():
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'prepriv[opacus]'")
     opacus = pytest.importorskip("opacus", reason="Opacus is not installed: pip install 'prepriv[opacus]'")

@@ -91,15 +91,17 @@ class Calibrated:
             self._check_optimizer(optimizer)
         if data_loader is not None:
             self._check_loader(data_loader)
-        ran = list(history)
-        if ran and sum(steps for *_, steps in ran) > self.steps:
+        ran, most = list(history), self.epochs / self.steps * (1 + 1e-12)
+        if not sum(steps for *_, steps in ran) <= self.steps or any(steps < 0 for *_, steps in ran):
             raise ValueError(
                 f"{sum(steps for *_, steps in ran)} batches ran; the guarantee is of {self.steps}"
             )
-        if any(noise < self.noise_multiplier for noise, *_ in ran):
+        if not all(noise >= self.noise_multiplier for noise, *_ in ran):
             raise ValueError(f"a batch ran with less noise than {self.noise_multiplier}")
-        if self.sample_rate is not None and any(rate > self.sample_rate * (1 + 1e-12) for _, rate, _ in ran):
-            raise ValueError(f"a batch was drawn at a rate above {self.sample_rate:g}")
+        if not all(
+            rate <= most for _, rate, _ in ran
+        ):  # larger shuffled batches: more epochs in as many steps
+            raise ValueError(f"a batch was drawn at a rate above {self.epochs / self.steps:g}")
 
     def _check_optimizer(self, optimizer: Any) -> None:
         for name in ("noise_multiplier", "max_grad_norm"):
@@ -108,7 +110,7 @@ class Calibrated:
                 raise ValueError(
                     f"the optimizer has no {name} to check: give the one that make_private returned"
                 )
-            if got < wanted if name == "noise_multiplier" else got != wanted:
+            if not (got >= wanted if name == "noise_multiplier" else got == wanted):
                 raise ValueError(f"the optimizer has {name} {got}; the guarantee is of {wanted}")
 
     def _check_loader(self, loader: Any) -> None:
@@ -117,9 +119,12 @@ class Calibrated:
         if (rate is None) != (self.sample_rate is None):
             said = "Poisson batches" if self.sample_rate is not None else "shuffled batches"
             raise ValueError(f"the guarantee is of {said}: give the DataLoader that make_private returned")
-        if rate is not None and self.sample_rate is not None and rate > self.sample_rate * (1 + 1e-12):
+        if rate is None:
+            _check_sampler(loader)
+            rate = 1 / max(_lengths(loader)[1], 1)
+        if not rate <= self.epochs / self.steps * (1 + 1e-12):
             raise ValueError(
-                f"the DataLoader draws at rate {rate:g}; the guarantee is of {self.sample_rate:g}"
+                f"the DataLoader draws at rate {rate:g}; the guarantee is of {self.epochs / self.steps:g}"
             )
 
 
@@ -201,13 +206,7 @@ def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, in
             "Opacus takes its rate and its normaliser from the number of rows, which add-or-remove-one keeps secret: declare "
             "adjacency replace-one"
         )
-    dataset = getattr(loader, "dataset", None)
-    if not hasattr(dataset, "__len__") or not hasattr(loader, "__len__"):
-        raise ValueError(
-            "the DataLoader needs a dataset of known length: a stream has no rate to account for"
-        )
-    assert dataset is not None
-    n, batches = len(dataset), len(loader)
+    n, batches = _lengths(loader)
     if domain.n is not None and n != domain.n:
         raise ValueError(
             f"the DataLoader holds {n} rows, the domain declares n={domain.n}: rows left out for what they hold change the public n"
@@ -220,6 +219,29 @@ def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, in
         raise ValueError(
             "the DataLoader has a batch sampler of its own: give batch_size, and leave the drawing to Opacus"
         )
+    _check_sampler(loader)
+    if hasattr(loader, "sample_rate") and not poisson:
+        raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
+    if hasattr(loader, "sample_rate") and not float(loader.sample_rate) <= 1 / batches * (1 + 1e-12):
+        raise ValueError(
+            f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
+        )
+    return n, batches
+
+
+def _lengths(loader: Any) -> tuple[int, int]:
+    """(records, batches an epoch)."""
+    dataset = getattr(loader, "dataset", None)
+    if dataset is None or not hasattr(dataset, "__len__") or not hasattr(loader, "__len__"):
+        raise ValueError(
+            "the DataLoader needs a dataset of known length: a stream has no rate to account for"
+        )
+    return len(dataset), len(loader)
+
+
+def _check_sampler(loader: Any) -> None:
+    """ValueError unless a DataLoader draws each row once an epoch, or leaves the drawing to Opacus."""
+    n, _ = _lengths(loader)
     sampler = getattr(loader, "sampler", None)
     name = type(sampler).__name__
     if name not in ("RandomSampler", "SequentialSampler", "NoneType") and not hasattr(loader, "sample_rate"):
@@ -228,10 +250,3 @@ def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, in
         )
     if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", n) != n:
         raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")
-    if hasattr(loader, "sample_rate") and not poisson:
-        raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
-    if hasattr(loader, "sample_rate") and float(loader.sample_rate) > 1 / batches * (1 + 1e-12):
-        raise ValueError(
-            f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
-        )
-    return n, batches

@@ -110,9 +110,17 @@ MUTANTS = (
         "the rate of Opacus taken from the batch size, not from the length of the DataLoader",
         "sampling rate of another sampler",
         "opacus.py",
-        "    n, batches = len(dataset), len(loader)\n",
-        "    n, batches = len(dataset), -(-len(dataset) // loader.batch_size)\n",
+        "    n, batches = _lengths(loader)\n",
+        "    n, batches = len(loader.dataset), -(-len(loader.dataset) // loader.batch_size)\n",
         ("tests/test_opacus.py", "-k", "drop_last"),
+    ),
+    Mutant(
+        "shuffled batches that ran are counted, not the epochs in them",
+        "our own: as many batches, each of all rows, were ten times the epochs that were paid for",
+        "opacus.py",
+        "        if not all(rate <= most for _, rate, _ in ran):",
+        "        if self.sample_rate and not all(rate <= most for _, rate, _ in ran):",
+        ("tests/test_opacus.py", "-k", "more_epochs"),
     ),
     # ------------------------------------------------------------------------------------ a claim in words
     Mutant(
