@@ -139,6 +139,18 @@ def test_a_formula_as_a_label_is_a_text_in_the_predictions(folder, capsys):
     assert {row[0] for row in rows} <= {f"'{labels[0]}", "-1"}
 
 
+def acts(character):
+    """Control characters but line ends, separators of lines, changes of direction: by their numbers, not by the code under test."""
+    n = ord(character)
+    return (
+        (n < 32 and n != 10)
+        or 127 <= n < 160
+        or n in (0x2028, 0x2029)
+        or 0x202A <= n <= 0x202E
+        or 0x2066 <= n <= 0x2069
+    )
+
+
 def test_no_escape_sequence_or_markup_of_a_name_acts(folder, capsys):
     columns = {EVIL: {"type": "numeric", "low": 0, "high": 1, "missing": "impute"}}
     schema = {"label": {"name": "y", "classes": [EVIL, "b"]}, "rows": 4, "columns": columns}
@@ -158,7 +170,7 @@ def test_no_escape_sequence_or_markup_of_a_name_acts(folder, capsys):
         run(arguments)
         said += "".join(capsys.readouterr())
     said += Path("run/report.html").read_text() + Path("run/report.json").read_text()
-    assert not {c for c in said if shown(c, keep="\n") != c}
+    assert not {c for c in said if acts(c)}
     assert "[red]x[/red][/foo]" in said  # as it is: nobody takes it for markup
 
 
@@ -168,7 +180,7 @@ def test_markup_and_escapes_in_a_page_are_text(folder):
     plan = make_plan(domain, (), GradientDescent(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
     page = Report.of(plan, private=True, evaluation=Evaluation(4, 0.5, table=name)).to_html()
     assert "<script>" not in page and "{{ 7 * 7 }}" in page
-    assert not {c for c in page if shown(c, keep="\n") != c}
+    assert not {c for c in page if acts(c)}
 
 
 def test_texts_in_every_script_stay_as_they_are():

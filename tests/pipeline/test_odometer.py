@@ -160,11 +160,12 @@ def test_every_run_of_a_plan_is_counted_whoever_starts_it(data, fresh):
     assert len(prepriv.spent().fits) == 1 and prepriv.spent().without_privacy == 0
 
 
-def test_a_run_that_fails_is_spent(data, fresh, monkeypatch):
-    def broken(*_):
+@pytest.mark.parametrize("early_or_late", ["prepare", "Labelled"])
+def test_a_run_that_fails_is_spent(data, fresh, monkeypatch, early_or_late):
+    def broken(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("prepriv.pipeline.run.Labelled", broken)
+    monkeypatch.setattr(f"prepriv.pipeline.run.{early_or_late}", broken)
     with pytest.raises(MemoryError):
         classifier().fit(*data)
     assert len(prepriv.spent().fits) == 1
