@@ -22,10 +22,9 @@ from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import AnyModel
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.account import secrets_to_keep, zero_rows
-from prepriv.pipeline.checks import check_budget, check_domain, check_records, check_steps
+from prepriv.pipeline.account import secrets_to_keep, steps_of, zero_rows
+from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.claim import claim
-from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
 from prepriv.pipeline.other_libraries import ShuffledBatches
 from prepriv.pipeline.plan import budget, decide
 from prepriv.pipeline.ran import what_ran
@@ -148,12 +147,7 @@ def calibrate(
     epsilon, delta = check_budget(epsilon, delta)
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: without noise there is nothing to calibrate")
-    check_domain(domain)
-    check_records(domain)
-    read: tuple[str, ...] = ()
-    if is_sklearn(steps):
-        steps, read = read_sklearn(steps, domain)
-    check_steps(steps)
+    steps, read = steps_of(steps, domain)
     unknown = sorted(set(run) - {"epochs", "max_grad_norm", "poisson_sampling"})
     if unknown or "epochs" not in run:
         raise ValueError(

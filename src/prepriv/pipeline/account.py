@@ -101,6 +101,17 @@ def zero_rows(steps: Sequence[Step], ran: Ran, n: int) -> tuple[str, ...]:
     return (f"rows that {names} drops stay in their places as rows of zeros: {ran.over_zeros(n)}",)
 
 
+def steps_of(steps: Sequence[Step] | Any, domain: Domain) -> tuple[Sequence[Step], tuple[str, ...]]:
+    """(steps with their payments, notes on how they were read) of steps or a pipeline of scikit-learn. ValueError for others."""
+    check_domain(domain)
+    check_records(domain)
+    read: tuple[str, ...] = ()
+    if is_sklearn(steps):
+        steps, read = read_sklearn(steps, domain)
+    check_steps(steps)
+    return steps, read
+
+
 def account(
     steps: Sequence[Step] | Any,
     learner: Learner | Ran,
@@ -122,12 +133,7 @@ def account(
     domain, n: what is declared, n in one of the two places or the same in both. adjacency: replace-one wherever a step was fitted without noise.
     delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
     """
-    check_domain(domain)
-    check_records(domain)
-    read: tuple[str, ...] = ()
-    if is_sklearn(steps):
-        steps, read = read_sklearn(steps, domain)
-    check_steps(steps)
+    steps, read = steps_of(steps, domain)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")
     if n is not None and domain.n is not None and n != domain.n:
