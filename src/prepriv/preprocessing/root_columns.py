@@ -32,9 +32,12 @@ class Roots(ReleasedMap):
 
     def transform(self, x: Floats) -> Floats:
         # sqrt(x + b) - sqrt(b) = x / (sqrt(x + b) + sqrt(b)), which does not cancel; a negative x + b counts as 0.
-        root = np.sqrt(self.start)
-        below = np.sqrt(np.maximum(x + self.start, 0.0)) + root
-        return np.asarray(x / np.maximum(below, 1e-150) * (np.sqrt(1 + self.start) + root))
+        root, out = np.sqrt(self.start), x + self.start
+        np.sqrt(np.maximum(out, 0.0, out=out), out=out)
+        out += root
+        np.divide(x, np.maximum(out, 1e-150, out=out), out=out)
+        out *= np.sqrt(1 + self.start) + root
+        return out
 
     def to_json(self) -> dict[str, Any]:
         return {"map": "roots", "start": self.start.tolist()}

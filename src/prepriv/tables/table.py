@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,9 +62,8 @@ class Table:
 
     def _matrix_block(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            x = (
-                np.array(rows, dtype=np.float64, order="C") + 0.0
-            )  # no minus zero; a row's bits as in any block
+            x = np.array(rows, dtype=np.float64, order="C")  # a row's bits as in any block
+            x += 0.0  # no minus zero
         if self.domain.ball_radius is not None:
             bad = ~np.isfinite(x).all(axis=1)
             x[bad] = 0.0
@@ -72,14 +71,22 @@ class Table:
             norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
             with np.errstate(over="ignore"):
                 return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
+        low, high, impute = self._declared
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.clip(x, low, high, out=x)
+            x -= low
+            x /= high - low
+            np.clip(x, 0.0, 1.0, out=x)
+        if not impute.all():
+            x[np.isnan(x) & ~impute] = 0.5
+        return x
+
+    @cached_property
+    def _declared(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Low, high and whether a missing cell is imputed later, of the columns of a matrix, (d,) each."""
         kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
         low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
-        impute = np.array([c.missing == "impute" for c in kinds])
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = np.clip((np.clip(x, low, high) - low) / (high - low), 0.0, 1.0)
-        if not impute.all():
-            x = np.where(np.isnan(x) & ~impute, 0.5, x)
-        return np.asarray(x)
+        return low, high, np.array([c.missing == "impute" for c in kinds])
 
     def some(self, chosen: NDArray[np.bool_]) -> Table:
         """The chosen rows, as a table of their own."""
