@@ -110,8 +110,14 @@ def calibrate(
         return math.sqrt(learner.steps) / left * (1 + 1e-12)
     if not math.isfinite(epsilon):
         raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
+    return _least_noise(learner, setting, steps.stages, epsilon, delta)
+
+
+@functools.lru_cache(256)
+def _least_noise(learner: Learner, setting: Setting, stages: Stages, epsilon: float, delta: float) -> float:
+    """The search behind `calibrate`; a report prices the way that its plan has chosen once more."""
     return smallest_noise(
-        lambda z: composed(steps.stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
+        lambda z: composed(stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
         epsilon * LESS,
         _TOLERANCE,
     )
