@@ -51,7 +51,7 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, check_files, room_for
 from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
-from prepriv.release.model import Model
+from prepriv.release.model import FILE, Model
 from prepriv.release.report import Errors, Evaluation, Report, paid_for
 from prepriv.tables.column import numbers
 from prepriv.tables.encode import encode_labels, label_column
@@ -110,22 +110,20 @@ def train(
     try:
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:
-            report = _train(
+            job = Job(
                 data,
                 declared,
                 schema.parent,
                 epsilon,
                 delta,
-                out,
                 rows,
                 adjacency,
                 noted(ledger, note),
-                public_test,
                 chosen,
-                None if holdout is None else Holdout(holdout, evaluate_epsilon),
-                overwrite,
-                came,
+                public_test=public_test,
+                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon),
             )
+            report = job.run(out, overwrite, came)
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
     except ValueError:  # elsewhere bad input, with nothing charged
@@ -157,117 +155,145 @@ class Progress:
         return f"interrupted {charge}; nothing was written"
 
 
-def _train(
-    data: Path,
-    declared: Schema,
-    base: Path,
-    epsilon: float,
-    delta: float,
-    out: Path,
-    rows: int | None,
-    adjacency: str | None,
-    ledger: LedgerAt,
-    public_test: Path | None,
-    engine: Engine,
-    holdout: Holdout | None,
-    overwrite: bool,
-    came: Progress,
-) -> Report:
-    check_budget(epsilon, delta)
-    if public_test is not None:
-        check_other_file(public_test, data)
-    n = _declared_rows(declared, data, rows, adjacency, ledger)
+@dataclass(frozen=True)
+class Job:
+    """A table to train on, what is declared of it, and the budget: everything said on the command line but where to write.
 
-    def made(count: int) -> Plan:
-        return plan_for(
-            declared,
-            base,
-            rows=count,
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=adjacency,
-            private=data,
-        )
+    base: the folder of the schema. public_test: a table declared public, to score. holdout: records that are set aside.
+    """
 
-    whole = plan_holdout(holdout, made, n, declared.domain(adjacency=adjacency)) if holdout else None
-    frozen = whole.training if whole else made(n)
-    test = read_columns(public_test, declared, label=True) if public_test is not None else None
-    if test is not None and test.num_rows == 0:
-        raise BadData(f"{public_test} has no rows")
-    if (
-        test is not None
-        and frozen.domain.target is not None
-        and not np.isfinite(numbers(label_column(test[declared.label.name]))).any()
-    ):
-        raise BadData(f"{public_test} holds no target that is a number")
-    stream = Files(files(data))
-    room = room_for(frozen, engine)
-    check_files(room, stream)
-    if room.note is not None:
-        console.print(room.note)
-    with reserved_run(out, overwrite) as folder:
-        came.charging = ledger is not None
-        receipt = charge(ledger, whole or frozen) if ledger is not None else None
-        try:
-            came.charged = receipt is not None
-            trained, measured = run_on_files(stream, declared, frozen, room, receipt, whole)
-        except BadData as error:
-            if receipt is None:
-                raise
-            raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
-        model, private = Model.of(trained), trained.private
-        evaluation = None
-        if test is not None and public_test is not None:
-            name = public_test.name  # a path would tell of this machine
-            evaluation = scored(model, test, frozen.domain, name)
-        report = Report.of(
-            frozen, private=private, evaluation=evaluation, receipt=receipt, measured=measured, model=model
-        )
-        try:
-            came.writing = True
-            written = model.save(folder / "model")
-            report.save(folder / "report.json")
-            report.save(folder / "report.html")
-        except OSError as error:
-            raise Stop(
-                f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
-            ) from None
-        released(ledger, receipt, model.text().encode())  # of what was written, whoever replaced it since
-    print_guarantee(frozen, private)
-    print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(frozen))
+    data: Path
+    declared: Schema
+    base: Path
+    epsilon: float
+    delta: float
+    rows: int | None
+    adjacency: str | None
+    ledger: LedgerAt
+    engine: Engine
+    public_test: Path | None = None
+    holdout: Holdout | None = None
+
+    def run(self, out: Path, overwrite: bool, came: Progress) -> Report:
+        """Plan, charge, train, write, and say what was spent. came: told how far it got."""
+        check_budget(self.epsilon, self.delta)
+        if self.public_test is not None:
+            check_other_file(self.public_test, self.data)
+        frozen, whole = self._plans()
+        test = self._test_table(frozen)
+        stream = Files(files(self.data))
+        room = room_for(frozen, self.engine)
+        check_files(room, stream)
+        if room.note is not None:
+            console.print(room.note)
+        with reserved_run(out, overwrite) as folder:
+            came.charging = self.ledger is not None
+            receipt = charge(self.ledger, whole or frozen) if self.ledger is not None else None
+            try:
+                came.charged = receipt is not None
+                trained, measured = run_on_files(stream, self.declared, frozen, room, receipt, whole)
+            except BadData as error:
+                if receipt is None:
+                    raise
+                raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+            model = Model.of(trained)
+            evaluation = None
+            if test is not None and self.public_test is not None:
+                name = self.public_test.name  # a path would tell of this machine
+                evaluation = scored(model, test, frozen.domain, name)
+            report = Report.of(
+                frozen,
+                private=trained.private,
+                evaluation=evaluation,
+                receipt=receipt,
+                measured=measured,
+                model=model,
+            )
+            try:
+                came.writing = True
+                model.save(folder / "model")
+                report.save(folder / "report.json")
+                report.save(folder / "report.html")
+            except OSError as error:
+                raise Stop(
+                    f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
+                ) from None
+            released(
+                self.ledger, receipt, model.text().encode()
+            )  # of what was written, whoever replaced it since
+        _tell(report, measured, folder)
+        return report
+
+    def _plans(self) -> tuple[Plan, HoldoutPlan | None]:
+        """The plan of the training, and the one of training and measurement whose part it is."""
+        n = self._rows()
+
+        def made(count: int) -> Plan:
+            return plan_for(
+                self.declared,
+                self.base,
+                rows=count,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                adjacency=self.adjacency,
+                private=self.data,
+            )
+
+        if self.holdout is None:
+            return made(n), None
+        whole = plan_holdout(self.holdout, made, n, self.declared.domain(adjacency=self.adjacency))
+        return whole.training, whole
+
+    def _rows(self) -> int:
+        """The declared number of records; under replace-one, where it is public, counted if not declared."""
+        schema = self.declared
+        n = self.rows if self.rows is not None else schema.rows
+        if n is not None:
+            return n
+        if schema.unit is not None:
+            raise Stop(f"--rows must be declared: how many {schema.unit!r} there are, not rows")
+        if (self.adjacency or schema.adjacency) != "replace-one":
+            raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
+        if self.ledger is not None:
+            raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
+        stream = Files(files(self.data))
+        stream.check([*schema.columns, schema.label.name])
+        count = stream.count()
+        if count == 0:
+            raise BadData(f"{self.data} has no rows")
+        return count
+
+    def _test_table(self, plan: Plan) -> Any:
+        """The public table as it was read, or None."""
+        if self.public_test is None:
+            return None
+        test = read_columns(self.public_test, self.declared, label=True)
+        if test.num_rows == 0:
+            raise BadData(f"{self.public_test} has no rows")
+        target = plan.domain.target
+        if (
+            target is not None
+            and not np.isfinite(numbers(label_column(test[self.declared.label.name]))).any()
+        ):
+            raise BadData(f"{self.public_test} holds no target that is a number")
+        return test
+
+
+def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> None:
+    """What was spent, what was measured, what was written."""
+    print_guarantee(report.plan, report.private)
+    print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(report.plan))
     if measured is not None:
         print_measured(measured)
-    if evaluation is not None:
-        console.print(str(evaluation))
-    console.print(f"wrote {written}, {folder / 'report.html'}, {folder / 'report.json'}")
-    if measured is None and private:
+    if report.evaluation is not None:
+        console.print(str(report.evaluation))
+    console.print(f"wrote {folder / 'model' / FILE}, {folder / 'report.html'}, {folder / 'report.json'}")
+    if measured is None and report.private:
         console.print(
             f"how good is it? prepriv evaluate {folder / 'model'} TEST.csv --epsilon 0.1 measures on private rows that "
             "were not trained on; next time --holdout 0.2 sets some aside",
             soft_wrap=True,
         )
-    return report
-
-
-def _declared_rows(
-    schema: Schema, data: Path, rows: int | None, adjacency: str | None, ledger: LedgerAt
-) -> int:
-    """The declared number of records; under replace-one, where it is public, counted if not declared."""
-    n = rows if rows is not None else schema.rows
-    if n is not None:
-        return n
-    if schema.unit is not None:
-        raise Stop(f"--rows must be declared: how many {schema.unit!r} there are, not rows")
-    if (adjacency or schema.adjacency) != "replace-one":
-        raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
-    if ledger is not None:
-        raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
-    stream = Files(files(data))
-    stream.check([*schema.columns, schema.label.name])
-    count = stream.count()
-    if count == 0:
-        raise BadData(f"{data} has no rows")
-    return count
 
 
 def run_on_files(

@@ -20,7 +20,7 @@ from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.charge import released
-from prepriv.release.model import write_atomically
+from prepriv.release.writing import write_atomically
 
 
 @dataclass(frozen=True, eq=False, repr=False)

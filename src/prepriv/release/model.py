@@ -6,12 +6,10 @@ bytes. Reading it needs no training code and runs none: hostile files are refuse
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -43,6 +41,7 @@ from prepriv.release.arrays import pack, unpack
 from prepriv.release.link import Link, softmax, winners
 from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
+from prepriv.release.writing import told_of, write_atomically
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
 
@@ -232,7 +231,7 @@ class Model:
         ledger: that the model was charged to: its hash is then written beside the charge, where `ledger show` says it.
         """
         target = Path(folder) / FILE
-        with _told_of(target):
+        with told_of(target):
             target.parent.mkdir(parents=True, exist_ok=True)
         text = self.text()
         write_atomically(target, text)
@@ -378,48 +377,3 @@ def _receipt(data: Any) -> dict[str, Any] | None:
 
 def _blank(domain: Domain) -> NDArray[Any]:
     return np.full((1, domain.n_inputs), None, dtype=object)
-
-
-def write_atomically(target: Path, text: str) -> None:
-    """Write text to a file so that it is either all there or not there, also after a crash. Raises OSError."""
-    with _told_of(target):
-        _write_atomically(target, text)
-
-
-@contextlib.contextmanager
-def _told_of(target: Path) -> Iterator[None]:
-    """An OSError says what could not be written, and keeps its class."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(
-            error.errno, f"cannot write the file ({os.strerror(error.errno)})", str(target)
-        ) from None
-
-
-def _write_atomically(target: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable: a release is recorded in the ledger only after it."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

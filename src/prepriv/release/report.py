@@ -20,8 +20,9 @@ from prepriv.guarantees.printed import percent, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
 from prepriv.preprocessing.base import Floats
-from prepriv.release.model import Model, write_atomically
+from prepriv.release.model import Model
 from prepriv.release.page import page
+from prepriv.release.writing import write_atomically
 
 
 @dataclass(frozen=True)
