@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster
 
 from prepriv import Domain
 from prepriv.engines import Dask, Threads
-from prepriv.engines.dask_cluster import _CLOSED
+from prepriv.engines.dask_start import CLOSED
 from prepriv.exact.grid import Grid
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -35,7 +35,7 @@ from prepriv.tables.encode import encode
 def cluster(workers: int, processes: bool = True):
     """Workers of one thread each."""
     with (
-        dask.config.set(_CLOSED),
+        dask.config.set(CLOSED),
         LocalCluster(
             workers, threads_per_worker=1, processes=processes, dashboard_address="127.0.0.1:0"
         ) as local,

@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
 
         X may be a stream, of which no more than a part is in memory: a path or glob of Parquet or CSV files, an Arrow
-        dataset or reader, a polars LazyFrame; y is then the name of its label column (None: the domain's label).
+        dataset or reader, a polars LazyFrame, a Dask DataFrame; y is then the name of its label column (None: the domain's label).
 
         Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
         LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.

@@ -8,7 +8,7 @@ import pytest
 
 import prepriv
 from prepriv.engines import Dask
-from prepriv.engines.dask_cluster import _CLOSED
+from prepriv.engines.dask_start import CLOSED
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
@@ -28,7 +28,7 @@ def cluster(workers=2, **options):
 
     options = {"processes": False, "memory_limit": "2GB"} | options
     with (
-        dask.config.set(_CLOSED | options.pop("config", {})),
+        dask.config.set(CLOSED | options.pop("config", {})),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", **options
         ) as local,

@@ -113,6 +113,18 @@ def test_a_part_left_out_or_counted_twice_is_refused(numbers, monkeypatch):
         assert (total(weights) == 2).all()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [np.ones((8, 2), np.int64), np.ones((1, 3), np.int64), np.ones((8, 3)), np.ones((8, 3), np.int32), 1, [[1] * 3] * 8],
+)  # fmt: skip
+def test_a_sum_of_another_shape_or_type_is_refused(wrong, monkeypatch):
+    """One of them would be added to every row, and a float one be cut, without a word."""
+    rows = parted(0, 256)
+    monkeypatch.setattr(rows, "_partials", lambda *_: [((0,), wrong)])
+    with pytest.raises(EngineError, match="no sum of the shape"), rows.gradient_sum(Softmax()) as total:
+        total(np.ones((D + 1, 3)))
+
+
 def test_chosen_rows_go_to_the_part_that_holds_them(rng):
     rows = parted(0, 256, 512, 512, 600)
     for index in (
@@ -218,7 +230,7 @@ def test_a_cluster_that_cannot_be_used_is_one_sentence_before_the_charge(two, fo
     refused(folder, empty, "no connection to a scheduler")
     refused(folder, Dask(None), "no connection to a scheduler")
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_is_closed", lambda address: False)
+        patched.setattr(module, "is_closed", lambda address: False)
         refused(folder, two, "private rows need TLS")
     versions = two.client.get_versions(packages=["prepriv", "numpy"])
     for name, there, match in (
@@ -292,7 +304,7 @@ def test_workers_that_spill_are_refused(folder):
     ],
 )
 def test_only_tls_or_one_machine_is_closed(address, closed):
-    assert module._is_closed(address) is closed
+    assert module.is_closed(address) is closed
 
 
 def test_a_cluster_over_tls_trains(folder):

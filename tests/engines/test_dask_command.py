@@ -6,7 +6,7 @@ import pytest
 
 from engines.clusters import charges
 from prepriv.cli import run
-from prepriv.engines import dask_cluster as module
+from prepriv.engines import dask_start as module
 
 
 def command(folder, engine, monkeypatch):

@@ -30,6 +30,7 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.chosen import METHODS, TRIALS
 from prepriv.preprocessing import PCA, Rescale
 from prepriv.release.model import Model
+from prepriv.tables.stream import Stream
 
 DOMAIN = prepriv.Domain.box(0, 1, 3, [0, 1])
 CHEAP = [GradientDescent(Logistic(), steps=s) for s in (2, 3)]
@@ -206,6 +207,15 @@ def test_nothing_but_mechanism_outputs_leaves(adjacency, method, monkeypatch):
     assert result.pairs == 25 and not result.findings and noted in result.reach
 
 
+class Unread(Stream):
+    """A stream that nobody may read: nothing is charged yet."""
+
+    names = ("x0", "x1", "x2")
+
+    def parts(self, columns):
+        raise AssertionError("read before the charge")
+
+
 @pytest.mark.parametrize(
     "options, says",
     [
@@ -220,6 +230,7 @@ def test_nothing_but_mechanism_outputs_leaves(adjacency, method, monkeypatch):
         ({"X": X[:1], "y": Y[:1]}, "too few"),
         ({"X": X[:, :2]}, "features"),
         ({"ledger": 1}, "ledger must be"),
+        ({"X": Unread()}, "a stream is no table for this"),
     ],
 )
 def test_bad_input_is_one_sentence_and_costs_nothing(options, says, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -61,6 +63,11 @@ def streams(frame, folder):
     yield "a reader", table.to_reader(max_chunksize=100)
     yield "a query", pl.from_pandas(frame).lazy()
     yield "a query of a file", pl.scan_parquet(folder / "g257" / "t.parquet")
+    if find_spec("dask") is not None:
+        import dask.dataframe as dd
+
+        yield "partitions", dd.from_pandas(frame, npartitions=7)
+        yield "partitions of files", dd.read_parquet(folder / "g257" / "t.parquet", split_row_groups=2)
 
 
 def test_every_stream_is_encoded_as_the_table_in_memory_to_the_bit_and_in_the_same_blocks(frame, tmp_path):
@@ -78,6 +85,34 @@ def test_every_stream_is_encoded_as_the_table_in_memory_to_the_bit_and_in_the_sa
                 got = list(table.blocks())
                 assert [at for at, _ in got] == [at for at, _ in want], name
                 assert all(x.tobytes() == y.tobytes() for (_, x), (_, y) in zip(got, want)), name
+
+
+def test_a_dask_frame_is_computed_one_partition_at_a_time(frame, monkeypatch):
+    """And only its declared columns; a partition that cannot be made is one sentence without a cell."""
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed: pip install prepriv[dask]")
+    import dask
+
+    made = []
+
+    def part(i):
+        made.append(i)
+        if i > 3:
+            raise ValueError("SECRET")
+        return frame[100 * i : 100 * (i + 1)]
+
+    def parts(count):
+        return dd.from_map(part, range(count), meta=frame[:0])
+
+    with dask.config.set(scheduler="synchronous"):
+        blocks = encode(parts(4), DOMAIN).blocks()
+        made.clear()
+        assert len(next(blocks)[1]) == 256 and made == [0, 1, 2]
+        assert sum(len(x) for _, x in blocks) == 144
+        with pytest.raises(BadData, match="withheld") as told:
+            encode(parts(5), DOMAIN)
+    assert "SECRET" not in str(told.value) and told.value.__cause__ is None
+    with pytest.raises(BadData, match="no column 'b'"):
+        encode(parts(4).drop(columns="b"), DOMAIN)
 
 
 def test_encode_takes_a_stream(frame, tmp_path):

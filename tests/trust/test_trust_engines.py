@@ -116,6 +116,14 @@ def test_one_hash_on_a_cluster(frame, adjacency, steps, learner, tmp_path, clust
     assert released(plan, columns, labels, clusters[1]) == want
 
 
+def partitions(frame):
+    """A Dask DataFrame, where Dask is installed."""
+    if find_spec("dask"):
+        import dask.dataframe as dd
+
+        yield dd.from_pandas(frame, npartitions=5)
+
+
 @pytest.mark.parametrize("adjacency, steps, learner", list(plans()))
 def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_path):
     d = domain(adjacency)
@@ -143,6 +151,7 @@ def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_
         ds.dataset(tmp_path / "255", format="parquet"),
         table.to_reader(max_chunksize=99),
         pl.from_pandas(frame).lazy(),
+        *partitions(frame),
     ):
         assert released(plan, data, "y", Threads(1, 1)) == want, data
 

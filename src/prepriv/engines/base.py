@@ -76,6 +76,9 @@ class Room(Protocol):
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> Held:
         """Take in all blocks of n rows."""
 
+    def load_units(self, blocks: Iterable[Block], sizes: NDArray[np.int64], bias: float) -> Held:
+        """Take in rows that stand unit by unit; sizes: (units,) how many each has. Of it a learner sees units."""
+
 
 class Engine(Protocol):
     """Asked once for each run, before its charge."""

@@ -14,27 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.engines.base import Block, EngineError, NoRoom, Portable, Sums
 from prepriv.engines.local import memory_shown, rows_size
-from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows
+from prepriv.exact.gradient_sum import Loss, QuantizedRows
 from prepriv.exact.grid import Grid
+from prepriv.exact.unit_sum import UnitRows
 
 _ROWS = 256  # of a block of a table: parts are whole blocks
 _PART = 2**28  # bytes of integers in a part, about, at most
-_PATIENCE = "10s"
 _SHARE = 0.7  # of a worker's memory that rows may take: it stops work at 0.8
-_CLOSED: dict[str, Any] = {
-    "distributed.worker.memory.target": False,  # nothing on disk
-    "distributed.worker.memory.spill": False,
-    "distributed.scheduler.http.routes": [],  # no pages
-    "distributed.worker.http.routes": [],
-}
 _RUNS = itertools.count()
 
 
@@ -60,7 +53,7 @@ class Dask:
             workers = list(client.nthreads())
         if not workers:
             raise EngineError("the Dask cluster has no workers")
-        if not all(_is_closed(address) for address in (client.scheduler.address, *workers)):
+        if not all(is_closed(address) for address in (client.scheduler.address, *workers)):
             raise EngineError(
                 "connections of the Dask cluster can be read by others: private rows need TLS (tls://), or one machine"
             )
@@ -86,44 +79,6 @@ class Dask:
         return DaskRoom(client, grid, d)
 
 
-@contextmanager
-def local_cluster() -> Iterator[Dask]:
-    """Workers of this machine, one a core, until the block ends."""
-    distributed = _distributed()
-    import dask
-
-    with (
-        dask.config.set(_CLOSED),
-        distributed.LocalCluster(  # others on this machine can connect to its ports, too
-            threads_per_worker=1, dashboard_address="127.0.0.1:0", security=True, protocol="tls"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield Dask(client)
-
-
-@contextmanager
-def scheduler_at(address: str) -> Iterator[Dask]:
-    """The cluster of HOST:PORT, over TLS unless that is this machine. EngineError where nobody answers."""
-    distributed = _distributed()
-    security = distributed.Security()
-    secure = security.tls_ca_file is not None
-    if not secure and not _is_closed(f"tcp://{address}"):
-        raise EngineError(
-            "a cluster beyond this machine needs TLS: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
-            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
-        )
-    try:
-        kind = "tls" if secure else "tcp"
-        client = distributed.Client(
-            f"{kind}://{address}", security=security, timeout=_PATIENCE, set_as_default=False
-        )
-    except Exception:
-        raise EngineError(f"no Dask scheduler answers at {address}") from None
-    with client:
-        yield Dask(client)
-
-
 @dataclass(frozen=True, eq=False)
 class DaskRoom:
     """Room on the workers. memory: 0, since whatever can be read again is read there, not kept here."""
@@ -144,14 +99,32 @@ class DaskRoom:
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> DaskRows:
         """Parts of the rows to the workers: read there from where they lie, else made here and sent as integers."""
+        each = -(-self._rows_each(n) // _ROWS) * _ROWS
+        cuts = [*range(0, n, each), n]
+        return self._sent(self._parts(blocks, cuts, bias), cuts)
+
+    def load_units(self, blocks: Iterable[Block], sizes: NDArray[np.int64], bias: float) -> DaskRows:
+        """Rows that stand unit by unit, made here and sent as integers, units as a whole; sizes: (units,) rows of each."""
+        ends = np.cumsum(sizes)
+        first = np.flatnonzero(np.diff((ends - sizes) // self._rows_each(int(sizes.sum())), prepend=-1))
+        cuts = [*map(int, first), len(sizes)]  # of units: each part holds those that begin in so many rows
+        parts = (UnitRows(self.grid, sizes[a:b], self.d, bias) for a, b in itertools.pairwise(cuts))
+        return self._sent(_kept(parts, blocks), cuts)
+
+    def _rows_each(self, n: int) -> int:
+        """Rows of a part, about: one for each worker, or more where they would be too large to send."""
+        with _withheld():
+            workers = len(self.client.nthreads())
+        return max(1, min(-(-n // max(workers, 1)), n * _PART // rows_size(self.grid, n, self.d)))
+
+    def _sent(self, parts: Iterable[_Made], cuts: list[int]) -> DaskRows:
         import dask
 
         client, run = self.client, f"prepriv-{self.client.id}-{next(_RUNS)}"
         with _withheld():
             workers = sorted(client.nthreads())
-        each = min(-(-n // max(len(workers), 1)), n * _PART // rows_size(self.grid, n, self.d))
-        cuts, made = [*range(0, n, max(1, -(-each // _ROWS)) * _ROWS), n], []
-        for k, (task, arguments) in enumerate(self._parts(blocks, cuts, bias)):
+        made = []
+        for k, (task, arguments) in enumerate(parts):
             with _withheld(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
                 made.append(
                     client.submit(
@@ -159,26 +132,36 @@ class DaskRoom:
                         workers=workers[k % max(len(workers), 1) :][:1] or None, allow_other_workers=True,
                     )
                 )  # fmt: skip
-        return DaskRows(client, run, self.grid, (n, self.d + 1), made, cuts)
+        return DaskRows(client, run, self.grid, (cuts[-1], self.d + 1), made, cuts)
 
-    def _parts(
-        self, blocks: Iterable[Block], cuts: Sequence[int], bias: float
-    ) -> Iterator[tuple[Callable[..., _Part], tuple[Any, ...]]]:
+    def _parts(self, blocks: Iterable[Block], cuts: Sequence[int], bias: float) -> Iterator[_Made]:
         """What makes each part: a task and its arguments."""
-        spans, walk = list(itertools.pairwise(cuts)), None
-        for first, stop in spans:
-            shape = (self.grid, stop - first, self.d, bias)
-            part = blocks.part(first, stop) if isinstance(blocks, Portable) else None
+        spans = list(itertools.pairwise(cuts))
+        shapes = [(self.grid, stop - first, self.d, bias) for first, stop in spans]
+        parts = [blocks.part(*span) if isinstance(blocks, Portable) else None for span in spans]
+        for part, (first, _), shape in zip(parts, spans, shapes):
             if part is not None:
                 yield _load, (part, first, shape)
-                continue
-            walk = iter(blocks) if walk is None else walk
-            rows, at = QuantizedRows(*shape), first
-            while at < stop:  # cuts lie between blocks
-                x, targets, at = next(walk)
-                rows.fill(at - first, x, targets)
-                at += len(x)
-            yield _keep, (rows,)
+        if None in parts:  # the same for all of them
+            yield from _kept((QuantizedRows(*shape) for shape in shapes), blocks)
+
+
+_Made: TypeAlias = tuple[Callable[..., "_Part"], tuple[Any, ...]]
+
+
+def _kept(parts: Iterable[QuantizedRows], blocks: Iterable[Block]) -> Iterator[_Made]:
+    """Parts filled from blocks, one after the other, wherever these are cut."""
+    walk, x, targets = iter(blocks), np.zeros((0, 0)), np.zeros(0)
+    for rows in parts:
+        at, n = 0, len(rows.x)
+        while at < n:
+            if not len(x):
+                x, targets, _ = next(walk)
+            rows.fill(at, x[: n - at], targets[: n - at])
+            at, x, targets = at + len(x[: n - at]), x[n - at :], targets[n - at :]
+        yield _keep, (rows,)
+    for _ in walk:
+        raise EngineError("the table has more rows than were counted")
 
 
 @dataclass(frozen=True)
@@ -226,7 +209,7 @@ def _partial(
     try:
         for part in parts:
             assert part.rows is not None
-            with GradientSum(part.rows, loss, threads=worker.state.nthreads) as gradient_sum:
+            with part.rows.gradient_sum(loss, threads=worker.state.nthreads) as gradient_sum:
                 total += gradient_sum(weights, None if index is None else index[part.number])
         return worker.address, numbers, total
     except Exception:
@@ -260,6 +243,8 @@ class DaskRows:
         wanted = range(len(self._made)) if chosen is None else sorted(chosen)
         total, counted = np.zeros(weights.shape, np.int64), list[int]()
         for numbers, part in self._partials(loss, weights, chosen):
+            if not (isinstance(part, np.ndarray) and part.dtype == np.int64 and part.shape == total.shape):
+                raise EngineError("a worker gave back no sum of the shape and type that was asked for")
             counted += numbers
             total += part
         if sorted(counted) != list(wanted):
@@ -318,14 +303,6 @@ class DaskRows:
         }
 
 
-def _distributed() -> Any:
-    if find_spec("distributed") is None:
-        raise EngineError("this engine needs Dask: pip install 'prepriv[dask]'")
-    import distributed
-
-    return distributed
-
-
 @contextmanager
 def _withheld() -> Iterator[None]:
     """What the cluster says of a failure stays here."""
@@ -335,7 +312,7 @@ def _withheld() -> Iterator[None]:
         raise EngineError("the Dask cluster failed or is gone; what it says is withheld") from None
 
 
-def _is_closed(address: str) -> bool:
+def is_closed(address: str) -> bool:
     """Whether nobody beyond a machine can read what is sent to an address."""
     kind, _, place = address.partition("://")
     if kind in ("tls", "inproc"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import shown
 from prepriv.engines.base import Block, EngineError, Sums
 from prepriv.engines.local import LocalRoom, Threads
-from prepriv.exact.gradient_sum import Loss, QuantizedRows, clipped_residuals, weights_to_grid
+from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows, weights_to_grid
 from prepriv.exact.grid import Grid
 
 _CHUNK = 2**25  # bytes of float64 rows that are multiplied at a time, at least one block
@@ -64,9 +64,15 @@ class TorchRoom:
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> TorchRows:
         """Rows as integers on the device. EngineError where it has no room for them."""
+        return self._moved(self.local.load(blocks, n, bias))
+
+    def load_units(self, blocks: Iterable[Block], sizes: NDArray[np.int64], bias: float) -> TorchRows:
+        """The same of rows that stand unit by unit; sizes: (units,) how many each has."""
+        return self._moved(self.local.load_units(blocks, sizes, bias))
+
+    def _moved(self, rows: QuantizedRows) -> TorchRows:
         import torch
 
-        rows = self.local.load(blocks, n, bias)
         try:
             return TorchRows(rows, torch.from_numpy(rows.x).to(self.device))
         except RuntimeError:
@@ -81,20 +87,23 @@ class TorchRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, d + 1)."""
+        """(n, d + 1), n of units where rows are theirs."""
         return self.rows.shape
 
     def gradient_sum(self, loss: Loss) -> AbstractContextManager[Sums]:
         """What adds up clipped gradients of this loss."""
-        return nullcontext(_TorchSum(self, loss))
+        return nullcontext(_TorchSum(self, self.rows.gradient_sum(loss)))
 
 
 @dataclass(frozen=True, eq=False)
 class _TorchSum:
-    """Chunks of whole blocks: within a block float64 adds up exactly, across blocks int64 does."""
+    """Chunks of rows, in blocks: within a block float64 adds up exactly, across blocks int64 does.
+
+    local: which rows stand together, and what is made of their scores; it adds up nothing here.
+    """
 
     held: TorchRows
-    loss: Loss
+    local: GradientSum
 
     @np.errstate(all="ignore")
     def __call__(
@@ -102,26 +111,22 @@ class _TorchSum:
     ) -> NDArray[np.int64]:
         import torch
 
-        held, grid = self.held, self.held.grid
+        held, local, grid = self.held, self.local, self.held.grid
         ints, bits = weights_to_grid(weights, grid)
         device = held.x.device
         across = torch.from_numpy(np.ascontiguousarray(ints)).to(device)
         total = torch.zeros(weights.shape, dtype=torch.int64, device=device)
-        n = held.shape[0] if index is None else len(index)
         size = max(1, _CHUNK // (8 * len(weights) * grid.block)) * grid.block
-        for start in range(0, n, size):
-            stop = min(start + size, n)
-            at: Any = slice(start, stop) if index is None else index[start:stop]
-            of = held.x[at if index is None else torch.from_numpy(np.ascontiguousarray(at)).to(device)]
+        for at in local.blocks(index, max(size, local.block_rows(len(weights)))):
+            numbers = isinstance(at, np.ndarray)
+            of = held.x[torch.from_numpy(np.ascontiguousarray(at)).to(device) if numbers else at]
             x = torch.zeros(
                 (-(-len(of) // grid.block) * grid.block, len(weights)), dtype=torch.float64, device=device
             )
             x[: len(of)] = of
             scores = (x @ across)[: len(of)].T.contiguous().cpu().numpy()
             residual = np.zeros((weights.shape[1], len(x)))
-            residual[:, : len(of)] = clipped_residuals(
-                scores, held.rows.targets[at], held.rows.norms[at], grid, bits, self.loss
-            )
+            residual[:, : len(of)] = local.residuals(scores, held.rows.targets[at], at, bits)
             blocks = torch.from_numpy(residual).to(device).T.reshape(-1, grid.block, weights.shape[1])
             sums = torch.bmm(x.view(-1, grid.block, len(weights)).transpose(1, 2), blocks)
             total += sums.to(torch.int64).sum(dim=0)

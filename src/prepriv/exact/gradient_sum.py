@@ -79,9 +79,9 @@ class QuantizedRows:
         self.norms[start:stop] = np.where(fits, np.maximum(norms, 1.0), 1.0)
         self.targets[start:stop] = np.where(fits, targets, -1)
 
-    def gradient_sum(self, loss: Loss) -> GradientSum:
-        """What a learner asks for sums at its weights, as a context manager."""
-        return GradientSum(self, loss, threads=self.threads)
+    def gradient_sum(self, loss: Loss, threads: int | None = None) -> GradientSum:
+        """What a learner asks for sums at its weights, as a context manager. threads: others than its own."""
+        return GradientSum(self, loss, threads=threads or self.threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -183,21 +183,19 @@ class GradientSum:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
-        size = self._size(weights.shape[0])
+        size = self.block_rows(weights.shape[0])
 
         def part(at: Any) -> NDArray[np.float64]:
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
                 return self._block(at, size, across, bits)
 
-        return np.ascontiguousarray(
-            self._add(self._pool.map(part, self._blocks(index, size)), across.shape).T
-        )
+        return np.ascontiguousarray(self._add(self._pool.map(part, self.blocks(index, size)), across.shape).T)
 
-    def _size(self, features: int) -> int:
+    def block_rows(self, features: int) -> int:
         """Rows of a block, at most."""
         return _block_rows(features, self._rows.grid.block)
 
-    def _blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Any]:
+    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Any]:
         """Which rows stand in each block."""
         n = self._rows.shape[0] if index is None else len(index)
         for start in range(0, n, size):
@@ -222,13 +220,13 @@ class GradientSum:
         for p in parts:
             np.copyto(x[p], held[p])
             np.matmul(weights, x[p].T, out=across[:, p])
-        across = self._residuals(across, targets, at, bits)
+        across = self.residuals(across, targets, at, bits)
         total = np.zeros(weights.shape)
         for p in parts:
             total += across[:, p] @ x[p]
         return total
 
-    def _residuals(
+    def residuals(
         self, scores: NDArray[np.float64], targets: NDArray[Any], at: Any, bits: int
     ) -> NDArray[np.float64]:
         """`clipped_residuals` (K, b) of the rows `at`, so that no contribution is above the clip."""

@@ -50,8 +50,8 @@ class UnitRows(QuantizedRows):
         """(units, d + 1): what a learner counts, and draws."""
         return len(self.sizes), self.x.shape[1]
 
-    def gradient_sum(self, loss: Loss) -> UnitSum:
-        return UnitSum(self, loss, threads=self.threads)
+    def gradient_sum(self, loss: Loss, threads: int | None = None) -> UnitSum:
+        return UnitSum(self, loss, threads=threads or self.threads)
 
     @cached_property
     def pairs(self) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
@@ -84,10 +84,10 @@ class UnitSum(GradientSum):
         super().__enter__()
         return self
 
-    def _size(self, features: int) -> int:
-        return max(super()._size(features), int(self._rows.sizes.max(initial=0)))
+    def block_rows(self, features: int) -> int:
+        return max(super().block_rows(features), int(self._rows.sizes.max(initial=0)))
 
-    def _blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Numbers]:
+    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Numbers]:
         """Row numbers, of whole units, at most `size` of them."""
         units = np.arange(len(self._rows.sizes)) if index is None else index
         ends = np.cumsum(self._rows.sizes[units])
@@ -98,7 +98,7 @@ class UnitSum(GradientSum):
             yield ranges(self._rows.starts[mine], self._rows.sizes[mine])
             start, done = stop, int(ends[stop - 1])
 
-    def _residuals(
+    def residuals(
         self, scores: NDArray[np.float64], targets: NDArray[Any], at: Numbers, bits: int
     ) -> NDArray[np.float64]:
         """Residuals as integers, each row within the clip; then all rows of a unit, as one, within the clip."""

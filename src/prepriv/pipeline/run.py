@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Domain
 from prepriv.engines.base import Block, Engine, Held, Room
-from prepriv.engines.local import THREADS, LocalRoom
+from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
@@ -101,15 +101,7 @@ def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None
         return (room or room_for(plan, n=table.n)).load(labelled, table.n, bias)
     assert isinstance(table, UnitTable)
     every = Mapped(table.every, rows.maps, table.labels)
-    local = _room_for_units(room or room_for(plan, n=table.every.n))
-    return local.load_units(Labelled(every), table.sizes, bias)
-
-
-def _room_for_units(room: Room) -> LocalRoom:
-    """ValueError unless rows of a unit can stand together there: rooms of this process alone keep them so."""
-    if isinstance(room, LocalRoom):
-        return room
-    raise ValueError("rows of one unit must be clipped as one, which this engine cannot do; use Threads")
+    return (room or room_for(plan, n=table.every.n)).load_units(Labelled(every), table.sizes, bias)
 
 
 class Steps(Protocol):
@@ -230,7 +222,9 @@ def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room
     rows = plan.n * (plan.domain.rows_per_unit or 1) if n is None else n
     grid = plan.learner.grid(plan.space.radius, plan.n, plan.incoming)
     room = engine.room(grid, rows, plan.space.d)
-    return room if plan.domain.unit is None else _room_for_units(room)
+    if plan.domain.unit is not None and not hasattr(room, "load_units"):  # an engine of one's own
+        raise ValueError("rows of one unit must be clipped as one, which this engine cannot do; use Threads")
+    return room
 
 
 def check_files(room: Room, stream: Stream | None) -> None:

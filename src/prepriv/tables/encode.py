@@ -195,8 +195,10 @@ def _streamed(stream: Stream, columns: Sequence[str], domain: Domain, n: int | N
 def count_rows(data: Any, labels: Any, domain: Domain) -> int:
     """How many rows a table and its labels have. Their form is checked as `encode` does, and no cell is read.
 
-    Raises BadData: before anything is charged that `encode` could then refuse.
+    Raises BadData: before anything is charged that `encode` could then refuse. For a stream, too, which is not read.
     """
+    if as_stream(data) is not None:
+        raise BadData("a stream is no table for this: read it into a frame first")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         n = _rows_of(data, domain)

@@ -1,8 +1,8 @@
 """Tables that are read part by part, anew for each pass, and are never in memory as a whole.
 
-A file, a folder or a glob of Parquet or CSV files, an Arrow dataset or record-batch reader, a polars LazyFrame. A part
-is an Arrow table of some thousand rows whose cells are read one by one (column.py): how a table falls into parts
-changes no cell. No message holds a value of a record.
+A file, a folder or a glob of Parquet or CSV files, an Arrow dataset or record-batch reader, a polars LazyFrame, a Dask
+DataFrame. A part is a table of some thousand rows whose cells are read one by one (column.py): how a table falls into
+parts changes no cell. No message holds a value of a record.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import narwhals.stable.v1 as nw
 
 from prepriv.tables.readers import (
     BadData,
@@ -64,7 +66,7 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Tables of these columns, of Arrow or polars, in order. BadData where the table cannot be read to its end."""
+        """Tables of these columns, of any library, in order. BadData where the table cannot be read to its end."""
 
 
 @dataclass(eq=False)
@@ -211,7 +213,9 @@ class Batches(Stream):
 
 
 def as_stream(data: Any) -> Stream | None:
-    """The stream behind a path, a folder, a glob, a dataset, a reader or a LazyFrame; None for a table in memory."""
+    """The stream behind a path, a folder, a glob, a dataset, a reader, a LazyFrame or a Dask DataFrame; None for a table
+    in memory.
+    """
     if isinstance(data, Stream):
         return data
     if isinstance(data, str | os.PathLike):
@@ -219,6 +223,10 @@ def as_stream(data: Any) -> Stream | None:
     library = type(data).__module__.partition(".")[0]
     if library == "polars" and type(data).__name__ == "LazyFrame":
         return Batches(_schema(data), lambda columns: _lazy_batches(data.select(columns)))
+    if library in ("dask", "dask_expr") and type(data).__name__ == "DataFrame":
+        return Batches(
+            list(data.columns), lambda columns: _partitions(data[columns]), known=lambda: len(data)
+        )
     if library != "pyarrow":
         return None
     import pyarrow as pa
@@ -320,6 +328,15 @@ def _withheld() -> Iterator[None]:
 def _schema(lazy: Any) -> list[str]:
     with _withheld():
         return list(lazy.collect_schema().names())
+
+
+def _partitions(data: Any) -> Iterator[Any]:
+    """Of a Dask DataFrame, one after the other, by whatever scheduler is set for it."""
+    size = _rows_of(len(data.columns))
+    for partition in data.to_delayed():
+        frame = nw.from_native(partition.compute(), eager_only=True)
+        for start in range(0, len(frame), size):
+            yield frame[start : start + size]
 
 
 def _lazy_batches(lazy: Any) -> Iterator[Any]:
