@@ -20,7 +20,7 @@ from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
-from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.pipeline import price as price_module
 from prepriv.pipeline.account import DIRECT
@@ -139,6 +139,7 @@ LEARNERS = {
     "Poisson": PoissonSGD(Logistic(), batch_size=50, steps=3, weight_bound=2.0),
     "fixed batches": FixedBatchSGD(Logistic(), batch_size=50, steps=3, weight_bound=2.0),
     "one pass": OnePassSGD(Logistic(), batch_size=50, steps=3, weight_bound=2.0),
+    "passes": CyclicSGD(Logistic(), batch_size=500, steps=3, weight_bound=2.0),
     "noisy SGD": NoisySGD(Logistic(), batch_size=50, steps=3, weight_bound=2.0),
 }
 

@@ -17,7 +17,7 @@ from prepriv.learners import Huber, Quantile, SquaredError, SufficientStatistics
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.noisy_sgd import NoisySGD
-from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.recipes.automatic import WIDE, recipe
@@ -316,6 +316,16 @@ def _hidden_and_single():
     """Learners that draw single records, or pass once and stop at a random step."""
     noisy = NoisySGD(Softmax(), batch_size=2, steps=6, weight_bound=3.0)
     once = OnePassSGD(Softmax(), batch_size=4, steps=6, learning_rate=0.05, clip_norm=9.0, weight_bound=2.0)
+    many = CyclicSGD(
+        Softmax(),
+        batch_size=10,
+        steps=9,
+        learning_rate=0.05,
+        clip_norm=9.0,
+        weight_bound=2.0,
+        weight_decay=0.1,
+    )
+    yield "passes", Pipeline(box(), (pre.Center(payment=Budget(0.1)),), sampler=many)
     mean = pre.MeanImputer(payment=Sensitivity(CAPS))
     for name, sampler in {"noisy SGD": noisy, "one pass": once}.items():
         yield name, Pipeline(box(), (pre.Center(payment=Budget(0.1)),), sampler=sampler)

@@ -1,5 +1,6 @@
 """One-pass DP-SGD: contraction of the real step, hidden iterates, account, refusals."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -8,10 +9,10 @@ from training import train
 
 from prepriv import guarantees as g
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.guarantees.iteration import random_stopping
-from prepriv.learners.base import Setting, project
+from prepriv.guarantees.iteration import Passes, random_stopping
+from prepriv.learners.base import Run, Setting, project
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
-from prepriv.learners.one_pass import OnePassSGD, _to_grid
+from prepriv.learners.one_pass import CyclicSGD, OnePassSGD, _to_grid
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.preprocessing.base import UNTOUCHED, RowShift
@@ -243,6 +244,106 @@ def test_training_learns(rng):
         assert np.linalg.norm(w) <= 4.0
         accuracy.append(np.mean(((x @ w[:-1] + w[-1])[:, 0] > 0) == (y == 1)))
     assert np.median(accuracy) > 0.9
+
+
+STOP_AT_TWO = next(k for k in range(999) if int(NoiseSource.for_tests(k).uniform_below(20, 1)[0]) == 0)
+
+
+def test_weight_decay_contracts_the_real_step(rng):
+    """Two iterates come nearer by 1 − ηλ at least, up to the declared drift, at the largest rate that is allowed."""
+    learner = CyclicSGD(
+        Logistic(), batch_size=3, steps=90, clip_norm=math.inf, weight_bound=3.0, weight_decay=0.2
+    )
+    rate = learner.largest_rate(RADIUS)
+    learner = dataclasses.replace(learner, learning_rate=rate)
+    assert rate < OnePassSGD(Logistic()).largest_rate(RADIUS)
+    x, y = data(rng, 60)
+    x[3:6], y[3:6] = x[0] * RADIUS / np.linalg.norm(x[0]), 1  # the second block: as curved as it can be
+    rows = rows_of(learner, x, y)
+    allowed = learner._drift(setting(60)) * rate * learner.clip(RADIUS) / 3
+    kept = 1 - 0.2 * rate
+    exponent = learner._exponent(learner._reach(rows.grid))
+    line = np.append(x[3], 1.0)[:, None]
+    pairs = [(at * line, (at + 1e-2) * line) for at in np.linspace(-0.4, 0.4, 21)]
+    pairs += [tuple(rng.normal(size=(2, D + 1, 1))) for _ in range(200)]
+    after = []
+    for one, two in pairs:
+        ends = []
+        for start in (one, two):
+            session = Chain(replay=[start, start])
+            # Its first step begins at 0; the second at what the first answered.
+            short = dataclasses.replace(learner, steps=21)
+            short.train(rows, setting(60), Run(session, 1.0, NoiseSource.for_tests(STOP_AT_TWO)))
+            ends.append(session.totals[1] * 2.0**exponent)
+        after.append(np.linalg.norm(ends[0] - ends[1]))
+        assert after[-1] <= kept * np.linalg.norm(project(one, 3.0) - project(two, 3.0)) + allowed
+    assert max(after[:21]) > 0.9 * kept * 1e-2 * np.linalg.norm(line)  # by −(1 − ηλ), at a score of 0
+
+
+def test_a_record_is_in_one_step_of_every_pass_and_the_stop_is_in_the_last(rng):
+    n, seen = 40, set()
+    x, y = data(rng, n)
+    x2, y2 = x.copy(), y.copy()
+    x2[7], y2[7] = -x[7], 1 - y[7]
+    learner = CyclicSGD(
+        Logistic(),
+        batch_size=8,
+        steps=13,
+        clip_norm=0.5,
+        weight_bound=3.0,
+        learning_rate=0.1,
+        weight_decay=0.1,
+    )
+    for seed in range(12):
+        first = Chain()
+        source = NoiseSource.for_tests(seed)
+        train(learner, rows_of(learner, x, y), 1, n=n, noise_multiplier=1.0, session=first, source=source)
+        second = Chain(first.answers)
+        source = NoiseSource.for_tests(seed)
+        train(learner, rows_of(learner, x2, y2), 1, n=n, noise_multiplier=1.0, session=second, source=source)
+        seen.add(len(first.totals))
+        moved = [k for k, (a, b) in enumerate(zip(first.totals, second.totals)) if (a != b).any()]
+        assert moved == [k for k in range(len(first.totals)) if k % 5 == 0]
+        for k in moved:
+            difference = (first.totals[k] - second.totals[k]).ravel()
+            assert sum(int(v) ** 2 for v in difference) <= (2 * first.asked[0][1]) ** 2
+    assert seen <= set(range(9, 14)) and len(seen) > 2
+
+
+def test_more_passes_cost_little_behind_weight_decay_and_the_ball_ends_the_rest():
+    one = {"batch_size": 50, "weight_bound": 2.0, "learning_rate": 0.2}
+
+    def cost(steps, **more):
+        return CyclicSGD(Logistic(), steps=steps, **one | more).tradeoff(4.0, setting(n=5000)).epsilon(1e-5)
+
+    single = OnePassSGD(Logistic(), steps=100, **one).tradeoff(4.0, setting(n=5000)).epsilon(1e-5)
+    assert cost(100) == pytest.approx(single, rel=1e-9)
+    assert single < cost(500) < cost(5000) < cost(50_000)
+    assert cost(50_000, weight_decay=0.1) < 1.05 * single
+    # By the curve of its own settings, in units of one clip norm of a record.
+    learner = CyclicSGD(Logistic(), steps=50_000, **one | {"weight_bound": 0.05})
+    ball = 2 * 0.05 * 50 / (0.2 * learner.clip(RADIUS))
+    curve = random_stopping(100, 0.5, passes=Passes(500, 0.0, ball / 4.0))
+    assert curve.epsilon(1e-5) <= learner.tradeoff(4.0, setting(n=5000)).epsilon(1e-5)
+    assert learner.tradeoff(4.0, setting(n=5000)).epsilon(1e-5) <= 1.02 * curve.epsilon(1e-5)
+    assert cost(10**6, weight_bound=0.05) < 1.02 * cost(50_000, weight_bound=0.05)
+    with pytest.raises(ValueError, match="CyclicSGD"):
+        OnePassSGD(Logistic(), steps=101, **one).tradeoff(4.0, setting(n=5000))
+
+
+def test_cyclic_refusals():
+    good = {"batch_size": 1, "steps": 100, "weight_bound": 1.0, "learning_rate": 0.3, "weight_decay": 1.0}
+    CyclicSGD(Logistic(), **good).parts(1.0, setting(n=50))
+    with pytest.raises(ValueError, match="learning_rate must be at most"):
+        CyclicSGD(Logistic(), **good | {"weight_decay": 5.0}).parts(1.0, setting(n=50))
+    with pytest.raises(ValueError, match="weight_decay"):
+        CyclicSGD(Logistic(), **good | {"weight_decay": -1.0})
+    with pytest.raises(ValueError, match="weight_bound must be finite for CyclicSGD"):
+        CyclicSGD(Logistic(), **good | {"weight_bound": math.inf}).parts(1.0, setting(n=50))
+    with pytest.raises(ValueError, match="replace-one"):
+        CyclicSGD(Logistic(), **good).parts(1.0, setting(n=50, adjacency="add-or-remove-one"))
+    with pytest.raises(ValueError, match="learning_rate"):
+        CyclicSGD(Hinge(), **good).parts(1.0, setting(n=50))
 
 
 def test_refusals():

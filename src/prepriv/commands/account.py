@@ -213,7 +213,8 @@ def account_command(
     The kind of the learner is its name in Python and says how it sees the records; its account holds for no other sampler:
     GradientDescent, all of them at each step; PoissonSGD, Poisson sampling at rate batch_size/rows; FixedBatchSGD and
     NoisySGD, uniform batches without replacement, afresh at each step (not passes over shuffled records); OnePassSGD, one
-    pass in a fixed order, stopped at a uniformly random step that stays hidden. Or one statistic: gaussian, laplace,
+    pass in a fixed order, stopped at a uniformly random step that stays hidden; CyclicSGD, several such passes, stopped in the
+    last (weight_decay, which makes further passes nearly free). Or one statistic: gaussian, laplace,
     exponential. Or Opacus, jax-privacy, TF-Privacy, diffprivlib, with their own names (noise_multiplier, max_grad_norm,
     sample_rate or batch_size, epochs, poisson_sampling; epsilon), whatever the model was.
 

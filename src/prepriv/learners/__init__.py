@@ -13,13 +13,14 @@ from prepriv.learners.losses import (
     SquaredHinge,
 )
 from prepriv.learners.noisy_sgd import NoisySGD
-from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.learners.sufficient_statistics import SufficientStatistics
 from prepriv.learners.targets import Huber, Quantile, SquaredError
 
 __all__ = [
     "AnyModel",
+    "CyclicSGD",
     "FixedBatchSGD",
     "GradientDescent",
     "Hinge",

@@ -1,7 +1,7 @@
-"""One-pass DP-SGD whose iterates stay hidden: amplification by iteration. Proof: docs/proofs/one_pass.md.
+"""DP-SGD whose iterates stay hidden, in one pass or several: amplification by iteration. Proof: docs/proofs/one_pass.md.
 
-Records are read once, in their order, and the run stops after a number of steps drawn uniformly; only the last
-iterate leaves. Each step is a contraction with noise, so the trace of a record fades with every later step.
+Records are read in their order, and the run stops after a number of steps drawn uniformly from those of the last pass; only
+the last iterate leaves. Each step is a contraction with noise, so the trace of a record fades with every later step.
 The noise deviation can then be far below what releasing every iterate would need.
 """
 
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import LARGEST, number, settle
 from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
-from prepriv.guarantees.iteration import random_stopping
+from prepriv.guarantees.iteration import Passes, random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Floats, Run, Setting, project
@@ -32,19 +34,28 @@ class OnePassSGD(StochasticLearner):
     Replace-one only. steps: M, at most ceil(n / batch_size). learning_rate: at most 2/β (`largest_rate`).
     weight_bound: must be finite. clip_norm: for losses with several outputs it must not cut (`Softmax`), since
     clipping a vector of residuals is no contraction. Where every iterate may be released, or several passes are
-    affordable, `PoissonSGD` and `GradientDescent` are more accurate; this is for a single pass.
+    affordable, `PoissonSGD` and `GradientDescent` are more accurate; this is for a single pass (`CyclicSGD`: several).
     """
+
+    weight_decay: ClassVar[float] = 0.0
 
     def premise(self, n: int) -> str:
         return (
-            f"the {n} records are read once, {self.batch_size} at a time in a fixed order, the run stops at a step drawn "
-            f"uniformly from 1 to {self.steps}, which stays hidden, and only the last iterate leaves"
+            f"the {n} records are read {self._times()}, {self.batch_size} at a time in a fixed order, the run stops at a step drawn "
+            f"uniformly from {self.steps - self._last(n) + 1} to {self.steps}, which stays hidden, and only the last iterate leaves"
         )
 
+    def _times(self) -> str:
+        return "once"
+
+    def _last(self, n: int) -> int:
+        """How many steps it may stop at: one pass, or all steps if they are fewer."""
+        return min(self.steps, -(-n // self.batch_size))
+
     def largest_rate(self, radius: float) -> float:
-        """The largest learning rate for which a step is a contraction, 2/β."""
-        beta = self.loss.smoothness(self._norm(radius))
-        return 2.0 / beta if beta > 0 else math.inf
+        """The largest learning rate for which a step is a contraction, 2/(β + 2 weight_decay)."""
+        curvature = self.loss.smoothness(self._norm(radius)) + 2.0 * self.weight_decay
+        return 2.0 / curvature if curvature > 0 else math.inf
 
     def clip(self, radius: float) -> float:
         """clip_norm, or the loss's own bound a little rounded up: a bound that the loss keeps never cuts."""
@@ -60,29 +71,34 @@ class OnePassSGD(StochasticLearner):
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
         self._check(setting)
         moved = self.moved_rows(setting)
-        blocks = -(-setting.n // self.batch_size)
-        if self.steps > blocks:
-            raise ValueError(f"steps must be at most {blocks}, one pass over n={setting.n}; got {self.steps}")
-        drift = self._drift(setting)
+        blocks, drift = -(-setting.n // self.batch_size), self._drift(setting)
+        # The ball, in which `project` ends, in units of what one record's clip norm moves an iterate.
+        reach = self._reach(self.grid(setting.radius, setting.n, setting.incoming))
         curve = random_stopping(
-            self.steps,
+            self._last(setting.n),
             2.0 / noise_multiplier,
             total=(moved.total + moved.dropped) / noise_multiplier,
             step=self.batch_size * moved.largest / noise_multiplier,
             rounding=drift / noise_multiplier,
+            passes=Passes(
+                -(-self.steps // blocks),
+                self.learning_rate * self.weight_decay * (1.0 - 1e-12),
+                2.0 * self.weight_bound / (reach * noise_multiplier) * (1.0 + 1e-9),
+            ),
         )
         return ((curve, 1),)
 
     def _check(self, setting: Setting) -> None:
         if setting.adjacency != "replace-one":
-            raise ValueError("one pass in a fixed order needs adjacency replace-one")
+            raise ValueError("a pass in a fixed order needs adjacency replace-one")
         if setting.incoming.any_order:
-            raise ValueError("one pass depends on the order of the rows, which an earlier step may change")
+            raise ValueError("a pass depends on the order of the rows, which an earlier step may change")
         if not math.isfinite(self.weight_bound):
-            raise ValueError("weight_bound must be finite for OnePassSGD")
+            raise ValueError(f"weight_bound must be finite for {self.name}")
+        self._check_steps(-(-setting.n // self.batch_size), setting.n)
         if self.learning_rate > self.largest_rate(setting.radius):
             raise ValueError(
-                f"learning_rate must be at most {down(self.largest_rate(setting.radius))}, 2/smoothness, for a "
+                f"learning_rate must be at most {down(self.largest_rate(setting.radius))}, 2/(smoothness + 2 weight_decay), for a "
                 f"contraction; got {self.learning_rate}"
             )
         own = self.loss.gradient_norm(self._norm(setting.radius), self.weight_bound)
@@ -90,6 +106,12 @@ class OnePassSGD(StochasticLearner):
             raise ValueError(
                 f"clip_norm must be at least {up(own)}, the loss's own bound, with {setting.outputs} outputs: a "
                 f"clipped step would be no contraction; got {self.clip_norm}"
+            )
+
+    def _check_steps(self, blocks: int, n: int) -> None:
+        if self.steps > blocks:
+            raise ValueError(
+                f"steps must be at most {blocks}, one pass over n={n} (CyclicSGD takes several); got {self.steps}"
             )
 
     def _drift(self, setting: Setting) -> float:
@@ -119,11 +141,13 @@ class OnePassSGD(StochasticLearner):
         return math.frexp(reach)[1] - (RELEASE_BITS - 1)
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        """The last iterate of a run that stops at a random step."""
+        """The last iterate of a run that stops at a random step of the last pass."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
             raise ValueError(f"n={n} records are declared, the table has {rows.shape[0]}")
-        stop = int(source.uniform_below(self.steps, 1)[0]) + 1
+        last, blocks = self._last(n), -(-n // self.batch_size)
+        stop = self.steps - last + int(source.uniform_below(last, 1)[0]) + 1
+        kept = 1.0 - self.learning_rate * self.weight_decay
         grid, coordinates = rows.grid, rows.shape[1] * setting.outputs
         reach = self._reach(grid)
         exponent = self._exponent(reach)
@@ -132,10 +156,11 @@ class OnePassSGD(StochasticLearner):
         iterate = np.zeros((rows.shape[1], setting.outputs))
         with rows.gradient_sum(self.loss) as gradient_sum:
             for step in range(stop):
-                block = np.arange(step * self.batch_size, min((step + 1) * self.batch_size, n), dtype=np.intp)
+                first = step % blocks * self.batch_size
+                block = np.arange(first, min(first + self.batch_size, n), dtype=np.intp)
                 point = project(iterate, self.weight_bound)
                 descent = np.ldexp(gradient_sum(point, block).astype(np.float64), grid.exponent)
-                moved = point - self.learning_rate / self.batch_size * descent
+                moved = kept * point - self.learning_rate / self.batch_size * descent
                 iterate = run.session.noisy_sum(
                     "gradient",
                     _to_grid(moved, exponent),
@@ -148,6 +173,28 @@ class OnePassSGD(StochasticLearner):
             self.steps, self.steps
         )  # not before: when the run stops is hidden, the guarantee rests on it
         return project(iterate, self.weight_bound)
+
+
+@dataclass(frozen=True)
+class CyclicSGD(OnePassSGD):
+    """The same over several passes: the same blocks in the same order, stopped at a uniform step of the last pass.
+
+    steps: of all passes together. weight_decay: λ, of a penalty λ|w|²/2 on the weights; learning_rate is then at most
+    2/(β + 2λ), and what a pass tells of a record fades by itself. The noise needed stops growing with the number of passes, by
+    the ball of `weight_bound` if late, by weight_decay early.
+    """
+
+    weight_decay: float = 0.0  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        settle(self, weight_decay=number("weight_decay", self.weight_decay, at_least=0.0, at_most=LARGEST))
+
+    def _times(self) -> str:
+        return "again and again"
+
+    def _check_steps(self, blocks: int, n: int) -> None:
+        """Any number of passes."""
 
 
 def _to_grid(weights: Floats, exponent: int) -> NDArray[np.int64]:
