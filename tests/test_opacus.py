@@ -210,3 +210,21 @@ def test_with_torch_and_opacus_themselves():
     bad = torch.utils.data.DataLoader(rows, batch_size=100, sampler=weighted)
     with pytest.raises(ValueError, match="WeightedRandomSampler"):
         calibrate([], bad, RUN, domain=BOX, epsilon=2.0, delta=DELTA)
+
+
+def test_a_check_of_nothing_does_not_pass():
+    for nothing in ({}, {"history": ()}, {"history": iter(())}):
+        with pytest.raises(ValueError, match="nothing was given to check"):
+            plain().check(**nothing)
+    plain().check(history=[(plain().noise_multiplier, 1 / 20, 40)])
+
+
+def test_the_names_of_jax_privacy_are_those_of_the_library():
+    """They were looked up in its source; where it is installed they are asked for."""
+    jax_privacy = pytest.importorskip("jax_privacy")
+    from jax_privacy import batch_selection, noise_addition
+
+    names = plain().jax_privacy
+    batch_selection.CyclicPoissonSampling(**names["CyclicPoissonSampling"])
+    noise_addition.gaussian_privatizer(**names["gaussian_privatizer"])
+    jax_privacy.clipped_grad(lambda w, x: w @ x, **names["clipped_grad"])

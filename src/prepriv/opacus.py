@@ -67,7 +67,9 @@ class Calibrated:
 
     @property
     def jax_privacy(self) -> dict[str, Any]:
-        """The same run by jax-privacy's names; stddev is that of the noise on the sum of clipped gradients.
+        """The same run by the names of jax_privacy: arguments of `clipped_grad`, `batch_selection.CyclicPoissonSampling` and
+        `noise_addition.gaussian_privatizer`. stddev is on the sum of clipped gradients, which `clipped_grad` returns as long as
+        normalize_by is 1: the mean is taken after the noise.
 
         Raises ValueError for shuffled batches.
         """
@@ -84,13 +86,18 @@ class Calibrated:
     def check(self, optimizer: Any = None, data_loader: Any = None, history: Iterable[Any] = ()) -> None:
         """ValueError unless what `make_private` returned, and what ran, cost no more than was claimed.
 
-        optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after training.
+        optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after training. One of
+        them at least, else ValueError: no check passes that looked at nothing.
         """
+        ran, most = list(history), self.epochs / self.steps * (1 + 1e-12)
+        if optimizer is None and data_loader is None and not ran:
+            raise ValueError(
+                "nothing was given to check: give optimizer, data_loader or a history of batches that ran"
+            )
         if optimizer is not None:
             self._check_optimizer(optimizer)
         if data_loader is not None:
             self._check_loader(data_loader)
-        ran, most = list(history), self.epochs / self.steps * (1 + 1e-12)
         if not sum(steps for *_, steps in ran) <= self.steps or any(steps < 0 for *_, steps in ran):
             raise ValueError(
                 f"{sum(steps for *_, steps in ran)} batches ran; the guarantee is of {self.steps}"

@@ -30,7 +30,91 @@ def replayed(which: str) -> tuple[str, ...]:
     return (*REPLAY, "-k", f"nothing_but_mechanism and ({which})")
 
 
+ONNX = ("tests/release/test_onnx.py",)
+SCORE = ("tests/release/test_score.py",)
+
 MUTANTS = (
+    # -------------------------------------------------------------------------------------- out of the library
+    Mutant(
+        "an unknown category is a gap, in ONNX",
+        "train/serve skew: unknown categories",
+        "release/onnx_model.py",
+        '"default_int64": len(column.categories),',
+        '"default_int64": len(column.categories) + 1,',
+        ONNX,
+    ),
+    Mutant(
+        "a graph that projects in one half of the bits",
+        "train/serve skew: float precision",
+        "release/onnx_maps.py",
+        '    y = g("Add", g("Mul", g("MatMul", low, whole), 2.0**-bits), g("MatMul", high, whole))\n',
+        '    y = g("MatMul", high, whole)\n',
+        ONNX,
+    ),
+    Mutant(
+        "a graph whose probabilities are not calibrated",
+        "train/serve skew: post-processing left out",
+        "release/onnx_model.py",
+        '    return g("Add", g("Mul", raw, q), g("Mul", 1 - raw, p))\n',
+        "    return q\n",
+        ONNX,
+    ),
+    Mutant(
+        "a graph that puts a gap at an end of its range",
+        "train/serve skew: missing values",
+        "release/onnx_model.py",
+        'g("Where", gap, 0.5, unit)',
+        'g("Where", gap, 0.0, unit)',
+        ONNX,
+    ),
+    Mutant(
+        "one of two scores for scikit-learn",
+        "binary softmax read as a single logit",
+        "release/to_sklearn.py",
+        "weights[:, 1:] - weights[:, :1], bias",
+        "weights[:, 1:], bias",
+        ("tests/release/test_to_sklearn.py",),
+    ),
+    Mutant(
+        "a regression in half its range for scikit-learn",
+        "train/serve skew: units of the target",
+        "release/to_sklearn.py",
+        "half * (bias[0] + 1)",
+        "half * bias[0]",
+        ("tests/release/test_to_sklearn.py",),
+    ),
+    Mutant(
+        "the page takes a gap for an unknown category",
+        "train/serve skew: missing values",
+        "../../examples/score.py",
+        "len(names) + (t.lower() in GAPS)",
+        "len(names)",
+        SCORE,
+    ),
+    Mutant(
+        "the page forgets the weights of the classes",
+        "train/serve skew: post-processing left out",
+        "../../examples/score.py",
+        '(probabilities(model, columns) * model["class_weight"]).argmax(1)',
+        "probabilities(model, columns).argmax(1)",
+        SCORE,
+    ),
+    Mutant(
+        "the page does not pull rows into the ball",
+        "train/serve skew: clipping left out",
+        "../../examples/score.py",
+        "    return x * (radius / np.maximum(norms(np.nan_to_num(x)), radius))\n",
+        "    return x\n",
+        SCORE,
+    ),
+    Mutant(
+        "a check of nothing passes",
+        "a check that is called without its arguments",
+        "opacus.py",
+        "        if optimizer is None and data_loader is None and not ran:\n",
+        "        if False:\n",
+        ("tests/test_opacus.py", "-k", "nothing"),
+    ),
     # ------------------------------------------------------------------------------------ moved rows, hidden
     Mutant(
         "a group of moved rows weighs what its being drawn weighs",

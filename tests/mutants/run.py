@@ -46,7 +46,7 @@ def attack(mutant: Mutant, package: Path = PACKAGE) -> Outcome:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy(package, folder)
-        target = Path(folder) / "prepriv" / mutant.file
+        target = Path(folder) / "src" / "prepriv" / mutant.file
         target.write_text(planted(mutant, target.read_text(encoding="utf-8")), encoding="utf-8")
         done = run_tests(mutant.tests, folder)
     # 1: tests ran and some failed. Anything else, a collection error too, is no proof that a test sees the bug.
@@ -60,16 +60,18 @@ def attack(mutant: Mutant, package: Path = PACKAGE) -> Outcome:
 
 
 def copy(package: Path, folder: str) -> Path:
-    """The package in another folder."""
-    target = Path(folder) / "prepriv"
-    shutil.copytree(package, target, ignore=shutil.ignore_patterns("__pycache__"))
+    """The package in another folder, and the page beside it that scores without it."""
+    target = Path(folder) / "src" / "prepriv"
+    for whole in (package, package.parents[1] / "examples"):
+        copied = target if whole is package else Path(folder) / "examples"
+        shutil.copytree(whole, copied, ignore=shutil.ignore_patterns("__pycache__"))
     return target
 
 
 def run_tests(tests: tuple[str, ...], folder: str) -> subprocess.CompletedProcess[str]:
     """pytest on the package in `folder`, stopping at the first failure."""
     check = "import prepriv.commands.app, prepriv.estimators, sys; sys.exit(not prepriv.__file__.startswith(sys.argv[1]))"
-    environment = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONPATH=str(Path(folder) / "src"), PYTHONDONTWRITEBYTECODE="1")
     if subprocess.run(
         [sys.executable, "-c", check, folder], cwd=ROOT, env=environment, capture_output=True, check=False
     ).returncode:

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
+import prepriv
 from prepriv.release.maps import _READERS
 
-PAGE = Path(__file__).parents[2] / "examples" / "score.py"
+PAGE = Path(prepriv.__file__).parents[2] / "examples" / "score.py"
 
 
 def _page():

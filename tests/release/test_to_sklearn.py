@@ -9,6 +9,7 @@ from exported_models import fitted
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, PrivateRegressor
 from prepriv import preprocessing as pre
+from prepriv.learners import GradientDescent, Softmax
 
 
 def test_a_linear_classifier_has_the_same_labels_and_scores():
@@ -43,6 +44,20 @@ def test_a_linear_regression_predicts_in_the_units_of_the_target():
     theirs = model.to_sklearn()
     predicted = theirs.predict(pd.DataFrame(x, columns=theirs.feature_names_in_))
     np.testing.assert_allclose(np.clip(predicted, -100, 300), model.predict(x), atol=1e-9)
+
+
+def test_two_scores_of_two_classes_are_one_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (300, 2))
+    learner = GradientDescent(Softmax(), steps=20)
+    domain = Domain.box(-1, 1, 2, classes=[0, 1])
+    model = (
+        PrivateClassifier(domain, epsilon=50.0, steps=[], learner=learner).fit(x, x[:, 0] > x[:, 1]).model_
+    )
+    theirs = model.to_sklearn()
+    named = pd.DataFrame(x, columns=theirs.feature_names_in_)
+    assert model.scores(x).shape[1] == 2 and (theirs.predict(named) == model.predict(x)).all()
+    np.testing.assert_allclose(theirs.decision_function(named), np.diff(model.scores(x))[:, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize("case, said", [("ball", "is not linear"), ("texts", "hashed|not linear")])
