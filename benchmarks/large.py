@@ -12,15 +12,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy.linalg import hadamard
 
 from prepriv.engines import Threads
+from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Logistic
+from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.release.model import Model
 
 COLUMNS, PART = 50, 10**5
@@ -95,6 +99,62 @@ def score(model: Path, rows: int = 50_000) -> float:
     return float((Model.load(model).predict(x) == y).mean())
 
 
+def made_again(n: int, m: int) -> None:
+    """Microseconds a row and pass, of one core: random features held as integers, or made again for each pass."""
+    signs = np.sign(np.random.default_rng(0).standard_normal((COLUMNS, m))).astype(np.float32)
+    walsh, flips = (
+        hadamard(64).astype(np.float32),
+        np.sign(np.random.default_rng(1).standard_normal((m // 64, 64))),
+    )
+    x = part(0, n)[0].astype(np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    step = AddRandomFeatures(m, 1.0, 5.0)
+
+    def structured(block: np.ndarray) -> np.ndarray:
+        padded = np.zeros((len(block), m // 64, 64), np.float32)
+        padded[:, :, :COLUMNS] = block[:, None, :]
+        padded *= flips.astype(np.float32)
+        return (padded.reshape(-1, 64) @ walsh).reshape(len(block), m)
+
+    def cut(z: np.ndarray) -> np.ndarray:
+        np.abs(z, out=z)
+        z -= z.dtype.type(0.8)
+        z *= z.dtype.type(3000)
+        return np.trunc(z, out=z)
+
+    def room(rows: int):
+        return QuantizedRows(Grid.of(5.1, 1.0, n, fine=False), rows, COLUMNS + m, 1.0, threads=1)
+
+    def again(block: np.ndarray) -> None:
+        room(len(block)).fill(0, step.transform(block.astype(np.float64)), np.zeros(len(block), int))
+
+    held, weights = room(n), np.full((COLUMNS + m + 1, 1), 0.01)
+    held.fill(0, step.transform(x.astype(np.float64)), np.arange(n) % 2)
+    ways = {
+        "dense signs, product and cut alone": lambda block: cut(block @ signs),
+        "structured signs (Hadamard), product and cut alone": lambda block: cut(structured(block)),
+        "as training makes them": again,
+    }
+    with held.gradient_sum(Logistic()) as total:
+        took = {"held: a whole pass": least(lambda: total(weights))}
+    for name, way in ways.items():
+        took[f"made again, {name}"] = least(
+            lambda way=way: [way(x[at : at + 512]) for at in range(0, n, 512)]
+        )
+    for name, seconds in took.items():
+        print(f"{name}: {1e6 * seconds / n:.1f}", flush=True)
+
+
+def least(work: Callable[[], object], repeat: int = 5) -> float:
+    """Processor seconds, of the fastest run but the first."""
+    took = []
+    for _ in range(repeat + 1):
+        start = time.process_time()
+        work()
+        took.append(time.process_time() - start)
+    return min(took[1:])
+
+
 def with_features(n: int, m: int, epsilon: float) -> float:
     """Accuracy of the recipe with m random features on n rows in memory."""
     from prepriv import Domain, PrivateClassifier
@@ -130,7 +190,13 @@ def main() -> None:
         "--features", type=int, nargs="+", help="instead: accuracy in memory with so many random features"
     )
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument(
+        "--again", type=int, help="instead: so many random features held, or made again for each pass"
+    )
     options = parser.parse_args()
+    if options.again:
+        made_again(20_000, options.again)
+        return
     folder = options.folder or Path(tempfile.mkdtemp(dir="/var/tmp"))
     folder.mkdir(exist_ok=True)
     try:
