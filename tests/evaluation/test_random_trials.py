@@ -97,6 +97,39 @@ def test_the_claim_is_above_the_attack_and_near(mu, stop, delta):
     assert claimed <= curve.epsilon(delta) * (1 + 1e-9) <= 1.01 * claimed
 
 
+@pytest.mark.parametrize(
+    "mu, stop, reached", [(2.0, 1 / 2000, 0.95), (5.0, 1 / 20, 0.95), (1.5, 1 / 60, 0.8), (0.3, 1 / 400, 0.3)]
+)
+def test_no_order_of_gaussian_outputs_beats_the_claim(mu, stop, reached):
+    """Sixty cells of N(0, 1) and N(µ, 1), in any order: climbed by swaps, turns and moves, from orders and their ends."""
+    rng, cells = np.random.default_rng(0), 60
+    edges = np.r_[-np.inf, np.linspace(-5, 5 + mu, cells - 1), np.inf]
+    laws = [np.diff(norm.cdf(edges - m)) for m in (0.0, mu)]
+
+    def delta(order, epsilon):
+        ends = []
+        for law in laws:  # the best is among the first cells with chance top(their mass)
+            ahead = np.r_[0.0, np.cumsum(law[order])]
+            ends.append(np.diff(ahead / (stop + (1 - stop) * ahead)))
+        return max(np.maximum(a - math.exp(epsilon) * b, 0.0).sum() for a, b in (ends, ends[::-1]))
+
+    best, middle = 0.0, np.abs(np.arange(cells) - cells / 2)
+    for epsilon in (0.2, 1.0, 3.0, 6.0):
+        bound = float(random_trials(mu, stop).delta(epsilon))
+        for order in (np.arange(cells), np.argsort(middle), np.argsort(-middle)):
+            found = delta(order, epsilon)
+            for _ in range(250):
+                i, j = sorted(rng.integers(0, cells, 2))
+                turned = np.r_[order[:i], order[i:j][::-1], order[j:]]
+                moved = np.r_[order[:i], order[j:], order[i:j]]
+                for other in (turned, moved):
+                    if (value := delta(other, epsilon)) > found:
+                        order, found = other, value
+            assert found <= bound * (1 + 1e-9)
+            best = max(best, found / bound)
+    assert best > reached
+
+
 def test_one_trial_is_one_trial():
     assert random_trials(0.3, 1.0).epsilon(1e-5) == pytest.approx(
         gaussian(0.3).epsilon(1e-5), rel=0.15

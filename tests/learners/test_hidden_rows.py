@@ -120,6 +120,76 @@ def test_no_rows_and_no_directions_beat_the_hidden_batch(noise, rate, each, drop
     assert max(ratios) > 0.75
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "noise, rate, each, total, reached",
+    [(2, 0.3, 0.5, 1, 0.95), (1, 0.05, 0.3, 0.3, 0.7), (0.7, 0.1, 1.5, 2, 0.6)],
+)
+def test_no_rows_of_the_plane_beat_the_hidden_batch(noise, rate, each, total, reached):
+    """Two moved rows and a record anywhere in the disk, climbed from the line and from anywhere; every coin counted."""
+    rng = np.random.default_rng(0)
+    bound = hidden_curve(Moved(2, each, total, 0.0), noise, rate).delta(EPSILONS)
+    axis = np.linspace(-7 * noise - 3, 7 * noise + 3, 161)
+    coins = np.array(list(itertools.product((0, 1), repeat=3)))
+    weights = np.prod(np.where(coins, rate, 1 - rate), axis=1)
+
+    def into_disk(points):
+        return points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0)
+
+    def sides(points):
+        """Record, rows and moves as the two data sets they may be."""
+        moves = points[4:] / np.maximum(np.linalg.norm(points[4:], axis=1, keepdims=True) / each, 1.0)
+        here = into_disk(points[:4])
+        after = into_disk(here[2:] + moves)
+        moves = after - here[2:]
+        lengths = np.linalg.norm(moves, axis=1)
+        moves *= min(1.0, total / max(lengths.sum(), 1e-9), each / max(lengths.max(), 1e-9))
+        return np.vstack([here[:1], here[2:]]), np.vstack([here[1:2], here[2:] + moves])
+
+    def ratio(points):
+        laws = []
+        for rows in sides(points):
+            x, y = (norm.pdf(axis, c[:, None], noise) for c in (coins @ rows).T)
+            laws.append((weights[:, None] * x).T @ y)
+        cell = (axis[1] - axis[0]) ** 2
+        seen = [
+            [np.maximum(p - math.exp(e) * q, 0).sum() * cell for e in EPSILONS] for p, q in (laws, laws[::-1])
+        ]
+        assert (np.max(seen, axis=0) <= bound * (1 + 2e-4) + 1e-9).all()
+        return float((np.max(seen, axis=0) / bound)[bound > 1e-8].max())
+
+    line = np.array([[1.0, 0], [-1, 0], [1, 0], [1, 0], [-each, 0], [-each, 0]])
+    best = 0.0
+    for start in (line, line * [[-1.0], [-1], [1], [1], [1], [1]], rng.normal(size=(6, 2))):
+        points, found, step = start, ratio(start), 0.5
+        for trial in range(80):
+            other = points + step * rng.normal(size=(6, 2)) * (rng.random((6, 2)) < 0.4)
+            if (value := ratio(other)) > found:
+                points, found = other, value
+            elif trial % 10 == 9:
+                step *= 0.8
+        best = max(best, found)
+    assert best > reached
+
+
+def test_two_batches_the_second_by_what_the_first_said_do_not_beat_the_composition():
+    noise, rate, each = 2.0, 0.3, 1.0
+    axis = np.linspace(-7 * noise - 3, 7 * noise + 3, 401)
+    bound = compose([(hidden_curve(Moved(2, each, 2 * each, 0.0), noise, rate), 2)]).delta(EPSILONS)
+    pairs, best = [], 0.0
+    for record, common in itertools.product((1, -1), (1.0, 0.5)):
+        rows = np.full(2, common)
+        pairs.append([mixture(u, r, rate, axis, noise) for u, r in ((record, rows), (-record, rows - each))])
+    for first, left, right in itertools.product(pairs, repeat=3):
+        p, q = (np.where(axis < 0, a * left[i][:, None], a * right[i][:, None]) for i, a in enumerate(first))
+        for one, two in ((p, q), (q, p)):
+            seen = [np.maximum(one - math.exp(e) * two, 0).sum() for e in EPSILONS]
+            seen = np.array(seen) * (axis[1] - axis[0]) ** 2
+            assert (seen <= bound * (1 + 2e-4) + 1e-9).all()
+            best = max(best, (seen / bound)[bound > 1e-8].max())
+    assert best > 0.9
+
+
 def test_rows_about_the_origin_are_not_the_worst():
     """One step of ten rows at 1 moved to 0.9, against ten rows from 0.05 to -0.05, and against the bound."""
     axis = np.linspace(-12, 22, 20_001)
