@@ -120,6 +120,31 @@ def test_no_rows_and_no_directions_beat_the_hidden_batch(noise, rate, each, drop
     assert max(ratios) > 0.75
 
 
+@pytest.mark.parametrize(
+    "noise, rate, rows, each, hides",
+    [(0.837, 0.05363, 71, 1.6884, False), (1.064, 0.03666, 106, 1.3429, False), (1.0, 0.05, 40, 1.5, True), (2.0, 0.05, 60, 0.8, True)],
+)  # fmt: skip
+def test_many_moved_rows_do_not_beat_the_hidden_batch(monkeypatch, noise, rate, rows, each, hides):
+    """Before: where hiding gains nothing a group could have r = 1.02, and the bound was 0.5 % below these rows."""
+    chosen, choose = [], hidden_rows._chosen
+    monkeypatch.setattr(hidden_rows, "_chosen", lambda *a: chosen.append(choose(*a)) or chosen[0])
+    curve = hidden_curve(Moved(rows, each, rows * each, 0.0), noise, rate)
+    assert (chosen[0] <= 1.0).all() and (curve is not None) == hides
+    if curve is None:
+        return
+    _, weights, _ = hidden_rows._groups(rows, rate)
+    assert (np.array(curve.weights[1:-1]) >= weights).all() and math.fsum(curve.weights) >= 1.0
+    most = int(binom.isf(1e-14, rows, rate)) + 1
+    many, axis = np.arange(most + 1), np.linspace(-9 * noise - most, 9 * noise + most, 4001)
+    coins, laws = binom.pmf(many, rows, rate), []
+    for record, step in ((1.0, 1.0), (-1.0, 1.0 - each)):
+        alone, beside = (coins @ norm.pdf(axis, many[:, None] * step + c, noise) for c in (0.0, record))
+        laws.append((1 - rate) * alone + rate * beside)
+    for p, q in (laws, laws[::-1]):
+        seen = [np.maximum(p - math.exp(e) * q, 0).sum() * (axis[1] - axis[0]) for e in EPSILONS]
+        assert (np.array(seen) <= curve.delta(EPSILONS) * (1 + 1e-6)).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "noise, rate, each, total, reached",

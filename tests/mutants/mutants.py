@@ -117,6 +117,14 @@ MUTANTS = (
     ),
     # ------------------------------------------------------------------------------------ moved rows, hidden
     Mutant(
+        "a group that is drawn more often than always",
+        "a probability that no one bounds by 1",
+        "learners/hidden_rows.py",
+        "    return np.minimum(chosen, 1.0)",
+        "    return chosen * 1.02",
+        ("tests/learners/test_hidden_rows.py", "-k", "many_moved"),
+    ),
+    Mutant(
         "a group of moved rows weighs what its being drawn weighs",
         "amplification by sampling twice",
         "learners/hidden_rows.py",

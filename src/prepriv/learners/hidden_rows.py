@@ -114,8 +114,8 @@ def _chosen(weights: FloatArray, deltas: FloatArray, record: FloatArray) -> Floa
     def best(price: float) -> FloatArray:
         return np.asarray(_RATES[np.argmin((added + price) / _RATES, axis=1)])
 
-    low, high = 1e-12, 1e12
-    for _ in range(60):
+    low, high = 1e-12, 1e6 * max(1e6, float(added.max()))  # so dear that every r is 1
+    for _ in range(80):
         price = math.sqrt(low * high)
         low, high = (low, price) if (weights / best(price)).sum() <= _ALL else (price, high)
     chosen = best(high)
@@ -124,4 +124,4 @@ def _chosen(weights: FloatArray, deltas: FloatArray, record: FloatArray) -> Floa
     hidden = chosen < 1.0
     room = _ALL - (weights / chosen)[~hidden].sum()
     chosen[hidden] *= (weights / chosen)[hidden].sum() / room  # the grid of rates leaves some
-    return chosen
+    return np.minimum(chosen, 1.0)  # a group is in the batch with probability 1 at most, whatever was chosen above
