@@ -16,7 +16,6 @@ from prepriv.learners.losses import Logistic, Softmax
 from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Floats
 
-LITTLE = 20.0  # signal at which half of the variance of a score is taken to be noise
 
 
 def softmax(scores: Floats) -> Floats:
@@ -26,6 +25,11 @@ def softmax(scores: Floats) -> Floats:
     with np.errstate(all="ignore"):
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+def little(classes: int) -> float:
+    """Signal at which half of the variance of a score is taken to be noise: the more classes, the more scores compete."""
+    return min(20.0, 3.0 * classes - 4.0)
 
 
 def raw_share(classes: int) -> float:
@@ -56,7 +60,7 @@ class Link:
         learner = plan.learner
         if not isinstance(learner.loss, Logistic | Softmax):
             return None
-        shrink = math.sqrt(1 / (1 + LITTLE / plan.signal))
+        shrink = math.sqrt(1 / (1 + little(len(plan.domain.classes)) / plan.signal))
         return Link(learner.clip(plan.space.radius), learner.bias, shrink)
 
     def for_norm(self, radius: float) -> Link:

@@ -192,14 +192,15 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5.
 
     After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
-    columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped.
+    columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped. Few classes want less
+    reach and a wider clip: a score then has less to tell apart, and a gradient is no longer than half a row at the start.
     """
-    loss = auto_loss(domain)
+    loss, classes = auto_loss(domain), len(domain.classes)
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
-    reach = s / 33 * (1 + 200 / (300 + s))
-    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + s / (60 * len(domain.classes) ** 2)))
+    reach = s / 33 * min(0.4 * classes, 1 + 200 / (300 + s))
+    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
     return GradientDescent(
