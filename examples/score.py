@@ -160,7 +160,7 @@ def one_hot(x, m):
 def bins(x, m):
     columns = m["columns"].astype(int)
     groups, edges = (
-        [np.delete(x, columns, axis=1)],
+        [x if m.get("beside") else np.delete(x, columns, axis=1)],
         np.split(m["edges"], np.cumsum(m["counts"].astype(int))[:-1]),
     )
     for j, inner, gap in zip(columns, edges, m["gaps"]):

@@ -146,6 +146,7 @@ def _fixed():
         "clip features": pre.ClipFeatures(-0.5, 0.5),
         "one-hot": pre.OneHot({"x0": 3}),
         "bins": pre.Bins({"x0": [0.0, 0.3], "x2": 4}, 0.8),
+        "bins beside": pre.Bins({"x1": 3}, 0.8, beside=True),
         "quantize cells": pre.QuantizeCells(0.25),
     }
     for adjacency in (ONE, ADD):

@@ -166,6 +166,14 @@ MUTANTS = (
         ("tests/preprocessing/test_bins.py", "-k", "leaves_the_space"),
     ),
     Mutant(
+        "a number beside its code does not count in the norm of a row",
+        "a row outside its declared norm",
+        "preprocessing/bins.py",
+        "rest_radius(space, np.flatnonzero(~rest))",
+        "rest_radius(space, columns)",
+        ("tests/preprocessing/test_bins.py", "-k", "paid_for_with_it"),
+    ),
+    Mutant(
         "edges by budget without the other columns",
         "sensitivity of one query for a vector of them",
         "preprocessing/bins.py",

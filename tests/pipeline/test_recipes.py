@@ -6,12 +6,14 @@ import dataclasses
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv import preprocessing as pre
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes.automatic import (
+    BINS,
     FEATURES,
     LEAST_DEVIATION,
     TABLE_FEATURES,
@@ -48,18 +50,20 @@ def test_a_plain_matrix_gets_random_features_where_they_pay_and_linear_does_with
 
 def test_a_table_gets_scales_and_one_norm_without_forgetting_how_long_rows_were():
     features = ["RandomFeatures", "Normalize"]
-    assert names(FEW, ENOUGH) == ["StandardScaler", "Homogenize", *features, "Rescale"]
+    assert names(FEW, ENOUGH) == ["StandardScaler", "Bins", "Homogenize", *features, "Rescale"]
     assert names(MIXED, ENOUGH) == [
         "RootColumns",
         "StandardScaler",
         "ShrunkCenter",
+        "Bins",
         "Homogenize",
         *features,
         "Rescale",
     ]
     assert names(GAPS, 100) == ["MeanImputer", "RootColumns", *names(FEW, 100)]
-    assert names(Domain({"b": Categorical(("x", "y"))}, (0, 1)), 100) == names(MIXED, 100)[2:]
-    assert names(FEW, ENOUGH, "linear") == names(FEW, 100) == ["StandardScaler", "Homogenize", "Rescale"]
+    assert names(FEW, 100) == ["StandardScaler", "Bins", "Homogenize", "Rescale"]
+    assert names(Domain({"b": Categorical(("x", "y"))}, (0, 1)), 100) == names(MIXED, 100, "linear")[2:]
+    assert names(FEW, ENOUGH, "linear") == ["StandardScaler", "Homogenize", "Rescale"]
 
 
 def test_one_category_more_leaves_a_wide_matrix_what_it_is():
@@ -85,6 +89,27 @@ def test_everything_follows_the_signal_without_a_jump():
         for n in (500, 1000, 4000, 20_000, 10**5)
     ]
     assert weights[0] == [] and weights[1:] == sorted(weights[1:]) and weights[-1] == [1.0]
+
+
+@pytest.mark.parametrize("columns", [1, 20, 63])
+def test_bins_are_even_about_the_mean_and_fewer_where_columns_are_many(columns):
+    """In a table: as many as there is room for, in standard deviations; neighbours are near each other at any number."""
+    domain = Domain.box(-1, 1, columns, (0, 1))
+    [step] = [s for s in recipe(domain, n=1000, epsilon=1.0, delta=1e-5)[0] if s.name == "Bins"]
+    assert step.beside and set(step.edges) == set(domain.columns)
+    edges = np.array(step.edges["x0"])
+    assert len(edges) + 1 == {1: BINS, 20: 25, 63: 8}[columns]
+    np.testing.assert_array_equal(edges, -edges[::-1])
+    assert edges[-1] == 6 and (np.diff(np.diff(edges[edges >= 0])) > 0).all()
+    assert 0.8 < step.smooth < 0.95
+
+
+def test_a_wave_in_one_column_is_seen_by_few_records(rng):
+    """A hyperplane is right on 65 % of them, random features on 79."""
+    x = rng.uniform(-1, 1, (3000, 4))
+    y = (np.cos(4.5 * x[:, 0]) > 0).astype(int)
+    clf = PrivateClassifier(Domain.box(-1, 1, 4, (0, 1)), epsilon=2.0, delta=1e-5).fit(x[:2000], y[:2000])
+    assert clf.score(x[2000:], y[2000:]) > 0.86
 
 
 def test_little_data_is_warned_of_before_anything_is_charged():
@@ -155,7 +180,7 @@ def test_a_linear_model_has_a_weight_a_column(rng):
     y = (x[:, 0] > x[:, 1]).astype(int)
     for steps, rows in (
         ("linear", 7),
-        ("auto", 7 + TABLE_FEATURES),
+        ("auto", 7 + 5 * BINS + TABLE_FEATURES),
     ):  # the constant feature and the bias, too
         clf = PrivateClassifier(FEW, epsilon=8.0, delta=1e-5, steps=steps).fit(x, y)
         assert clf.model_.weights.shape == (rows, 1)

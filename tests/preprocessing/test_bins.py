@@ -80,6 +80,41 @@ def test_no_row_leaves_the_space_and_no_move_is_longer_than_declared(smooth):
     assert step.propagate(space, RowShift()) == RowShift()
 
 
+@pytest.mark.parametrize("smooth", [None, 0.9])
+def test_a_code_beside_its_number_is_paid_for_with_it(smooth):
+    """Rows of every pair of values: the number and all else stay, and both count in the norm and in a move."""
+    step, alone = (Bins({"b": 5, "a": [0.1, 0.9]}, smooth, beside=beside) for beside in (True, False))
+    space, values = DOMAIN.space, np.linspace(0, 1, 11)
+    rows = np.zeros((121, space.d))
+    rows[:, 0], rows[:, 1], rows[:, 2:] = np.repeat(values, 11), np.tile(values, 11), [[1.0, 0, 0, 0]]
+    gone = rows.copy()
+    gone[:, 1] = math.nan
+    fitted, after = step.free(space), step.output(space)
+    for x in (rows, gone):
+        out = fitted.transform(x)
+        np.testing.assert_array_equal(out[:, : space.d], x)
+        np.testing.assert_array_equal(out[:, space.d :], alone.free(space).transform(x)[:, space.d - 2 :])
+        assert np.sqrt((np.nan_to_num(out) ** 2).sum(axis=1)).max() <= after.radius
+    np.testing.assert_array_equal(read_map(write_map(fitted)).transform(rows), out := fitted.transform(rows))
+    assert after.names == (*space.names, *alone.output(space).names[space.d - 2 :]) and after.may_miss[1]
+    far, apart = (np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2)) for x in (rows, out))
+    for reach in (0.1, 0.5, 2.0):
+        moved = step.propagate(space, RowShift(1, reach, reach)).row_shift
+        assert reach < apart[far <= reach].max() <= moved
+
+
+def test_a_number_beside_its_code_is_no_shape_function():
+    domain = Domain({"a": Numeric(0, 100)}, [0, 1])
+    with pytest.warns(UserWarning, match="weak"):
+        clf = prepriv.PrivateClassifier(
+            domain, epsilon=0.1, delta=1e-5, steps=[Bins({"a": 4}, beside=True)]
+        ).fit(X[["a"]].head(99), Y[:99])
+    with pytest.raises(ValueError, match="no sum of functions"):
+        clf.model_.shapes()
+    with pytest.raises(ValueError, match="beside"):
+        Bins({"a": 4}, beside="yes")
+
+
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
 def test_no_neighbour_moves_the_histogram_of_the_edges_by_more_than_is_declared(adjacency):
     """Every corner of the box by every other: the bound is attained."""

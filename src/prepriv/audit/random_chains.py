@@ -274,6 +274,6 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.ClipFeatures(0.2, w.pick((0.5, 0.9))),
     lambda w, _: pre.OneHot({"x0": 3}),
     lambda w, _: pre.RandomFeatures(5),
-    lambda w, _: pre.Bins({"x0": 3}, w.pick((None, 0.0, 0.9))),
+    lambda w, _: pre.Bins({"x0": 3}, w.pick((None, 0.0, 0.9)), beside=w.pick((False, True))),
     lambda w, t: pre.QuantileBins(3, ("x0",), w.pick((None, 0.8)), payment=_public_or_budget(w, t)),
 )  # fmt: skip

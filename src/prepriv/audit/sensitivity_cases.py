@@ -170,6 +170,7 @@ def _fixed_maps() -> list[Case]:
         Case("ClipFeatures/after a shift", (ClipFeatures(0.2, 0.6),), box, 12, BEFORE),
         Case("OneHot/after a shift", (codes,), box, 12, BEFORE),
         Case("Bins/after a shift", (Bins({"x0": 4, "x1": [0.3]}, 0.8),), box, 12, BEFORE),
+        Case("Bins/beside", (Bins({"x0": 4, "x1": [0.3]}, 0.8, beside=True),), box, 12, BEFORE),
         Case("QuantileBins/after a shift", (QuantileBins(4, payment=pay.Budget()),), box, 12, BEFORE),
         Case("MinMaxScaler/after a shift", (MinMaxScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
         Case(

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown
+from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown, truth
 from prepriv.domain import MISSING, Adjacency, Space
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import sorted_columns
@@ -56,7 +56,7 @@ def _checked(smooth: Any) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class BinCodes(ReleasedMap):
-    """Features `columns`, (k,), to the codes of their bins, behind the other features.
+    """Features `columns`, (k,), to the codes of their bins, behind the other features; beside: behind all features.
 
     counts: (k,) inner edges of each. edges: all of them, ascending within each. gaps: (k,), 1 where a missing cell has a
     cell of its own, the last. A value on an edge is in the bin above it.
@@ -67,6 +67,7 @@ class BinCodes(ReleasedMap):
     edges: Floats
     gaps: NDArray[np.intp]
     smooth: float | None
+    beside: bool = False
 
     def __post_init__(self) -> None:
         k = len(self.columns)
@@ -89,7 +90,7 @@ class BinCodes(ReleasedMap):
 
     def transform(self, x: Floats) -> Floats:
         rest = np.ones(x.shape[1], dtype=bool)
-        rest[self.columns] = False
+        rest[self.columns] = self.beside
         groups = [x[:, rest]]
         for j, edges, gap in zip(self.columns, self.split(), self.gaps):
             missing = np.isnan(x[:, j])
@@ -103,7 +104,7 @@ class BinCodes(ReleasedMap):
 
     def to_json(self) -> dict[str, Any]:
         arrays = {name: getattr(self, name).tolist() for name in ("columns", "counts", "edges", "gaps")}
-        return {"map": "bins", "smooth": self.smooth, **arrays}
+        return {"map": "bins", "smooth": self.smooth, **arrays} | ({"beside": True} if self.beside else {})
 
 
 @dataclass(frozen=True)
@@ -120,16 +121,21 @@ class _Binned(Step):
         """Inner edges of each column."""
         raise NotImplementedError
 
+    def _beside(self) -> bool:
+        """Whether codes stand beside the numbers, not in their place."""
+        return False
+
     def _map(self, space: Space, edges: Sequence[Floats]) -> ReleasedMap:
         columns = self._columns(space)
         counts = np.array([len(e) for e in edges], dtype=np.intp)
         gaps = space.may_miss[columns].astype(np.intp)
-        return BinCodes(columns, counts, np.concatenate([*edges, np.zeros(0)]), gaps, self._smooth())
+        every = np.concatenate([*edges, np.zeros(0)])
+        return BinCodes(columns, counts, every, gaps, self._smooth(), self._beside())
 
     def output(self, space: Space) -> Space:
         columns = self._columns(space)
         rest = np.ones(space.d, dtype=bool)
-        rest[columns] = False
+        rest[columns] = self._beside()
         known = list(space.names) or [f"x{j}" for j in range(space.d)]
         found = [known[j] for j in np.flatnonzero(rest)]
         for j, count in zip(columns, self._counts(space)):
@@ -143,7 +149,7 @@ class _Binned(Step):
         return Space(
             np.concatenate([space.low[rest], np.full(new, 0.0 if self._smooth() is None else -1.0)]),
             np.concatenate([space.high[rest], np.ones(new)]),
-            math.hypot(rest_radius(space, columns), math.sqrt(len(columns))) * _UP,
+            math.hypot(rest_radius(space, np.flatnonzero(~rest)), math.sqrt(len(columns))) * _UP,
             np.concatenate([space.may_miss[rest], np.zeros(new, dtype=bool)]),
             tuple(found),
         )
@@ -183,7 +189,7 @@ class Bins(_Binned):
 
     edges: feature name -> inner edges, ascending, in the units of the rows as they reach the step (0 to 1 for a number that
     was just encoded); or the number of bins, evenly spread over the declared bounds. smooth: None, or in [0, 0.9999] (`codes`).
-    ValueError for anything else.
+    beside: whether the number stays, in its own feature, beside the code. ValueError for anything else.
 
     >>> import prepriv
     >>> space = prepriv.Domain.box(0, 100, 2, [0, 1]).space
@@ -193,10 +199,11 @@ class Bins(_Binned):
 
     edges: Mapping[str, Any] = field(default_factory=dict)
     smooth: float | None = None
+    beside: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        settle(self, smooth=_checked(self.smooth))
+        settle(self, smooth=_checked(self.smooth), beside=truth("beside", self.beside))
         if not isinstance(self.edges, Mapping) or not self.edges:
             raise ValueError("edges must map at least one feature name to edges or a number of bins")
         checked: dict[str, Any] = {}
@@ -219,6 +226,9 @@ class Bins(_Binned):
 
     def _smooth(self) -> float | None:
         return self.smooth
+
+    def _beside(self) -> bool:
+        return self.beside
 
     def _counts(self, space: Space) -> list[int]:
         return [e - 1 if isinstance(e, int) else len(e) for e in self.edges.values()]

@@ -17,7 +17,6 @@ from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Floats
 
 
-
 def softmax(scores: Floats) -> Floats:
     """Softmax of the rows of (b, K); one column stands for the log odds of the second of two classes."""
     if scores.shape[1] == 1:

@@ -134,6 +134,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
         _array(m, "edges"),
         _whole(m, "gaps"),
         None if m["smooth"] is None else _number(m, "smooth"),
+        m.get("beside", False) is True,
     ),
     "class_counts": lambda m: CountedClasses(_array(m, "counts")),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),

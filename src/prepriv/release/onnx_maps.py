@@ -174,7 +174,7 @@ def _one_hot(g: Graph, x: str, d: int, m: OneHotMap) -> str:
 
 
 def _bins(g: Graph, x: str, d: int, m: BinCodes) -> str:
-    groups = [g.columns(x, [j for j in range(d) if j not in m.columns])]
+    groups = [g.columns(x, [j for j in range(d) if m.beside or j not in m.columns])]
     for j, edges, gap in zip(m.columns.tolist(), m.split(), m.gaps.tolist()):
         v, table = g.columns(x, [j]), codes(len(edges) + 1, m.smooth)
         missing = g("IsNaN", v)

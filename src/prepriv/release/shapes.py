@@ -48,7 +48,10 @@ def shapes(model: Model) -> list[Shape]:
     roots = next((m for m in maps[:-1] if isinstance(m, Roots)), None)
     binned = next((m for m in maps[-1:] if isinstance(m, BinCodes)), None)
     columns = model.domain.columns
-    if len(maps) != (roots is not None) + (binned is not None) or not columns:
+    kept = (
+        binned is not None and binned.beside
+    )  # a number beside its code is a part of the sum that no bin shows
+    if len(maps) != (roots is not None) + (binned is not None) or not columns or kept:
         raise ValueError("the model is no sum of functions of its columns: train it with steps='additive'")
     deviation = _deviation(model.declared, model.maps)
     places = _places(binned, model.domain.space.d)

@@ -22,6 +22,7 @@ from prepriv.pipeline.plan import signal
 from prepriv.pipeline.recipes.additive import additive_steps
 from prepriv.pipeline.recipes.regression import regression
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
+from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
@@ -38,6 +39,11 @@ CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
 LEVEL = 1.25  # of a table: the constant feature
+BINS, CELLS, OUTERMOST = (
+    26,
+    512,
+    6.0,
+)  # of a column; of all columns, about; the last edge, in standard deviations
 FEATURES, TABLE_FEATURES = 1024, 512  # random features; of a table with less signal than MUCH
 MUCH = 5000.0
 PAYING = 1500.0  # signal at which random features weigh as much as the row
@@ -111,7 +117,7 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
     table = is_table(domain)
     if table:
         *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
-        even = _even_columns(domain, before, n=n, s=s)
+        even = _even_columns(domain, before, n=n, s=s, linear=linear)
     else:
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
@@ -146,8 +152,10 @@ def feature_weight(domain: Domain, s: float) -> float:
     return numbers * min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
 
 
-def _even_columns(domain: Domain, space: Space, *, n: int, s: float) -> list[Step]:
+def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: bool) -> list[Step]:
     """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
+
+    Unless linear, beside each number the code of its bin, in standard deviations: free, for what is a curve in one column.
 
     No column is divided by less than the noise of its deviation: little data, little scaling.
     """
@@ -162,7 +170,17 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float) -> list[Ste
         steps.append(replace(scaler, floor=floor))
     if len(numeric) < len(domain.columns):
         steps.append(_center())
+    if numeric and not linear:
+        steps.append(_codes(numeric))
     return [*steps, Homogenize(LEVEL)]
+
+
+def _codes(numeric: tuple[str, ...]) -> Bins:
+    """Bins of columns with deviation 1, narrow about the mean; a value speaks for some eight bins of 26 on either side."""
+    bins = max(4, min(BINS, CELLS // len(numeric)))
+    at = [math.sinh(2.8 * (2 * i / bins - 1)) / math.sinh(2.8) * OUTERMOST for i in range(1, bins)]
+    edges = [round(OUTERMOST / at[-1] * a, 3) for a in at]
+    return Bins(dict.fromkeys(numeric, edges), math.exp(-1.6 / bins), beside=True)
 
 
 def _center() -> Center:
