@@ -97,6 +97,9 @@ def test_a_code_beside_its_number_is_paid_for_with_it(smooth):
         assert np.sqrt((np.nan_to_num(out) ** 2).sum(axis=1)).max() <= after.radius
     np.testing.assert_array_equal(read_map(write_map(fitted)).transform(rows), out := fitted.transform(rows))
     assert after.names == (*space.names, *alone.output(space).names[space.d - 2 :]) and after.may_miss[1]
+    box = Domain.box(0, 1, 2, [0, 1]).space
+    both = Bins({"x0": 4, "x1": 3}, smooth, beside=True)
+    assert np.linalg.norm(both.free(box).transform(np.ones((1, 2)))) == pytest.approx(both.output(box).radius)
     far, apart = (np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2)) for x in (rows, out))
     for reach in (0.1, 0.5, 2.0):
         moved = step.propagate(space, RowShift(1, reach, reach)).row_shift
