@@ -217,7 +217,7 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
-    reach = s / 33 * min(0.4 * classes, 1 + 200 / (300 + s))
+    reach = s / 33 * min(max(0.7, classes / 5), 1 + 200 / (300 + s))
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
