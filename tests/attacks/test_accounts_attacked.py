@@ -22,7 +22,7 @@ from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
-from prepriv.learners.one_pass import OnePassSGD
+from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.ledger import Ledger
 from prepriv.pipeline import odometer
@@ -139,6 +139,13 @@ def test_the_command_prints_what_becomes_of_dropped_rows(tmp_path, monkeypatch, 
         (
             OnePassSGD(Logistic(), batch_size=60, steps=9, weight_bound=1.0),
             "drawn uniformly from 1 to 9, which stays hidden",
+        ),
+        (
+            CyclicSGD(
+                Logistic(), batch_size=60, steps=190, weight_bound=1.0, learning_rate=0.5, weight_decay=0.25
+            ),
+            "from 91 to 190, which stays hidden, and only the last iterate leaves; every step begins by projecting on the ball and "
+            "descends the convex, smooth loss Logistic at rate 0.5, with weight decay 0.25",
         ),
         (FULL, "sums the gradients of all 6000 records"),
     ],

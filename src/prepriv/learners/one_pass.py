@@ -19,7 +19,7 @@ from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import Passes, random_stopping
 from prepriv.guarantees.loss_distribution import Part
-from prepriv.guarantees.printed import down, up
+from prepriv.guarantees.printed import down, exact, up
 from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.mechanisms.session import RELEASE_BITS
@@ -42,7 +42,9 @@ class OnePassSGD(StochasticLearner):
     def premise(self, n: int) -> str:
         return (
             f"the {n} records are read {self._times()}, {self.batch_size} at a time in a fixed order, the run stops at a step drawn "
-            f"uniformly from {self.steps - self._last(n) + 1} to {self.steps}, which stays hidden, and only the last iterate leaves"
+            f"uniformly from {self.steps - self._last(n) + 1} to {self.steps}, which stays hidden, and only the last iterate leaves; every step "
+            f"begins by projecting on the ball and descends the convex, smooth loss {type(self.loss).__name__} at rate "
+            f"{exact(self.learning_rate)}, with weight decay {exact(self.weight_decay)}"
         )
 
     def _times(self) -> str:
