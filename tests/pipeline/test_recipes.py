@@ -11,7 +11,7 @@ import pytest
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv import preprocessing as pre
-from prepriv.pipeline.plan import make_plan
+from prepriv.pipeline.plan import make_plan, signal
 from prepriv.pipeline.recipes.automatic import (
     BINS,
     FEATURES,
@@ -110,6 +110,19 @@ def test_a_wave_in_one_column_is_seen_by_few_records(rng):
     y = (np.cos(4.5 * x[:, 0]) > 0).astype(int)
     clf = PrivateClassifier(Domain.box(-1, 1, 4, (0, 1)), epsilon=2.0, delta=1e-5).fit(x[:2000], y[:2000])
     assert clf.score(x[2000:], y[2000:]) > 0.86
+
+
+def test_wavelet_features_are_trained_longer_and_averaged_late_and_pixels_are_not():
+    images = Domain.images(8, 8, 1, range(10), adjacency="add-or-remove-one")
+    asked = {"n": 20_000, "epsilon": 1.0, "delta": 1e-5}
+    s = signal(images, **asked)
+    steps, learner = recipe(images, **asked)
+    assert steps[0].name == "Scattering" and learner.average == 0.15
+    assert learner.steps * learner.learning_rate * learner.clip_norm == pytest.approx(s / 28)
+    assert recipe(images, **asked, steps=steps)[1] == learner
+    _, pixels = recipe(images, **asked, steps="linear")
+    assert pixels.average == 0.5 and learner.clip_norm == pytest.approx(0.3 * pixels.clip_norm)
+    assert pixels.steps * pixels.learning_rate * pixels.clip_norm < s / 30
 
 
 def test_little_data_is_warned_of_before_anything_is_charged():

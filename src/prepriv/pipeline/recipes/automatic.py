@@ -31,7 +31,7 @@ from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 from prepriv.preprocessing.scale import StandardScaler
-from prepriv.preprocessing.scattering import image_features
+from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 
 SCALE = 5.0  # norm of a row
@@ -51,6 +51,8 @@ LEAST_WEIGHT = 0.05  # below it there are none
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
+# Of images: signal over reach; the last share of the iterates; clip over that of others.
+WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
 NOISE_ALONE = 10.0  # signal below which models were no better than the commonest class on most tables
 
 
@@ -95,7 +97,10 @@ def recipe(
             WeakSignal,
             stacklevel=callers_level(),
         )
-    return tuple(steps), auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=moved)
+    wavelets = any(isinstance(step, Scattering) for step in steps)
+    return tuple(steps), auto_learner(
+        domain, n=n, epsilon=epsilon, delta=delta, moved=moved, wavelets=wavelets
+    )
 
 
 class WeakSignal(UserWarning):
@@ -206,7 +211,9 @@ def auto_loss(domain: Domain) -> Loss:
     return Logistic() if len(domain.classes) == 2 else Softmax()
 
 
-def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool) -> GradientDescent:
+def auto_learner(
+    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, wavelets: bool = False
+) -> GradientDescent:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5.
 
     After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
@@ -217,8 +224,10 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
-    reach = s / 33 * min(max(0.7, classes / 5), 1 + 200 / (300 + s))
+    longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
+    reach = s / 33 * min(max(0.7, classes / 5), longest)
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
+    clip *= WAVELET_CLIP if wavelets else 1.0
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
     return GradientDescent(
@@ -227,5 +236,5 @@ def auto_learner(domain: Domain, *, n: int, epsilon: float, delta: float, moved:
         learning_rate=min(reach / steps, norm) / clip,
         clip_norm=clip,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
-        average=0.5,
+        average=WAVELET_AVERAGE if wavelets else 0.5,
     )
