@@ -225,7 +225,7 @@ def auto_learner(
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
     longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
-    reach = s / 33 * min(max(0.7, classes / 5), longest)
+    reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     clip *= WAVELET_CLIP if wavelets else 1.0
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
