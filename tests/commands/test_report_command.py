@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 import prepriv
+from prepriv import Report
 from prepriv.cli import run
+from prepriv.release.report import Evaluation
 
 
 @pytest.fixture(scope="module")
@@ -32,21 +35,67 @@ def test_a_report_is_verified_with_the_measurement_it_covers(fitted, name, capsy
     assert "verified" in capsys.readouterr().out
 
 
+MORE = "<p>In truth this model has ε = 0.01.</p>"
+
+
 @pytest.mark.parametrize(
     "was, becomes, told",
     [
-        ("<b>ε = 1<", "<b>ε = 0.5<", "the words of the claim"),
-        ("&#34;epsilon&#34;: 1.0", "&#34;epsilon&#34;: 0.5", "plan"),
-        ("&#34;private&#34;: true", "&#34;private&#34;: false", "private"),
+        ("<b>ε = 1<", "<b>ε = 0.5<", "line "),
+        ("<main>", f"<main>{MORE}", MORE),  # beside the true claim, of which no word is changed
+        ("</main>", f"{MORE}</main>", MORE),
+        ("</style>", ".bad { display: none; }</style>", "display: none"),
+        ('<pre id="data">', '<pre id="data" hidden></pre><pre id="data">', "hidden"),
+        ("<title>", "<title>\r\n", "title"),
+        ("&#34;epsilon&#34;: 1.0", "&#34;epsilon&#34;: 0.5", "data: plan"),
+        ("&#34;private&#34;: true", "&#34;private&#34;: false", "evaluation"),
+        ("&#34;prices&#34;", "&#34;epsilon&#34;: 0.01, &#34;prices&#34;", "data: epsilon"),
+        ("&#34;prices&#34;", "&#34;prices&#34;: [1], &#34;prices&#34;", "line "),  # twice
+        ("&#34;confusion&#34;: [", "&#34;confusion&#34;: [[1, 2], ", "evaluation"),
+        ("&#34;way&#34;: &#34;budget&#34;", "&#34;way&#34;: &#34;free&#34;", "data: paid"),
+        ("&#34;version&#34;: &#34;", "&#34;version&#34;: &#34;9.", "another version"),
     ],
 )
 def test_a_changed_page_is_found_out(fitted, tmp_path, was, becomes, told, capsys):
     folder, _ = fitted
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert was in text
-    (tmp_path / "forged.html").write_text(text.replace(was, becomes), encoding="utf-8")
+    (tmp_path / "forged.html").write_bytes(text.replace(was, becomes).encode())
     assert run(["report", str(folder / "model"), "--verify", str(tmp_path / "forged.html")]) == 1
-    assert told in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert told in said.out + said.err and "verified" not in said.out
+
+
+@pytest.mark.parametrize(
+    "was, becomes", [("{", '{ "epsilon": 0.01,'), ('"private": true', '"private":  true')]
+)
+def test_changed_data_are_found_out(fitted, tmp_path, was, becomes):
+    folder, _ = fitted
+    text = (folder / "report.json").read_text(encoding="utf-8")
+    (tmp_path / "forged.json").write_text(text.replace(was, becomes, 1), encoding="utf-8")
+    assert run(["report", str(folder / "model"), "--verify", str(tmp_path / "forged.json")]) == 1
+
+
+def test_what_follows_from_no_model_is_named_as_unchecked(fitted, tmp_path, capsys):
+    """What was measured on a public table is the word of who ran it; its page is checked around it."""
+    folder, clf = fitted
+    told = Evaluation(10, 0.5, 0.6, "my <table>", ((0.5, 0.4), (1.0, 0.5)))
+    made = Report.of(clf.plan_, private=True, evaluation=told, measured=clf.evaluation_, model=clf.model_)
+    page = made.save(tmp_path / "r.html")
+    assert run(["report", str(folder / "model"), "--verify", str(page)]) == 0
+    out = capsys.readouterr().out
+    assert "word of who ran it: what is said of my <table>" in out and "noisy counts" in out
+    page.write_text(page.read_text(encoding="utf-8").replace("50.00 %", "99.00 %"), encoding="utf-8")
+    assert run(["report", str(folder / "model"), "--verify", str(page)]) == 1
+
+
+def test_a_measurement_that_no_coins_set_apart_is_not_in_the_claim(fitted):
+    """Without coins nothing is known of whose rows it read: the page does not lead with a claim on it."""
+    _, clf = fitted
+    alone = dataclasses.replace(clf.evaluation_, whole=None)
+    page = Report.of(clf.plan_, private=True, measured=alone, model=clf.model_).to_html()
+    assert "what was measured of it, which states its own claim" in page
+    assert "which states its own claim" not in clf.report_.to_html()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "<html></html>", '<pre id="data">{</pre>', "[" * 10**5])

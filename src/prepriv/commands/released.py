@@ -106,18 +106,20 @@ def report(
     html: Annotated[Path | None, typer.Option(help="Write the page of the model here.")] = None,
     as_json: AsJson = False,
     verify: Annotated[
-        Path | None, typer.Option(help="A saved report, .html or .json: is it of this model?")
+        Path | None, typer.Option(help="A saved report, .html or .json: is it this model's, to the letter?")
     ] = None,
 ) -> None:
     """What a released model promises, read from its artifact."""
     released = Model.load(model)
     if verify is not None:
-        wrong = differences(verify, released)
+        wrong, unchecked = differences(verify, released)
         for line in wrong:
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
-            raise Stop(f"{verify} is no report of this model", FOUND)
-        console.print(f"verified: {verify} states what the plan of this model gives, computed anew")
+            raise Stop(f"{verify} is not the report that this version makes of this model", FOUND)
+        console.print(f"verified: {verify} is, to the letter, the report made anew from this model")
+        for line in unchecked:
+            console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
     plan = released.declared
     if html is not None or as_json:
         made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)

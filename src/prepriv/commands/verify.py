@@ -1,77 +1,114 @@
-"""Whether a saved report states what its model's plan gives: every number of the claim computed anew, and compared."""
+"""Whether a saved report is its model's: made anew from the artifact and compared to the letter. docs/command-line.md."""
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from prepriv.commands.exits import Stop, reason
+import numpy as np
+
+from prepriv import __version__
+from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.disjoint import disjoint
-from prepriv.guarantees.guarantee import Guarantee
 from prepriv.pipeline.stored import same
 from prepriv.release.model import Model
-from prepriv.release.page import claim, data_of
-from prepriv.release.report import Report, paid_for
+from prepriv.release.page import data_of, with_data
+from prepriv.release.report import Errors, Evaluation, Report, as_text
 
 _LARGEST = 100_000_000  # bytes of a report that is read
-_COMPARED = ("private", "guarantee", "paid", "plan", "plan_hash", "ledger")
+_SHOWN = 100  # characters of a line that differs
 
 
-def differences(path: Path, model: Model) -> list[str]:
-    """What a report, .html or .json, states otherwise than the model: one line each; none if it is the model's.
+def differences(path: Path, model: Model) -> tuple[list[str], list[str]]:
+    """What a report, .html or .json, states otherwise than the model, one line each, none if it is the model's; and what
+    it states that follows from no model and stands as it was found: what was measured of rows.
 
-    What was measured of records is not compared, as it stands in no other place; nor is what other ways would have cost.
+    The report is made anew from the model and from those measurements. Its data may differ in the last digits of
+    numbers, which another machine rounds otherwise; all else must be the same to the letter.
     """
     text, data = _read(path)
-    plan = model.declared
-    whole = _whole(data, model)
-    paid = tuple(paid_for(plan))
-    made = Report(plan, model.private, (), None, paid, model.receipt, whole, model)
-    there, here = dict(data), made.to_json()
-    wrong = [name for name in _COMPARED if not same(there.get(name), here.get(name))]
-    if path.suffix == ".html" and claim(made) not in text:
-        wrong.append("the words of the claim")
-    return wrong
+    public, measured = _public(data), _measured(data, model)
+    made = Report.of(
+        model.declared,
+        private=model.private,
+        evaluation=public,
+        receipt=model.receipt,
+        measured=measured,
+        model=model,
+    )
+    here = made.to_json()
+    wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
+    if data.get("version") != here["version"]:
+        wrong.insert(0, f"it was made by another version than {__version__}, which may word it otherwise")
+    wrong += _other_lines(text, made, data, path.suffix == ".html")
+    found = ["the noisy counts, and what was measured of them"] if measured is not None else []
+    found += [f"what is said of {public.table}"] if public is not None else []
+    return wrong, found
 
 
-class _Whole:
-    """Stands for a measurement of which only the claim is known."""
-
-    def __init__(self, whole: Guarantee | None) -> None:
-        self.whole = whole
-
-    def to_json(self) -> dict[str, Any]:
-        return {}
-
-    def fragment(self) -> str:
-        return ""
+def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
+    return name in here and name in there and same(here[name], there[name])
 
 
-def _whole(data: dict[str, Any], model: Model) -> _Whole | None:
-    """Of training and measurement together, computed of both plans, where a report holds a measurement."""
+def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
+    """The first line that is not the one of the report made anew, its data apart, which are compared as data."""
+    anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
+    for at, (a, b) in enumerate(zip_longest(text.split("\n"), anew.split("\n")), 1):
+        if a != b:
+            return [f"line {at}: {_start(a)}; the model's: {_start(b)}"]
+    return []
+
+
+def _start(line: str | None) -> str:
+    return "nothing" if line is None else repr(line.strip()[:_SHOWN])
+
+
+def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
+    """What it says of a table declared public."""
+    said = data.get("evaluation_on_public_table")
+    if said is None:
+        return None
+    try:
+        if "r2" in said:
+            return Errors(**said)
+        return Evaluation(**(said | {"by_epsilon": tuple((e, a) for e, a in said["by_epsilon"])}))
+    except Exception:
+        raise Stop("the report holds what is no evaluation of this library", FOUND) from None
+
+
+def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
+    """What it says was measured in private, all of it computed anew from the noisy counts it holds."""
     said = data.get("measured_in_private")
-    if said is None or model.guarantee is None or "with_training" not in said:
-        return None if said is None else _Whole(None)
+    if said is None:
+        return None
     try:
         plan = said["plan"]
         domain = Domain.from_json(plan["domain"]).with_n(plan["n"])
         measures, edges = tuple(plan["evaluation"]), tuple(plan["edges"])
         told = plan["model"], plan["error_bound"]
         stated = EvaluationPlan(domain, plan["epsilon"], plan["delta"], measures, edges, *told)
-        if not same(stated.to_json(), plan):
+        whole = None
+        if "with_training" in said and model.guarantee is not None:
+            whole = disjoint([model.guarantee, stated.guarantee])
+        counts = {name: np.array(said["counts"][name], dtype=float) for name in stated.releases}
+        made = PrivateEvaluation(stated, counts, model.private, said.get("ledger"), whole)
+        if not same(made.to_json(), said):
             raise ValueError
-        return _Whole(disjoint([model.guarantee, stated.guarantee]))
+        return made
     except Exception:
-        raise Stop("the report holds an evaluation whose plan does not give what it states") from None
+        told = "the report holds an evaluation whose plan and counts do not give what it states"
+        raise Stop(told, FOUND) from None
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         if path.stat().st_size > _LARGEST:
             raise Stop(f"{path} is too large for a report")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
         data = data_of(text)
         if not isinstance(data, dict):
             raise ValueError

@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from prepriv import __version__
 from prepriv._text import shown
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
 
 TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
+_DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS = 20
 # Maps that keep columns apart: behind these alone a weight is that of a column.
 _APART = frozenset(
@@ -76,11 +78,12 @@ def page(report: Report) -> str:
         died=died(plan),
         receipt=report.receipt,
         json=report.text(),
+        version=__version__,
     )
 
 
 def claim(report: Report) -> str:
-    """The part of the page that states the claim: `prepriv report --verify` looks for it word for word."""
+    """The part of the page that states the claim."""
     words = attacker(report.guarantee) if report.guarantee is not None else ()
     return _render(
         "claim.html.j2",
@@ -96,8 +99,13 @@ def claim(report: Report) -> str:
 
 def data_of(text: str) -> Any:
     """What a saved page or report.json holds as data. Raises ValueError if it is neither."""
-    found = re.search(r'<pre id="data">(.*?)</pre>', text, re.S)
-    return json.loads(html.unescape(found.group(1)) if found else text)
+    found = _DATA.search(text)
+    return json.loads(html.unescape(found[2]) if found else text)
+
+
+def with_data(text: str, data: str) -> str:
+    """A page with other data, as text, in place of its own."""
+    return _DATA.sub(lambda found: f"{found[1]}{escape(data)}{found[3]}", text, count=1)
 
 
 def in_words(table: Sequence[Price]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from prepriv import __version__
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
@@ -138,6 +139,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out: dict[str, Any] = {
+            "version": __version__,
             "private": self.private,
             "guarantee": self.guarantee.to_json(self.plan.delta) if self.guarantee else None,
             "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
@@ -155,7 +157,7 @@ class Report:
 
     def text(self) -> str:
         """`to_json` as text."""
-        return json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
+        return as_text(self.to_json())
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
@@ -169,6 +171,11 @@ class Report:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, self.to_html() if path.suffix == ".html" else self.text())
         return path
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Data of a report, as they are saved."""
+    return json.dumps(data, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
 def _finite(data: Mapping[str, Any]) -> dict[str, Any]:
