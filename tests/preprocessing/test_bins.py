@@ -220,6 +220,12 @@ def test_the_score_is_the_sum_of_the_shapes(additive, tmp_path):
     assert additive.score(X, Y) > 0.75
 
 
+def test_the_page_draws_the_shapes(additive):
+    page = additive.report_.to_html()
+    assert all(page.count(f"<title>What {c} adds to the score</title>") == 1 for c in "abc")
+    assert "Its largest weights" not in page and len(page) < 1_000_000
+
+
 def test_bands_are_what_noise_alone_makes():
     """No declared label: no gradient, so that the weights are noise and the bands have to be exact."""
     plan = prepriv.PrivateClassifier(replace(DOMAIN, n=400), epsilon=1.0, delta=1e-6, steps="additive").plan()

@@ -96,3 +96,14 @@ def test_sparse_rows_of_another_form_are_refused():
             with pytest.raises(ValueError, match="private data"):
                 prepriv.PrivateClassifier(domain, steps=[step]).fit(rows, [0, 1, 0, 1])
     assert replace(domain, n=4).n == 4
+
+
+@pytest.mark.parametrize("classes, named", [("ab", ["left", "right"]), ("abc", ["left → a", "right → c"])])
+def test_the_page_draws_weights_by_column_and_class(classes, named):
+    import pandas as pd
+
+    domain = Domain({"left": Numeric(0, 50), "right": Numeric(0, 50)}, tuple(classes))
+    table = pd.DataFrame({"left": X[:, 0], "right": X[:, 1]})
+    y = np.array(list(classes))[(X[:, 0] // 20).astype(int) % len(classes)]
+    page = prepriv.PrivateClassifier(domain, epsilon=4.0, steps="linear").fit(table, y).report_.to_html()
+    assert "Its largest weights" in page and all(f">{name}</text>" in page for name in named)

@@ -100,8 +100,8 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             raise ValueError
         return made
     except Exception:
-        told = "the report holds an evaluation whose plan and counts do not give what it states"
-        raise Stop(told, FOUND) from None
+        message = "the report holds an evaluation whose plan and counts do not give what it states"
+        raise Stop(message, FOUND) from None
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:

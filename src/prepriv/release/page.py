@@ -7,11 +7,13 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+import numpy as np
 from markupsafe import Markup, escape
 
 from prepriv import __version__
@@ -22,13 +24,14 @@ from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.release import pictures
 from prepriv.release.model import Model
+from prepriv.release.shape_picture import shape_picture
 
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
 
 TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
-_MOST_WEIGHTS = 20
+_MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 # Maps that keep columns apart: behind these alone a weight is that of a column.
 _APART = frozenset(
     [
@@ -58,7 +61,7 @@ def page(report: Report) -> str:
     public = getattr(report.evaluation, "by_epsilon", ())
     without = getattr(report.evaluation, "accuracy_without_privacy", None)
     named = weights_by_name(plan, report.model)
-    classes = plan.domain.classes
+    drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
         style=Markup(_file("report.css")),
@@ -73,7 +76,9 @@ def page(report: Report) -> str:
         accuracies=Markup(pictures.accuracies(public, without) if public else ""),
         measured=Markup(report.measured.fragment() if report.measured is not None else ""),
         weights=Markup(pictures.weights(named) if named else ""),
-        speaks_for="a larger number" if plan.domain.target else str(classes[-1]),
+        shapes=[Markup(one) for one in drawn],
+        shapes_of=of,
+        speaks_for=_speaks_for(plan, report.model),
         left=left(plan, report.model),
         died=died(plan),
         receipt=report.receipt,
@@ -133,16 +138,49 @@ def _cost(price: Price) -> str:
 
 
 def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
-    """The largest weights of a model of one output whose columns stay apart, by name; none of any other."""
-    if model is None or model.weights.shape[1] != 1:
+    """The largest weights of a model whose columns stay apart, by column (and class, of several outputs); none of any other."""
+    if model is None:
         return []
     names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
     extra = len(model.weights) - 1 - len(names)  # besides: a constant, and the bias
     kinds = {str(m.to_json()["map"]) for m in model.maps}
     if not names or extra not in (0, 1) or not kinds <= _APART:
         return []
-    pairs = [(name, float(w)) for name, w in zip(names, model.weights[:, 0])]
+    ends = _outputs(model)
+    pairs = [(f"{n}{end}", float(w)) for n, row in zip(names, model.weights) for end, w in zip(ends, row)]
     return sorted(pairs, key=lambda pair: -abs(pair[1]))[:_MOST_WEIGHTS]
+
+
+def largest_shapes(model: Model | None) -> tuple[list[str], int]:
+    """(pictures of the shape functions that reach farthest, how many there are) of an additive model; none of any other."""
+    if model is None:
+        return [], 0
+    try:
+        found = model.shapes()
+    except ValueError:
+        return [], 0
+    named = [
+        (float(np.ptp(s.values[:, k])), k, replace(s, column=f"{s.column}{end}"))
+        for s in found
+        for k, end in enumerate(_outputs(model))
+    ]
+    named.sort(key=lambda one: -one[0])
+    return [shape_picture(shape, k) for _, k, shape in named[:_MOST_SHAPES]], len(named)
+
+
+def _outputs(model: Model) -> list[str]:
+    """What to write behind a column for each output: the class it speaks for, where there are several."""
+    return [""] if model.weights.shape[1] == 1 else [f" → {c}" for c in model.domain.classes]
+
+
+def _speaks_for(plan: Plan, model: Model | None) -> str:
+    if plan.domain.target is not None:
+        return "a larger number"
+    return (
+        str(plan.domain.classes[-1])
+        if model is None or model.weights.shape[1] == 1
+        else "the class that is named"
+    )
 
 
 def left(plan: Plan, model: Model | None) -> str:

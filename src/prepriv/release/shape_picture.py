@@ -9,6 +9,8 @@ import numpy as np
 from prepriv.release.pictures import BLUE, GREY, label, stroke, svg
 from prepriv.release.shapes import Shape
 
+_MOST_BESIDE, _MOST_NAMED = 5, 24  # categories whose names stand beside each other; that are named
+
 
 def shape_picture(found: Shape, output: int = 0) -> str:
     """The function of one column of an additive model, as steps; grey: the band of the noise of training alone.
@@ -27,22 +29,27 @@ def shape_picture(found: Shape, output: int = 0) -> str:
     y = 130 - 110 * np.array([values, values - band, values + band]) / most
     steps = [[f"{at:.1f},{v:.1f}" for ends, v in zip(pairwise(x), row) for at in ends] for row in y]
     around = " ".join([*steps[1], *reversed(steps[2])])
+    turned = found.edges is None and len(values) > _MOST_BESIDE
+    height = 380 if turned else 300
     parts = [] if found.band is None else [f'<polygon points="{around}" fill="{GREY}" fill-opacity="0.25"/>']
     parts += [
         stroke(60, 130, 380, 130, GREY, dash=True),
         f'<polyline points="{" ".join(steps[0])}" fill="none" stroke="{BLUE}" stroke-width="2"/>',
         stroke(60, 20, 60, 240),
         *(label(54, 134 - 110 * t, f"{t * most:.3g}", "end") for t in (-1, 0, 1)),
-        label(220, 290, found.column, "middle"),
+        label(220, height - 10, found.column, "middle"),
     ]
     if found.edges is None:
+        anchor, below = ("end", 250) if turned else ("middle", 262)
         parts += [
-            label((a + b) / 2, 262, name[:12], "middle") for (a, b), name in zip(pairwise(x), found.names)
+            label((a + b) / 2 + 4 * turned, below, name[:14], anchor, turned=turned)
+            for (a, b), name in zip(pairwise(x), found.names[:_MOST_NAMED])
         ]
     else:
         last = float(x[len(found.edges) - 1])
         parts += [
             label(60, 262, f"{found.edges[0]:.6g}", "start"),
             label(last, 262, f"{found.edges[-1]:.6g}", "end"),
+            *[label(380, 278, "missing", "end")] * (len(values) + 1 - len(found.edges)),
         ]
-    return svg("shape function", 400, 300, parts)
+    return svg(f"What {found.column} adds to the score", 400, height, parts)
