@@ -117,9 +117,6 @@ def _submodule(name: str) -> Any:
 
 
 def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
+    from prepriv._version import own_version
 
-    try:
-        return version("prepriv")
-    except PackageNotFoundError:  # running from a source tree that is not installed
-        return "0"
+    return own_version()

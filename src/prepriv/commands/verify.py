@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prepriv import __version__
+from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.plan import EvaluationPlan
@@ -43,7 +43,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str]]:
     here = made.to_json()
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
     if data.get("version") != here["version"]:
-        wrong.insert(0, f"it was made by another version than {__version__}, which may word it otherwise")
+        wrong.insert(0, f"it was made by another version than {own_version()}, which may word it otherwise")
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
     found += [f"what is said of {public.table}"] if public is not None else []

@@ -16,8 +16,8 @@ import jinja2
 import numpy as np
 from markupsafe import Markup, escape
 
-from prepriv import __version__
 from prepriv._text import shown
+from prepriv._version import own_version
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
@@ -83,7 +83,7 @@ def page(report: Report) -> str:
         died=died(plan),
         receipt=report.receipt,
         json=report.text(),
-        version=__version__,
+        version=own_version(),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from prepriv import __version__
+from prepriv._version import own_version
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
@@ -139,7 +139,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out: dict[str, Any] = {
-            "version": __version__,
+            "version": own_version(),
             "private": self.private,
             "guarantee": self.guarantee.to_json(self.plan.delta) if self.guarantee else None,
             "paid": [{"step": s, "way": w, "cost": c} for s, w, c in self.paid],
