@@ -56,11 +56,25 @@ def test_numbers_as_json_and_nothing_else(tmp_path, monkeypatch, capsys):
         "ledger create L.db --dataset d --epsilon 1 --delta 1e-6",
         "ledger plan L.db --json",
         "ledger show L.db --json",
+        "ledger verify L.db --json",
+        "reproduce list --json",
+        "audit sensitivity Center --seconds 0.05 --json",
+        "audit empirical gaussian --runs 100 --json",
+        "audit chains --chains 12 --pairs 4 --json",
     )
     for line in commands:
         assert run(line.split()) == 0
         out = capsys.readouterr().out
         assert "--json" not in line or json.loads(out)
+
+
+WITHOUT_JSON = {"predict", "schema init", "ledger create"}  # a CSV, a YAML file, one sentence
+
+
+@pytest.mark.parametrize("path, command", LEAVES, ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
+def test_every_command_that_prints_numbers_has_json(path, command):
+    has = any("--json" in parameter.opts for parameter in command.params)
+    assert has is (" ".join(path) not in WITHOUT_JSON)
 
 
 SCHEMA = """
@@ -81,6 +95,8 @@ def test_train_plan_evaluate_and_their_pictures(tmp_path, monkeypatch, capsys):
         f"train t.csv --schema s.yaml {budget} --json",
         "evaluate run/model t.csv --epsilon 1 --json",
         "report run/model --json",
+        "validate t.csv --schema s.yaml --json",
+        "audit replay s.yaml --rows 20 --pairs 4 --json",
     ):
         assert run(line.split()) == 0
         out[line.split()[0]] = json.loads(capsys.readouterr().out)

@@ -11,7 +11,7 @@ from prepriv.audit.sensitivity_cases import cases
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, MARK, markdown, row_of
 from prepriv.commands import audit_chains, audit_empirical, audit_replay
-from prepriv.commands.common import print_table, writable_own, write_text
+from prepriv.commands.common import AsJson, console, print_json, print_table, writable_own, write_text
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down
 
@@ -33,6 +33,7 @@ def sensitivity(
         int, typer.Option(help="The search is the same for the same seed and number of pairs.")
     ] = 0,
     table: Annotated[Path | None, typer.Option(help="Also write the results there, as Markdown.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Search neighbouring data sets for the largest shift of the common rows; exit code 1 if a bound is beaten."""
     every = cases()
@@ -46,10 +47,13 @@ def sensitivity(
     print_table("Largest shift found / declared bound", HEAD, [row_of(r) for r in results], right=(6,))
     for result in results:
         if result.paper_factor > 1:
-            typer.echo(
-                f"{result.case.name}: the paper's bound is beaten {down(result.paper_factor, 3)} times"
+            console.print(
+                f"{result.case.name}: the paper's bound is beaten {down(result.paper_factor, 3)} times",
+                soft_wrap=True,
             )
-    typer.echo(f"{sum(r.pairs for r in results):,} pairs of neighbours tried")
+    console.print(f"{sum(r.pairs for r in results):,} pairs of neighbours tried")
+    if as_json:
+        print_json({"seed": seed, "seconds": seconds, "cases": [dict(zip(HEAD, row_of(r))) for r in results]})
     if table is not None:
         write_text(table, markdown(results, seconds=seconds, seed=seed))
     if not all(r.holds for r in results):

@@ -9,7 +9,7 @@ import typer
 
 from prepriv._progress import progress_bar
 from prepriv.audit.random_chains import attack_chains
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import AsJson, console, print_json, print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import up
 
@@ -20,6 +20,7 @@ def chains(
     count: Annotated[int, typer.Option("--chains", help="Random chains of one to four steps.", min=1)] = 300,
     pairs: Annotated[int, typer.Option(help="Adversarial neighbour pairs of each.", min=1)] = 12,
     seed: Annotated[int, typer.Option(help="The same seed gives the same attack.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Attack random chains through encoding, plan and run: rows, sums and whatever leaves, on neighbouring tables.
 
@@ -38,6 +39,10 @@ def chains(
     )
     for (chain, what), times in sorted(Counter((f.kind, f.what) for f in attack.result.findings).items()):
         console.print(f"  {chain}: {what} ({times} times)", style="red", soft_wrap=True, markup=False)
+    if as_json:
+        findings = [{"chain": f.kind, "what": f.what} for f in attack.result.findings]
+        told = {"ratios": dict(attack.ratios), "reach": dict(attack.result.reach), "findings": findings}
+        print_json(told | {"chains": attack.chains, "refused": attack.refused, "pairs": attack.result.pairs})
     if attack.result.findings:
         raise Stop(f"{len(attack.result.findings)} finding(s): a declared bound is beaten", FOUND)
     if not attack.result.pairs:

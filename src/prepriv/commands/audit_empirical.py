@@ -8,7 +8,7 @@ import typer
 
 from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
-from prepriv.commands.common import print_table
+from prepriv.commands.common import AsJson, print_json, print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down, exact, up
 
@@ -19,6 +19,7 @@ def empirical(
     name: Annotated[str, typer.Argument(help="A mechanism or pipeline (or the start of its name), or all.")],
     runs: Annotated[int, typer.Option(help="Runs on each of the two data sets.", min=100)] = 10_000,
     doubt: Annotated[float, typer.Option(help="Chance of refuting a claim that is true.")] = 1e-6,
+    as_json: AsJson = False,
 ) -> None:
     """Lower bounds of what mechanisms and pipelines leak, beside their claims; exit code 1 if a claim is refuted."""
     if not 0 < doubt < 1:
@@ -37,6 +38,12 @@ def empirical(
         [_row(v) for v in verdicts],
         (1, 2, 3, 4),
     )
+    if as_json:
+        found = [
+            {"audited": v.name, "leaks_mu": v.mu, "claimed_mu": v.claimed, "refuted": v.refuted}
+            for v in verdicts
+        ]
+        print_json({"runs": runs, "doubt": doubt, "verdicts": found})
     refuted = [v.name for v in verdicts if v.refuted]
     if refuted:
         raise Stop(f"claims refuted: {', '.join(refuted)}", REFUTED)

@@ -14,7 +14,7 @@ import typer
 from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
-from prepriv.commands.common import console, load, print_table
+from prepriv.commands.common import AsJson, console, load, print_json, print_table
 from prepriv.commands.exits import Stop
 from prepriv.commands.plan import plan_for
 from prepriv.domain import Domain
@@ -47,6 +47,7 @@ def replay(
     delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
     adjacency: Annotated[str | None, typer.Option(help="replace-one or add-or-remove-one.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same pairs.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Nothing but outputs of mechanisms may depend on a record: try it on adversarial neighbours.
 
@@ -65,6 +66,10 @@ def replay(
         if share and (form is as_objects or not plan.domain.is_ball):
             total.add(_attack(plan, share, form, raw, missing, seed))
     _print(total)
+    if as_json:
+        findings = [{"what": f.what, "kind": f.kind} for f in total.findings]
+        told = {"pairs": total.pairs, "calls": total.calls, "left_out": total.skipped}
+        print_json(told | {"reach": dict(total.reach), "findings": findings})
     if total.findings:
         raise Stop(f"{len(total.findings)} finding(s): the pipeline betrays a record", FOUND)
     if not total.pairs:

@@ -133,6 +133,7 @@ def verify(
         list[Charge] | None,
         typer.Option(parser=_receipt, metavar="SEQUENCE:HEAD", help="From an artifact; may be repeated."),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """Check ledgers: file, hash chain, totals, cap; receipts of artifacts; no data set capped twice.
 
@@ -147,10 +148,12 @@ def verify(
         for name, ledger in sound.items():
             if datasets[ledger.header.dataset_id] > 1:
                 found[name].append("another of these ledgers is for the same data set: their caps add up")
+        if as_json:
+            typer.echo(json.dumps({"ledgers": found}))
         for name, problems in found.items():
             for problem in problems:
                 typer.echo(f"{name}: {problem}", err=True)
-            if not problems:
+            if not problems and not as_json:
                 entries = sound[name].entries()
                 typer.echo(f"{name}: ok, rows {len(entries)}, head {_head(sound[name].header, entries)}")
         if any(found.values()):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prepriv import payment as pay
-from prepriv.commands.common import console, load, print_table, read_columns
+from prepriv.commands.common import AsJson, console, load, print_json, print_table, read_columns
 from prepriv.commands.plan import Delta, Epsilon, Rows, SchemaFile, plan_for
 from prepriv.pipeline.validate import NOT_PRIVATE
 from prepriv.pipeline.validate import validate as validated
@@ -21,6 +21,7 @@ def validate(
     rows: Rows = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
+    as_json: AsJson = False,
 ) -> None:
     """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
     conditions that the guarantee rests on. Never publish the output."""
@@ -33,6 +34,12 @@ def validate(
         frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
     domain = declared.domain(rows=rows)
     found = validated(domain, raw.drop_columns([declared.label.name]), raw[declared.label.name], plan=frozen)
+    if as_json:
+        names = ("column", "declared", "found", *FAULTS)
+        cells = [dict(zip(names, line)) for line in found.lines]
+        said = [dict(zip(("step", "condition", "holds"), one)) for one in found.conditions or ()]
+        told = {"not_private": NOT_PRIVATE, "rows": found.counted, "columns": cells}
+        print_json(told | {"conditions": None if found.conditions is None else said})
     console.print(NOT_PRIVATE, style="bold red")
     console.print(found.counted, soft_wrap=True)
     print_table(

@@ -6,11 +6,13 @@ To add one: write a module with a typer-compatible function, and a line in REPRO
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from prepriv.commands.common import AsJson, print_json
 from prepriv.papers import everything
 from prepriv.papers.feature_preprocessing import dpsgd_f
 from prepriv.papers.provable_privacy import calculators, soft_pca
@@ -55,6 +57,9 @@ def _all(
 
 
 @app.command("list")
-def _list() -> None:
+def _list(as_json: AsJson = False) -> None:
     """Every item of the papers with its command and its verdict; nothing is computed."""
-    everything.print_list(everything.listed(REPRODUCTIONS))
+    found = everything.listed(REPRODUCTIONS)
+    everything.print_list(found)
+    if as_json:
+        print_json({"items": [{"command": f"reproduce {name}"} | asdict(item) for name, item in found]})
