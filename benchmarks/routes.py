@@ -22,7 +22,9 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.learners import accounts
 from prepriv.learners.accounts import MovedRows, poisson_parts
 
-loss_distribution.STEPS_PER_DEVIATION = 100  # a grid coarser than account's: upper bounds all the same, 1e-5 larger
+loss_distribution.STEPS_PER_DEVIATION = (
+    100  # a grid coarser than account's: upper bounds all the same, 1e-5 larger
+)
 DELTA = 1e-5
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.3, 0.7, 1.5, 3.0, 6.0])
 
