@@ -124,6 +124,5 @@ def _chosen(weights: FloatArray, deltas: FloatArray, record: FloatArray) -> Floa
     hidden = chosen < 1.0
     room = _ALL - (weights / chosen)[~hidden].sum()
     chosen[hidden] *= (weights / chosen)[hidden].sum() / room  # the grid of rates leaves some
-    return np.minimum(
-        chosen, 1.0
-    )  # a group is in the batch with probability 1 at most, whatever was chosen above
+    # A group is in the batch with probability 1 at most, whatever was chosen above.
+    return np.minimum(chosen, 1.0)
