@@ -11,10 +11,10 @@ import time
 
 import numpy as np
 
-from prepriv.domain import Space
 from prepriv.payment import Sensitivity
 from prepriv.preprocessing.deduplicate import Deduplicate
 from prepriv.preprocessing.quantize import Quantize
+from prepriv.space import Space
 
 
 def near_duplicates(n: int, d: int, copies: int = 5) -> np.ndarray:

@@ -22,9 +22,10 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import Space, as_space
+from prepriv.domain import as_space
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, need_filled, need_n
 from prepriv.preprocessing.condition import Condition
+from prepriv.space import Space
 
 BINS = 64
 

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from prepriv.domain import Categorical, Domain, Numeric, Space
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
+from prepriv.space import Space
 
 
 def test_space_of_a_table_counts_one_for_each_column_in_the_squared_norm():

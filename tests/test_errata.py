@@ -12,12 +12,12 @@ from scipy import integrate, stats
 from prepriv import guarantees as g
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.subsampling import PoissonReplace
 from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
+from prepriv.space import Space
 
 
 # ---- Theorem 13: a quarter of the divergence ------------------------------------------------------------

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prepriv import guarantees, preprocessing
+    from prepriv.columns import Categorical, Numeric, Text
     from prepriv.description.describe import describe
     from prepriv.description.questions import count, histogram, mean, quantiles
-    from prepriv.domain import Categorical, Domain, Numeric, Text
+    from prepriv.domain import Domain
     from prepriv.estimators import PrivateClassifier
     from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee

@@ -7,8 +7,9 @@ category or a class that was read off private data is itself a leak.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from os import PathLike
 from typing import Any, Literal, TypeAlias
@@ -16,25 +17,25 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import LARGEST, LEAST, choice, integer, length, numbers, real, settle, shown
+from prepriv._arguments import integer, length, numbers, settle, shown
+from prepriv.columns import (
+    MISSING,
+    MOST_TEXT,
+    OTHER,
+    Categorical,
+    Column,
+    Numeric,
+    Text,
+    check_distinct,
+    listed,
+)
+from prepriv.space import Space
 from prepriv.tables.cell import text_of
 
-__all__ = [
-    "Adjacency",
-    "Categorical",
-    "Column",
-    "Domain",
-    "Numeric",
-    "Space",
-    "Text",
-    "as_space",
-    "check_adjacency",
-]
+__all__ = ["Adjacency", "Domain", "as_space", "check_adjacency"]
 
 Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
-OTHER = "other"
-MISSING = "missing"
 _SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
 MOST_ROWS = 100  # of a unit: each takes a product with each other one
@@ -46,43 +47,6 @@ def check_adjacency(adjacency: str) -> Adjacency:
         if isinstance(adjacency, str) and adjacency == known:
             return known
     raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {shown(adjacency)}")
-
-
-def _listed(what: str, names: Any) -> tuple[Any, ...]:
-    """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
-    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be a list of values; got {shown(names)}")
-    listed = tuple(_plain(value) for value in names)
-    for value in listed:
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            told = "None" if value is None else "NaN"
-            raise ValueError(f"{what} must not hold {told}: a missing cell is never one of them")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise ValueError(f"{what} must hold whole numbers of at most 64 bits; got {shown(value)}")
-        if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
-            raise ValueError(
-                f"{what} must hold texts, finite numbers or truth values (a date as its text); got {shown(value)}"
-            )
-    return listed
-
-
-def _plain(value: Any) -> Any:
-    """A scalar of NumPy as Python's own; anything else as it is."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return value
-    for kind, plain in ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.str_, str)):
-        if isinstance(value, kind):
-            return plain(value)
-    return value
-
-
-def _check_distinct(what: str, names: Sequence[Hashable]) -> None:
-    """ValueError if two names are one value in two spellings: a cell could not tell them apart."""
-    seen: dict[str, Hashable] = {}
-    for name in names:
-        if (value := text_of(name)) in seen:
-            raise ValueError(f"{what} must be distinct values; {seen[value]!r} and {name!r} are the same one")
-        seen[value] = name
 
 
 def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
@@ -103,159 +67,6 @@ def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArra
     except ValueError:
         pass
     raise ValueError(f"{what} must be a number or a list of {features}, one a feature; got {shown(values)}")
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """A numeric column with declared bounds. Encoded as (x - low) / (high - low), clamped to [0, 1].
-
-    low, high: finite, low < high, in the units of the column.
-    missing: what a missing or unreadable cell becomes: "impute" leaves it to an imputation step (which has
-    to be paid for; without one it becomes the midpoint), "midpoint" fills in (low + high)/2, free.
-
-    Raises ValueError for bounds beyond 1e30, closer than 1e-30, or the wrong way round.
-
-    >>> Numeric(17, 90, missing="impute").width
-    1
-    """
-
-    low: float
-    high: float
-    missing: Literal["impute", "midpoint"] = "midpoint"
-
-    def __post_init__(self) -> None:
-        low, high = real(self.low), real(self.high)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(
-                f"bounds must be finite with low < high; got low={shown(self.low)}, high={shown(self.high)}"
-            )
-        if max(-low, high) > LARGEST or high - low < LEAST:
-            raise ValueError(
-                f"bounds must lie in [{-LARGEST:g}, {LARGEST:g}], low and high at least {LEAST:g} apart; "
-                f"got low={low}, high={high}"
-            )
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        choice("missing", self.missing, ("impute", "midpoint"))
-
-    @property
-    def width(self) -> int:
-        """Number of encoded features."""
-        return 1
-
-
-@dataclass(frozen=True)
-class Categorical:
-    """A categorical column with declared categories. One-hot encoded; data-independent, hence free.
-
-    A cell outside `categories` becomes "other", an empty one "missing": two categories of their own.
-    Raises ValueError for an empty list, a value twice (in two spellings, too), or one of these two names.
-
-    >>> Categorical(["clerk", "smith"]).width
-    4
-    """
-
-    categories: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", _listed("categories", self.categories))
-        if not self.categories:
-            raise ValueError("categories must name at least one category")
-        _check_distinct("categories", self.categories)
-        if OTHER in self.categories or MISSING in self.categories:
-            raise ValueError(
-                f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them"
-            )
-
-    @property
-    def width(self) -> int:
-        """Number of encoded features: the categories, "other" and "missing"."""
-        return len(self.categories) + 2
-
-
-MOST_TEXT = 1 << 17
-
-
-@dataclass(frozen=True)
-class Text:
-    """A column of texts. Encoded as hashed counts of words and pieces of words: fitted to nothing, hence free.
-
-    features: how many numbers a text becomes, in all a row of norm at most 1; an empty cell becomes zeros, and so does a
-    text of more than 65,536 bytes. Raises ValueError outside 2..131072. docs/proofs/text.md.
-
-    >>> Text().width
-    1024
-    """
-
-    features: int = 1024
-
-    def __post_init__(self) -> None:
-        settle(self, features=integer("features", self.features, at_least=2, at_most=MOST_TEXT))
-
-    @property
-    def width(self) -> int:
-        """Number of encoded features."""
-        return self.features
-
-
-Column: TypeAlias = Numeric | Categorical | Text
-
-
-@dataclass(frozen=True, eq=False)
-class Space:
-    """What is known of the rows of a matrix at one point of the pipeline, without looking at them.
-
-    low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
-    may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
-    Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
-    names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
-    them; none: the rows are as they were encoded. image: (height, width, channels) of rows that are images.
-    """
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    radius: float
-    may_miss: NDArray[np.bool_]
-    names: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
-    image: tuple[int, int, int] | None = None
-
-    def __post_init__(self) -> None:
-        length("radius", self.radius)
-        if not (self.low <= self.high).all():
-            raise ValueError("the box of a space must have low <= high in every feature")
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return len(self.low)
-
-    @property
-    def widths(self) -> NDArray[np.float64]:
-        """Side lengths of the box, (d,)."""
-        return self.high - self.low
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance between two rows: the ball's or the box's, whichever is smaller."""
-        return min(2 * self.radius, float(np.linalg.norm(self.widths)))
-
-    @staticmethod
-    def ball(d: int, radius: float) -> Space:
-        """The ball of the given radius in d dimensions, no missing cells."""
-        side = np.full(d, float(radius))
-        return Space(-side, side, float(radius), np.zeros(d, dtype=bool))
-
-    def within(self, radius: float) -> Space:
-        """This space after rows were pulled towards the origin into a ball: a row on its way leaves a box that
-        does not hold the origin, so the box grows to hold it."""
-        r = min(radius, self.radius)
-        box = self.with_origin()
-        return replace(self, low=np.maximum(box.low, -r), high=np.minimum(box.high, r), radius=r)
-
-    def with_origin(self) -> Space:
-        """The least box that holds this space and the origin."""
-        return replace(self, low=np.minimum(self.low, 0.0), high=np.maximum(self.high, 0.0))
 
 
 def _image(image: Any, columns: int) -> tuple[int, int, int]:
@@ -320,7 +131,7 @@ class Domain:
             raise ValueError(
                 f"columns must map names to Numeric, Categorical or Text; got {shown(self.columns)}"
             )
-        object.__setattr__(self, "classes", _listed("classes", self.classes))
+        object.__setattr__(self, "classes", listed("classes", self.classes))
         for name, column in self.columns.items():
             if not isinstance(name, str):
                 raise ValueError(
@@ -339,7 +150,7 @@ class Domain:
             _check_target(self.target, self.classes)
         elif len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
-        _check_distinct("classes", self.classes)
+        check_distinct("classes", self.classes)
         if self.label is not None and self.label in self.columns:
             raise ValueError(f"the label {self.label!r} must not be one of the columns that predict it")
         if sum(c.width for c in self.columns.values() if isinstance(c, Text)) > MOST_TEXT:
@@ -390,7 +201,7 @@ class Domain:
         columns = {
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
         }
-        return Domain(columns, _listed("classes", classes), n, adjacency, target=target)
+        return Domain(columns, listed("classes", classes), n, adjacency, target=target)
 
     @staticmethod
     def images(
@@ -427,7 +238,7 @@ class Domain:
         says as much, as in a table of a few columns, declare the columns.
         """
         features = integer("features", features)
-        classes, radius = _listed("classes", classes), length("radius", radius)
+        classes, radius = listed("classes", classes), length("radius", radius)
         return Domain({}, classes, n, adjacency, None, radius, features, target)
 
     @staticmethod
@@ -519,6 +330,13 @@ class Domain:
             tuple(self.feature_names),
             image=self.image,
         )
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Low, high and whether a missing cell is left to be imputed, of each numeric column, (columns,)."""
+        kinds = [c for c in self.columns.values() if isinstance(c, Numeric)]
+        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
+        return low, high, np.array([c.missing == "impute" for c in kinds])
 
     @property
     def feature_names(self) -> list[str]:

@@ -19,7 +19,6 @@ from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
 from prepriv.cli import run
 from prepriv.commands.plan import plan_for
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.pipeline.run import execute
@@ -28,6 +27,7 @@ from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.pca import leading
 from prepriv.preprocessing.second_moment import moment_grid
+from prepriv.space import Space
 from prepriv.tables.encode import encode
 
 NAN = float("nan")

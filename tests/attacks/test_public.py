@@ -17,7 +17,6 @@ import prepriv
 from prepriv import Budget, Domain, Numeric, PrivateClassifier, Public
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
@@ -30,6 +29,7 @@ from prepriv.pipeline.recipes.pillar import pillar
 from prepriv.pipeline.run import execute
 from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing.center import Subtract
+from prepriv.space import Space
 from prepriv.tables.encode import encode, encode_labels
 
 N = 200

@@ -19,7 +19,6 @@ from prepriv import Domain, Numeric, make_plan
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import ExactSession
@@ -27,6 +26,7 @@ from prepriv.pipeline.conditions import check
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Identity, walk
+from prepriv.space import Space
 from prepriv.tables.encode import encode
 
 NAN = float("nan")

@@ -15,11 +15,11 @@ from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_paper import good_clusters
 from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_worst import MAKERS, inside
-from prepriv.domain import Space
 from prepriv.preprocessing.base import ConfidentialMap, RowShift, Step
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.space import Space
 
 CASES = cases()
 

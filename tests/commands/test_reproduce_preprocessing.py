@@ -285,7 +285,7 @@ def test_the_noise_of_the_figure_is_that_of_a_plan_and_no_less() -> None:
 def test_soft_pca_by_singular_values_is_the_step() -> None:
     from prepriv import payment as pay
     from prepriv import preprocessing as pre
-    from prepriv.domain import Space
+    from prepriv.space import Space
 
     rows = data.make_task(data.SMALL).rows[:, :40]
     space = Space.ball(40, 1.0)

@@ -13,6 +13,7 @@ import pytest
 from prepriv import Domain
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
+from prepriv.columns import Categorical, Numeric
 from prepriv.description.draft import (
     draft_in_private,
     frame_of,
@@ -21,7 +22,6 @@ from prepriv.description.draft import (
     rounded_outward,
 )
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bin_of, ends
-from prepriv.domain import Categorical, Numeric
 from prepriv.guarantees import approximate_dp, gaussian
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import SpentError

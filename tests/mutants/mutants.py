@@ -1740,7 +1740,7 @@ MUTANTS = (
     Mutant(
         "classes that no model could be loaded with",
         "our own: a run of them was charged and trained, found by an audit",
-        "domain.py",
+        "columns.py",
         "if isinstance(value, int) and not -(2**63) <= value < 2**63:",
         "if False:",
         ("tests/attacks/test_files_attacked.py", "-k", "could_be_loaded"),

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from neighbouring import Summing
 
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.payment import Budget, Public
 from prepriv.preprocessing import Center, ShrunkCenter
+from prepriv.space import Space
 
 
 def exact(rows, *, dim, radius):

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.preprocessing._crowd import cluster_grid
+from prepriv.space import Space
 
 N = 1000
 

@@ -10,7 +10,7 @@ import pytest
 from neighbouring import Labelled, apply, blocks, measure
 
 import prepriv
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.preprocessing import _neighbours, base
 from prepriv.preprocessing._crowd import cluster_grid
@@ -18,6 +18,7 @@ from prepriv.preprocessing._neighbours import Distinct, count_within, h_index, s
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures
+from prepriv.space import Space
 
 ETA = 0.05
 

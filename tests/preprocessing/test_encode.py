@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
+from prepriv.space import Space
 
 NAN = math.nan
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from neighbouring import Summing
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -19,6 +20,7 @@ from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.preprocessing.impute_regression import RegressionImputer
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.space import Space
 
 NAN = math.nan
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from prepriv import payment as pay
-from prepriv.domain import Space
 from prepriv.mechanisms.covariance import private_second_moment
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.impute import MeanImputer
@@ -18,6 +17,7 @@ from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer
 from prepriv.preprocessing.pca import PCA, RankReduction
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.soft_pca import SoftPCA
+from prepriv.space import Space
 
 N, D, BLOCK = 10**6, 100, 1024
 

@@ -11,7 +11,8 @@ from neighbouring import Summing
 from scipy.optimize import minimize
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute_caps import MissingCaps
@@ -21,6 +22,7 @@ from prepriv.preprocessing.impute_regression import (
     gradient_diameter,
     solve_in_ball,
 )
+from prepriv.space import Space
 
 NAN = math.nan
 

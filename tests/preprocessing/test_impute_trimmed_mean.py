@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prepriv import payment as pay
-from prepriv.domain import Space
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute_trimmed_mean import TrimmedMeanImputer, trimmed_distance
+from prepriv.space import Space
 
 NAN = math.nan
 LINE = Space(np.zeros(1), np.ones(1), 1.0, np.ones(1, dtype=bool))

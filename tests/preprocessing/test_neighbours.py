@@ -12,7 +12,6 @@ from neighbouring import Summing
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder, moved_squared
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.pipeline.rows import Mapped
@@ -20,6 +19,7 @@ from prepriv.pipeline.run import execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
+from prepriv.space import Space
 from prepriv.tables.csv import parse
 from prepriv.tables.encode import encode, encode_labels
 from prepriv.tables.readers import BadData

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prepriv.domain import Space
 from prepriv.preprocessing import ClipNorm, Homogenize, Normalize, Rescale
 from prepriv.preprocessing.base import RowShift
+from prepriv.space import Space
 
 PULLED = [
     ClipNorm(1.0),

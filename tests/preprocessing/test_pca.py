@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from neighbouring import blocks, into_ball
 
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.covariance import Apart, private_second_moment
@@ -21,6 +21,7 @@ from prepriv.preprocessing import base
 from prepriv.preprocessing._projector import Projection, SpectrumCaps
 from prepriv.preprocessing.pca import PCA, Project, RankReduction, leading
 from prepriv.preprocessing.second_moment import second_moment_shift
+from prepriv.space import Space
 
 
 def directions(rng, d, k):

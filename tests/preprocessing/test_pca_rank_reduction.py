@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from neighbouring import apply, blocks, incoming_shift, into_ball, measure
 
-from prepriv.domain import Space
 from prepriv.payment import Sensitivity
 from prepriv.preprocessing import base
 from prepriv.preprocessing._projector import (
@@ -20,6 +19,7 @@ from prepriv.preprocessing._projector import (
 )
 from prepriv.preprocessing.pca import RankReduction, leading
 from prepriv.preprocessing.second_moment import moment_grid, moment_shift, moments
+from prepriv.space import Space
 
 
 def moment_of(x, *, centred=False):

@@ -12,10 +12,10 @@ import pytest
 
 import prepriv
 from prepriv import payment as pay
-from prepriv.domain import Space
 from prepriv.preprocessing import Center, QuantileTransform
 from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.release.model import BadArtifact, Model
+from prepriv.space import Space
 
 
 def box(d: int, low: float = 0.0, high: float = 1.0) -> Space:

@@ -10,11 +10,12 @@ from neighbouring import apply, blocks, measure
 from test_deduplicate import ETA, brute_clusters, crowd_of, lattice_pair, near_duplicates
 
 import prepriv
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.preprocessing import base
 from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
+from prepriv.space import Space
 
 
 def quantize(m, eta=ETA, representative="centre"):

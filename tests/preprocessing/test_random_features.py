@@ -10,11 +10,11 @@ import pytest
 
 from prepriv import Budget, Domain, PrivateClassifier, Sensitivity, make_plan
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.preprocessing.random_features import AddRandomFeatures, RandomFeatures, directions, enough_signs
 from prepriv.release.model import BadArtifact, Model
+from prepriv.space import Space
 
 
 def test_the_signs_are_part_of_the_format():

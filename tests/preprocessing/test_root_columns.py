@@ -10,8 +10,8 @@ import pytest
 
 from prepriv import Budget, Categorical, Domain, Model, Numeric, PrivateClassifier
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
 from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
+from prepriv.space import Space
 
 MIXED = Domain(
     {

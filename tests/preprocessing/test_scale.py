@@ -10,10 +10,11 @@ import pytest
 from neighbouring import Summing, measure
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.space import Space
 
 PAID = pay.Sensitivity()
 

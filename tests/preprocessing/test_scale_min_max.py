@@ -10,13 +10,13 @@ import pytest
 from neighbouring import Summing
 
 from prepriv import payment as pay
-from prepriv.domain import Space
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing._histogram import CELLS, histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.space import Space
 
 
 def box(d, low=0.0, high=1.0):

@@ -10,7 +10,7 @@ import pytest
 from neighbouring import apply, blocks, claim_chain, incoming_shift, into_ball, measure, measure_chain
 from test_deduplicate import crowd_of
 
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.payment import Budget, Public, Sensitivity
 from prepriv.preprocessing import base
 from prepriv.preprocessing.deduplicate import Deduplicate
@@ -18,6 +18,7 @@ from prepriv.preprocessing.normalize import ClipNorm
 from prepriv.preprocessing.pca import RankReduction
 from prepriv.preprocessing.quantize import Quantize, QuantizeCells
 from prepriv.preprocessing.soft_pca import SoftPCA, map_shift, weighted_shift
+from prepriv.space import Space
 
 BALL = Space.ball(3, 1.0)
 

@@ -7,10 +7,10 @@ import pytest
 
 from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.preprocessing.square_root import SquareRoot
+from prepriv.space import Space
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from neighbouring import blocks
 
-from prepriv.domain import Space
 from prepriv.payment import Sensitivity as Paid
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.soft_pca import SoftPCA, whole_constant
+from prepriv.space import Space
 
 WIDE = 1e3  # a ball that no row reaches: nothing is pulled back
 

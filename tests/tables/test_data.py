@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.tables.encode import encode, encode_labels
 from prepriv.tables.inspect import counted_columns, counted_labels
 from prepriv.tables.readers import BadData, read_table

@@ -30,7 +30,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.tables import column as _column
 from prepriv.tables.cell import UNREADABLE, cell_of, number_of, text_of
 from prepriv.tables.encode import encode, encode_labels

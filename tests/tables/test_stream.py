@@ -13,7 +13,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.tables.encode import encode, encode_labels, encode_stream
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, as_stream, files

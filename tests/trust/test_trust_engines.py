@@ -19,7 +19,8 @@ import pytest
 import prepriv
 from engines.clusters import cluster
 from prepriv import preprocessing as pre
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.engines import Threads, Torch
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic

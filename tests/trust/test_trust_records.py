@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prepriv.audit.replay_neighbours import HOSTILE
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.tables import csv as _csv
 from prepriv.tables.encode import encode, encode_labels
 from prepriv.tables.readers import read_table

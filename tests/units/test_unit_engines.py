@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from engines.clusters import cluster, released
-from prepriv.domain import Domain, Numeric
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.engines import Threads, Torch
 from prepriv.exact.grid import Grid
 from prepriv.learners import GradientDescent, Logistic, PoissonSGD, SufficientStatistics

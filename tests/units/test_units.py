@@ -16,7 +16,8 @@ import prepriv
 from prepriv import opacus
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_pipeline import replay_plan
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.exact.gradient_sum import GradientSum
 from prepriv.exact.unit_sum import UnitSum
 from prepriv.guarantees.guarantee import Guarantee

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from prepriv.audit.empirical import Experiment, Floats
+from prepriv.columns import Categorical, Numeric
 from prepriv.description.describe import plan_description, release_description
 from prepriv.description.draft import plan_draft, release_draft
 from prepriv.description.price import multiplier
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate
 from prepriv.evaluation.choose import carry_out, plan_choice
 from prepriv.guarantees.random_trials import random_trials

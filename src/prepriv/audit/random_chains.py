@@ -20,7 +20,8 @@ from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
 from prepriv.audit.sensitivity_case import QUANTITIES, apart
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.domain import Categorical, Domain, Numeric
+from prepriv.columns import Categorical, Numeric
+from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.payment import Budget, Payment, Public, Sensitivity

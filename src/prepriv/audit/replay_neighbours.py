@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from prepriv.audit.replay import Neighbour
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.domain import Categorical, Column, Domain, Numeric, Text
+from prepriv.columns import Categorical, Column, Numeric, Text
+from prepriv.domain import Domain
 from prepriv.tables.units import id_of
 
 # What a cell can hold instead of what its column declares: floats at every edge, integers no float holds,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Space
 from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, RowShift, Step, walk
+from prepriv.space import Space
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
 

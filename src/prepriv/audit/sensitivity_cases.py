@@ -10,7 +10,6 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv.audit import sensitivity_paper as paper
 from prepriv.audit.sensitivity_case import Case
-from prepriv.domain import Space
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.bins import Bins, QuantileBins
 from prepriv.preprocessing.center import Center
@@ -31,6 +30,7 @@ from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scattering
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.soft_pca import SoftPCA
+from prepriv.space import Space
 
 BEFORE = RowShift(rows_moved=6, row_shift=0.2, total_shift=0.5)  # what an earlier step may have done
 AND_DROPPED = RowShift(rows_moved=6, row_shift=0.2, total_shift=0.5, rows_dropped=2)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats
+from prepriv.space import Space
 
 Hints = Mapping[str, float]
 Maker = Callable[[Space, int, Draws, Hints], tuple[Floats, Floats]]

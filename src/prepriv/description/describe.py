@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
+from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.draft import frame_of
 from prepriv.description.estimates import (
     PRESENT,
@@ -30,7 +31,7 @@ from prepriv.description.estimates import (
     quantile_interval,
 )
 from prepriv.description.price import Look, multiplier, pay, price
-from prepriv.domain import MISSING, OTHER, Categorical, Domain, Numeric, Text
+from prepriv.domain import Domain
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above

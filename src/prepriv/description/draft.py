@@ -23,19 +23,10 @@ from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST
 from prepriv._text import shown
+from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
 from prepriv.description.price import Look, Part, multiplier, pay, price
-from prepriv.domain import (
-    MISSING,
-    OTHER,
-    Adjacency,
-    Categorical,
-    Column,
-    Domain,
-    Numeric,
-    Text,
-    check_adjacency,
-)
+from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease

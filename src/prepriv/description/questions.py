@@ -20,9 +20,10 @@ import numpy as np
 
 from prepriv._arguments import integer, kind, number
 from prepriv._arguments import numbers as several
+from prepriv.columns import Numeric
 from prepriv.description.estimates import NOTHING, Estimate, Floats
 from prepriv.description.price import pay
-from prepriv.domain import Adjacency, Numeric, check_adjacency
+from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.lattice import laplace_scale

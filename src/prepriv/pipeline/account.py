@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv import payment as pay
-from prepriv.domain import Adjacency, Domain, Space, check_adjacency
+from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
@@ -34,6 +34,7 @@ from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
 from prepriv.pipeline.price import Costless
 from prepriv.pipeline.ran import Ran, what_ran
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
+from prepriv.space import Space
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6

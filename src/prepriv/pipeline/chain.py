@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.condition import Condition
+from prepriv.space import Space
 
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
 

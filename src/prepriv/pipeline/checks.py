@@ -10,13 +10,14 @@ import numpy as np
 
 from prepriv._arguments import kind, real, shown
 from prepriv._kinds import check_class, kind_of
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
 from prepriv.learners.targets import TargetLoss
 from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import Step
+from prepriv.space import Space
 
 _MADE_UP = 8  # rows
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected

@@ -12,7 +12,7 @@ import yaml
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, LEAST
-from prepriv.domain import OTHER
+from prepriv.columns import OTHER
 from prepriv.pipeline.declared_file import BadSchema
 from prepriv.pipeline.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of

@@ -16,7 +16,8 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import shown
-from prepriv.domain import Categorical, Domain, Numeric, Space, Text
+from prepriv.columns import Categorical, Numeric, Text
+from prepriv.domain import Domain
 from prepriv.pipeline.checks import check_domain
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
 from prepriv.preprocessing.impute import MeanImputer
@@ -24,6 +25,7 @@ from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.normalize import Normalize
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import rest_radius
+from prepriv.space import Space
 
 WIDEST = 1e9  # a radius that cuts nothing off: scikit-learn pulls no row back
 

@@ -22,7 +22,7 @@ import numpy as np
 from prepriv._arguments import integer
 from prepriv._callers import callers_level
 from prepriv._kinds import kind_of
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
@@ -42,6 +42,7 @@ from prepriv.pipeline.checks import (
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.pipeline.decision import checked
 from prepriv.preprocessing.base import RowShift, Step
+from prepriv.space import Space
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
 

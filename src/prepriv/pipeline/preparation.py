@@ -20,7 +20,7 @@ import numpy as np
 
 from prepriv._arguments import integer
 from prepriv._callers import callers_level
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning, notes_on
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
@@ -33,6 +33,7 @@ from prepriv.pipeline.plan import budget, step_json
 from prepriv.pipeline.public import check_public_steps
 from prepriv.pipeline.run import check_run, prepare
 from prepriv.preprocessing.base import ReleasedMap, Step
+from prepriv.space import Space
 from prepriv.tables.encode import Table, encode
 from prepriv.tables.units import by_unit, check_units
 

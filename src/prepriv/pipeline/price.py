@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain
 from prepriv.pipeline.claim import cost
 from prepriv.pipeline.plan import decide
 from prepriv.preprocessing.base import RowShift, Step
+from prepriv.space import Space
 
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
 _DEFAULTS: dict[str, pay.Payment] = {

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.domain import Domain, Space
+from prepriv.domain import Domain
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import public_rows
 from prepriv.preprocessing.base import ReleasedMap, Step, walk
+from prepriv.space import Space
 
 
 def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Space, list[ReleasedMap]]:

@@ -42,7 +42,8 @@ from pydantic import (
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import ADJACENCIES, Adjacency, Categorical, Column, Domain, Numeric, Text
+from prepriv.columns import Categorical, Column, Numeric, Text
+from prepriv.domain import ADJACENCIES, Adjacency, Domain
 from prepriv.learners.base import Learner
 from prepriv.pipeline.decision import decision
 from prepriv.pipeline.declared_file import BadSchema, parse_yaml, read_yaml, sentence

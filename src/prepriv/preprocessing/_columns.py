@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing.base import Floats, Rows
 from prepriv.preprocessing.condition import Condition, behind_steps
+from prepriv.space import Space
 
 CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
 

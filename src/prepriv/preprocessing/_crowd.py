@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import integer
-from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._neighbours import (
@@ -35,6 +34,7 @@ from prepriv.preprocessing.base import (
     check_positive,
 )
 from prepriv.preprocessing.condition import Condition, at_least, behind_steps, radius_units
+from prepriv.space import Space
 
 
 def cluster_grid(radius: float) -> RowGrid:

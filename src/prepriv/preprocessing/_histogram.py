@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Floats, Rows, RowShift
+from prepriv.space import Space
 
 CELLS = 64
 

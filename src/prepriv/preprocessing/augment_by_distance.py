@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
 from prepriv.preprocessing.base import (
     Floats,
@@ -23,6 +23,7 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_untouched,
 )
+from prepriv.space import Space
 
 ROOT2 = math.sqrt(2.0)
 

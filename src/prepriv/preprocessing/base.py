@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
-from prepriv.domain import Adjacency, Domain, Space
+from prepriv.domain import Adjacency, Domain
 from prepriv.exact.rounding import up
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment
 from prepriv.preprocessing.condition import Condition
+from prepriv.space import Space
 
 Floats = NDArray[np.float64]
 

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown, truth
-from prepriv.domain import MISSING, Adjacency, Space
+from prepriv.columns import MISSING
+from prepriv.domain import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
+from prepriv.space import Space
 
 MOST_BINS, MOST_CELLS = 1024, 1 << 17  # of a feature, of all: each is a cell of every row
 _UP = 1 + 1e-12

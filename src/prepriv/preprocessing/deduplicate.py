@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
-from prepriv.domain import Domain, Space, as_space
+from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
     CrowdCaps,
@@ -38,6 +38,7 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_n,
 )
+from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, Frozen, number, settle, shown
-from prepriv.domain import MISSING, Space
+from prepriv.columns import MISSING
 from prepriv.preprocessing.base import Floats, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
+from prepriv.space import Space
 
 MOST_CODES = 1 << 16  # of a feature: each is a cell of every row
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import settle
-from prepriv.domain import Space
 from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

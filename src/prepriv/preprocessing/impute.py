@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
 from prepriv.preprocessing.impute_caps import Counts, FillReleased, Imputer, MissingCaps, Moves, midpoints
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

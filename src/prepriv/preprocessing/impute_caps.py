@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Space, as_space
+from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._columns import ColumnCondition, sorted_columns
 from prepriv.preprocessing.base import (
     UNTOUCHED,
@@ -28,6 +28,7 @@ from prepriv.preprocessing.base import (
     need_n,
 )
 from prepriv.preprocessing.condition import Condition
+from prepriv.space import Space
 
 Counts = NDArray[np.int64]
 Shares: TypeAlias = float | Mapping[str, float]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arguments import LARGEST, number, settle
-from prepriv.domain import Space
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import Column, ColumnCondition, padded, sorted_columns
@@ -29,6 +29,7 @@ from prepriv.preprocessing.impute_caps import (
     by_column,
     midpoints,
 )
+from prepriv.space import Space
 
 _ROUNDING = 2.0**-50  # of the width: a filling is the midpoint and what was taken from it
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.exact.ball import norms
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
@@ -34,6 +34,7 @@ from prepriv.preprocessing.base import (
 from prepriv.preprocessing.condition import Condition, at_least, behind_steps
 from prepriv.preprocessing.impute_caps import Imputer, ImputerCaps, MissingCaps, Moves, midpoints
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
+from prepriv.space import Space
 
 ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
 

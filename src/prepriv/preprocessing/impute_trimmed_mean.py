@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
-from prepriv.domain import Space
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._columns import Column, ColumnCondition, padded, sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
@@ -28,6 +27,7 @@ from prepriv.preprocessing.impute_caps import (
     by_column,
     midpoints,
 )
+from prepriv.space import Space
 
 
 def end_span(cells: Floats, m: int, k: Any = 0) -> Any:

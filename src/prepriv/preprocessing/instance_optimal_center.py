@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prepriv._arguments import length, settle
-from prepriv.domain import Adjacency, Space
+from prepriv.domain import Adjacency
 from prepriv.guarantees.printed import down
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, need_untouched
 from prepriv.preprocessing.center import Center, Subtract
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

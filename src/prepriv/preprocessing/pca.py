@@ -17,7 +17,7 @@ from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
-from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.domain import Adjacency, Domain, as_space
 from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.covariance import Apart, second_moment_grid
 from prepriv.mechanisms.handle import Mechanisms
@@ -48,6 +48,7 @@ from prepriv.preprocessing.second_moment import (
     moments,
     second_moment_shift,
 )
+from prepriv.space import Space
 
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
 _LEAST_EXPONENT = (

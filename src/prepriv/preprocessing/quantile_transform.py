@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, names, settle
-from prepriv.domain import Space
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
 from prepriv.preprocessing.scale_map import chosen_columns, unit_columns
+from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)

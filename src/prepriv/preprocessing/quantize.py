@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import choice, settle
-from prepriv.domain import Domain, Space, as_space
+from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
     CrowdCaps,
@@ -37,6 +37,7 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_n,
 )
+from prepriv.space import Space
 
 _CHUNK = 2**16
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, settle
-from prepriv.domain import Space
 from prepriv.exact.ball import into_ball, row_norms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.space import Space
 
 LARGEST = 1 << 16  # features drawn
 FEWEST_SIGNS = 64  # in a vector

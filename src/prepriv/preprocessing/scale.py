@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
-from prepriv.domain import Adjacency, Domain, Space, as_space
+from prepriv.domain import Adjacency, Domain, as_space
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import Column
@@ -41,6 +41,7 @@ from prepriv.preprocessing.scale_map import (
     rest_radius,
 )
 from prepriv.preprocessing.scale_shift import Scaling
+from prepriv.space import Space
 
 _TINY = 1e-12  # of the width: what a column without spread is divided by under rule "none"
 

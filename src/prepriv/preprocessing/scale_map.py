@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Space
 from prepriv.exact.ball import into_ball, row_norms
 from prepriv.preprocessing.base import ConfidentialMap, Floats, ReleasedMap
+from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number, settle
-from prepriv.domain import Space
 from prepriv.exact.rounding import up
 from prepriv.preprocessing._wavelets import PIXEL, Bank, Singles, frame_bound, gaussian, modulus, morlet
 from prepriv.preprocessing.base import Floats, ReleasedMap, RowShift, Step, need_filled
+from prepriv.space import Space
 
 GROUP = 3  # channels that are normalised together
 LARGEST_J, LARGEST_L, LARGEST_SIDE, LARGEST_FEATURES = 4, 16, 256, 1 << 17

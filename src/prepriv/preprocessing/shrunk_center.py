@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from prepriv.domain import Space
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows
 from prepriv.preprocessing.center import Center, Subtract
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

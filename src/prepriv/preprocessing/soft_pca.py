@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
-from prepriv.domain import Domain, Space, as_space
+from prepriv.domain import Domain, as_space
 from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
@@ -29,6 +29,7 @@ from prepriv.preprocessing.base import (
     need_n,
 )
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, moment_grid, moment_shift, moments
+from prepriv.space import Space
 
 
 @dataclass(frozen=True)

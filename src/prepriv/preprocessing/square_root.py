@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.space import Space
 
 _UP = 1 + 1e-12
 

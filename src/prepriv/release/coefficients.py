@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prepriv.domain import Numeric, Text
+from prepriv.columns import Numeric, Text
 from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.impute_caps import FillReleased

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Categorical, Domain, Numeric, Text
+from prepriv.columns import Categorical, Numeric, Text
+from prepriv.domain import Domain
 from prepriv.release.link import Link, raw_share
 from prepriv.release.onnx_maps import MAPS, Graph
 from prepriv.tables.cell import text, text_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prepriv.domain import Categorical, Numeric
+from prepriv.columns import Categorical, Numeric
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.bins import BinCodes, codes
 from prepriv.preprocessing.class_counts import CountedClasses

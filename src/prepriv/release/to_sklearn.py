@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from prepriv.domain import Text
+from prepriv.columns import Text
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.release.coefficients import raw_units
 

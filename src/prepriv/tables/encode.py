@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import instance
-from prepriv.domain import TARGET_STEPS, Categorical, Column, Domain, Numeric, Text
+from prepriv.columns import Categorical, Column, Numeric, Text
+from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.hashed_text import text_cell

@@ -10,7 +10,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv.domain import Column, Domain, Numeric, Text
+from prepriv.columns import Column, Numeric, Text
+from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, is_sparse, label_column

@@ -10,8 +10,8 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.domain import Space
 from prepriv.preprocessing.base import Floats
+from prepriv.space import Space
 
 
 def box_space(d: int, missing: Iterable[int] = ()) -> Space:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric, Text
+from prepriv.columns import Numeric, Text
+from prepriv.domain import Domain
 from prepriv.preprocessing.base import Step, walk
 from prepriv.preprocessing.bins import QuantileBins
 from prepriv.preprocessing.normalize import Rescale

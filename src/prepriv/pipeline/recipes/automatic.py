@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
-from prepriv.domain import Domain, Numeric, Space, Text
+from prepriv.columns import Numeric, Text
+from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
@@ -33,6 +34,7 @@ from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
+from prepriv.space import Space
 
 SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1

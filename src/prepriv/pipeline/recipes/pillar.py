@@ -16,7 +16,8 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import truth
-from prepriv.domain import Adjacency, Domain, Numeric, check_adjacency
+from prepriv.columns import Numeric
+from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from prepriv import payment as pay
-from prepriv.domain import Domain, Numeric, Space
+from prepriv.columns import Numeric
+from prepriv.domain import Domain
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatistics
@@ -19,6 +20,7 @@ from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Rescale
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.space import Space
 
 SHARE, SCALE_SHARE = 0.02, 0.05  # of the budget, for a mean and for the scales
 LEAST_DEVIATION = 0.02  # of a column, in its width: no column is divided by less

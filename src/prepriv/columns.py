@@ -1,0 +1,151 @@
+"""The columns of a table, as they are declared: numbers with bounds, categories, texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from prepriv._arguments import LARGEST, LEAST, choice, integer, real, settle, shown
+from prepriv.tables.cell import text_of
+
+__all__ = ["Categorical", "Column", "Numeric", "Text"]
+
+OTHER = "other"
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column with declared bounds. Encoded as (x - low) / (high - low), clamped to [0, 1].
+
+    low, high: finite, low < high, in the units of the column.
+    missing: what a missing or unreadable cell becomes: "impute" leaves it to an imputation step (which has
+    to be paid for; without one it becomes the midpoint), "midpoint" fills in (low + high)/2, free.
+
+    Raises ValueError for bounds beyond 1e30, closer than 1e-30, or the wrong way round.
+
+    >>> Numeric(17, 90, missing="impute").width
+    1
+    """
+
+    low: float
+    high: float
+    missing: Literal["impute", "midpoint"] = "midpoint"
+
+    def __post_init__(self) -> None:
+        low, high = real(self.low), real(self.high)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"bounds must be finite with low < high; got low={shown(self.low)}, high={shown(self.high)}"
+            )
+        if max(-low, high) > LARGEST or high - low < LEAST:
+            raise ValueError(
+                f"bounds must lie in [{-LARGEST:g}, {LARGEST:g}], low and high at least {LEAST:g} apart; "
+                f"got low={low}, high={high}"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        choice("missing", self.missing, ("impute", "midpoint"))
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical column with declared categories. One-hot encoded; data-independent, hence free.
+
+    A cell outside `categories` becomes "other", an empty one "missing": two categories of their own.
+    Raises ValueError for an empty list, a value twice (in two spellings, too), or one of these two names.
+
+    >>> Categorical(["clerk", "smith"]).width
+    4
+    """
+
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", listed("categories", self.categories))
+        if not self.categories:
+            raise ValueError("categories must name at least one category")
+        check_distinct("categories", self.categories)
+        if OTHER in self.categories or MISSING in self.categories:
+            raise ValueError(
+                f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them"
+            )
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features: the categories, "other" and "missing"."""
+        return len(self.categories) + 2
+
+
+MOST_TEXT = 1 << 17
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of texts. Encoded as hashed counts of words and pieces of words: fitted to nothing, hence free.
+
+    features: how many numbers a text becomes, in all a row of norm at most 1; an empty cell becomes zeros, and so does a
+    text of more than 65,536 bytes. Raises ValueError outside 2..131072. docs/proofs/text.md.
+
+    >>> Text().width
+    1024
+    """
+
+    features: int = 1024
+
+    def __post_init__(self) -> None:
+        settle(self, features=integer("features", self.features, at_least=2, at_most=MOST_TEXT))
+
+    @property
+    def width(self) -> int:
+        """Number of encoded features."""
+        return self.features
+
+
+Column: TypeAlias = Numeric | Categorical | Text
+
+
+def listed(what: str, names: Any) -> tuple[Any, ...]:
+    """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
+    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
+        raise ValueError(f"{what} must be a list of values; got {shown(names)}")
+    listed = tuple(_plain(value) for value in names)
+    for value in listed:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            told = "None" if value is None else "NaN"
+            raise ValueError(f"{what} must not hold {told}: a missing cell is never one of them")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError(f"{what} must hold whole numbers of at most 64 bits; got {shown(value)}")
+        if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
+            raise ValueError(
+                f"{what} must hold texts, finite numbers or truth values (a date as its text); got {shown(value)}"
+            )
+    return listed
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's own; anything else as it is."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value
+    for kind, plain in ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.str_, str)):
+        if isinstance(value, kind):
+            return plain(value)
+    return value
+
+
+def check_distinct(what: str, names: Sequence[Hashable]) -> None:
+    """ValueError if two names are one value in two spellings: a cell could not tell them apart."""
+    seen: dict[str, Hashable] = {}
+    for name in names:
+        if (value := text_of(name)) in seen:
+            raise ValueError(f"{what} must be distinct values; {seen[value]!r} and {name!r} are the same one")
+        seen[value] = name

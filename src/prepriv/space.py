@@ -1,0 +1,69 @@
+"""What is known of the rows of a matrix between two steps, from declared facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import length
+
+__all__ = ["Space"]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What is known of the rows of a matrix at one point of the pipeline, without looking at them.
+
+    low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
+    may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
+    Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
+    names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
+    them; none: the rows are as they were encoded. image: (height, width, channels) of rows that are images.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    radius: float
+    may_miss: NDArray[np.bool_]
+    names: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    image: tuple[int, int, int] | None = None
+
+    def __post_init__(self) -> None:
+        length("radius", self.radius)
+        if not (self.low <= self.high).all():
+            raise ValueError("the box of a space must have low <= high in every feature")
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.low)
+
+    @property
+    def widths(self) -> NDArray[np.float64]:
+        """Side lengths of the box, (d,)."""
+        return self.high - self.low
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance between two rows: the ball's or the box's, whichever is smaller."""
+        return min(2 * self.radius, float(np.linalg.norm(self.widths)))
+
+    @staticmethod
+    def ball(d: int, radius: float) -> Space:
+        """The ball of the given radius in d dimensions, no missing cells."""
+        side = np.full(d, float(radius))
+        return Space(-side, side, float(radius), np.zeros(d, dtype=bool))
+
+    def within(self, radius: float) -> Space:
+        """This space after rows were pulled towards the origin into a ball: a row on its way leaves a box that
+        does not hold the origin, so the box grows to hold it."""
+        r = min(radius, self.radius)
+        box = self.with_origin()
+        return replace(self, low=np.maximum(box.low, -r), high=np.minimum(box.high, r), radius=r)
+
+    def with_origin(self) -> Space:
+        """The least box that holds this space and the origin."""
+        return replace(self, low=np.minimum(self.low, 0.0), high=np.maximum(self.high, 0.0))
