@@ -97,7 +97,9 @@ def __getattr__(name: str) -> Any:
     # Imported when they are asked for: the command line has to see to Ctrl-C before a second of imports begins,
     # and does without scikit-learn, by far the heaviest.
     if name == "__version__":
-        value: Any = _version()
+        from prepriv._version import own_version
+
+        value: Any = own_version()
     elif name in _HOMES:
         value = getattr(import_module(f"prepriv.{_HOMES[name]}"), name)
     else:
@@ -115,9 +117,3 @@ def _submodule(name: str) -> Any:
         if error.name != full:
             raise
     raise AttributeError(f"module 'prepriv' has no attribute {name!r}")
-
-
-def _version() -> str:
-    from prepriv._version import own_version
-
-    return own_version()

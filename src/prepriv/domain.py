@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 from os import PathLike
 from typing import Any, Literal, TypeAlias
@@ -330,13 +329,6 @@ class Domain:
             tuple(self.feature_names),
             image=self.image,
         )
-
-    @cached_property
-    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Low, high and whether a missing cell is left to be imputed, of each numeric column, (columns,)."""
-        kinds = [c for c in self.columns.values() if isinstance(c, Numeric)]
-        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
-        return low, high, np.array([c.missing == "impute" for c in kinds])
 
     @property
     def feature_names(self) -> list[str]:

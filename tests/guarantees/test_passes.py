@@ -50,7 +50,7 @@ def chain_deltas(gains, shifts, half, stops, cells=101):
 def test_no_chain_in_a_ball_beats_the_curve(block, passes, shift, diameter, shrink, reached):
     """Gains in [0, 1 − shrink] by step, the record at every place of its pass, walls on both sides: exact on a grid."""
     rng = np.random.default_rng(0)
-    bound = random_stopping(block, shift, passes=Passes(passes, shrink, diameter)).delta(EPSILONS)
+    bound = random_stopping(block, shift, again=Passes(passes, shrink, diameter)).delta(EPSILONS)
     steps = block * passes
     stops, seen, best = range(steps - block + 1, steps + 1), bound > 1e-7, 0.0
     for trial in range(4 * block):
@@ -66,7 +66,7 @@ def test_no_chain_in_a_ball_beats_the_curve(block, passes, shift, diameter, shri
 
 def test_all_passes_without_a_ball_are_the_taut_string_of_every_stop():
     block, passes, record = 5, 4, 0.8
-    bound = random_stopping(block, record, passes=Passes(passes)).delta(EPSILONS)
+    bound = random_stopping(block, record, again=Passes(passes)).delta(EPSILONS)
     steps, worst = block * passes, 0.0
     for r in range(block):
         shifts = np.zeros(steps)
@@ -84,7 +84,7 @@ def test_linear_chains_with_moved_rows_stay_below(shrink):
     rng = np.random.default_rng(1)
     block, passes, record, total, step, rounding = 4, 5, 0.7, 0.5, 0.25, 1e-3
     f = random_stopping(
-        block, record, total=total, step=step, rounding=rounding, passes=Passes(passes, shrink)
+        block, record, total=total, step=step, rounding=rounding, again=Passes(passes, shrink)
     )
     bound, steps = f.delta(EPSILONS), block * passes
     for trial in range(60):
@@ -105,19 +105,19 @@ def test_full_batches_of_a_strongly_convex_loss_have_the_exact_parameter():
     """Bok, Su and Altschuler 2024: μ² = (1 + c)/(1 − c) · (1 − c^T)/(1 + c^T) of a step's, attained by quadratics."""
     for shrink, steps in ((0.3, 1), (0.3, 7), (0.05, 40), (0.9, 12)):
         c = 1.0 - shrink
-        f = random_stopping(1, 0.5, passes=Passes(steps, shrink))
+        f = random_stopping(1, 0.5, again=Passes(steps, shrink))
         mu = 0.5 * math.sqrt((1 + c) / (1 - c) * (1 - c**steps) / (1 + c**steps))
         assert f.delta(0.3) == pytest.approx(gaussian(mu).delta(0.3), rel=1e-6)
 
 
 def test_more_passes_stop_costing():
     in_ball = [
-        random_stopping(10, 0.5, passes=Passes(p, 0.0, 5.0)).delta(0.5) for p in (1, 10, 100, 1000, 10**6)
+        random_stopping(10, 0.5, again=Passes(p, 0.0, 5.0)).delta(0.5) for p in (1, 10, 100, 1000, 10**6)
     ]
     assert (np.diff(in_ball) >= 0).all() and in_ball[-1] == pytest.approx(in_ball[-2], rel=1e-3)
-    shrunk = [random_stopping(10, 0.5, passes=Passes(p, 0.02)).delta(0.5) for p in (1, 10, 100, 10**6)]
+    shrunk = [random_stopping(10, 0.5, again=Passes(p, 0.02)).delta(0.5) for p in (1, 10, 100, 10**6)]
     assert (np.diff(shrunk) >= 0).all() and shrunk[-1] == pytest.approx(shrunk[-2], rel=1e-3)
-    assert random_stopping(10, 0.5, passes=Passes(10**4)).delta(0.5) > 2 * in_ball[-1]
+    assert random_stopping(10, 0.5, again=Passes(10**4)).delta(0.5) > 2 * in_ball[-1]
 
 
 def test_refusals():

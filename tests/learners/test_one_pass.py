@@ -323,7 +323,7 @@ def test_more_passes_cost_little_behind_weight_decay_and_the_ball_ends_the_rest(
     # By the curve of its own settings, in units of one clip norm of a record.
     learner = CyclicSGD(Logistic(), steps=50_000, **one | {"weight_bound": 0.05})
     ball = 2 * 0.05 * 50 / (0.2 * learner.clip(RADIUS))
-    curve = random_stopping(100, 0.5, passes=Passes(500, 0.0, ball / 4.0))
+    curve = random_stopping(100, 0.5, again=Passes(500, 0.0, ball / 4.0))
     assert curve.epsilon(1e-5) <= learner.tradeoff(4.0, setting(n=5000)).epsilon(1e-5)
     assert learner.tradeoff(4.0, setting(n=5000)).epsilon(1e-5) <= 1.02 * curve.epsilon(1e-5)
     assert cost(10**6, weight_bound=0.05) < 1.02 * cost(50_000, weight_bound=0.05)

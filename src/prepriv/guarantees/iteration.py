@@ -94,7 +94,7 @@ def random_stopping(
     total: float = 0.0,
     step: float = 0.0,
     rounding: float = 0.0,
-    passes: Passes = Passes(),
+    again: Passes = Passes(),
 ) -> GaussianMixture:
     """The trade-off function of a chain of fixed order that stops after a uniform number of the last M steps.
 
@@ -111,10 +111,10 @@ def random_stopping(
     w = np.unique(np.floor(np.concatenate([np.arange(1, 513), np.geomspace(512, max(count, 512), 900)])))
     w = w[w <= count]
     weights = np.diff(np.append(w, count + 1.0)) / count
-    log_c, square = math.log1p(-passes.shrink), min(most, rest) * rest
+    log_c, square = math.log1p(-again.shrink), min(most, rest) * rest
     last, room = c * np.exp((w - 1.0) * log_c), _geometric(w, 2.0 * log_c)
     shifts = np.full(len(w), np.inf)
-    for left, paid, seen in zip(*passes.earlier(count, c)):
+    for left, paid, seen in zip(*again.earlier(count, c)):
         carried = left * np.exp(w * log_c)
         # The share of what is left that is paid before the record's last step: any is valid, this one is the cheapest.
         share = np.clip(carried * (carried + last) / np.maximum(room * paid + carried**2, 1e-300), 0.0, 1.0)

@@ -82,7 +82,7 @@ class OnePassSGD(StochasticLearner):
             total=(moved.total + moved.dropped) / noise_multiplier,
             step=self.batch_size * moved.largest / noise_multiplier,
             rounding=drift / noise_multiplier,
-            passes=Passes(
+            again=Passes(
                 -(-self.steps // blocks),
                 self.learning_rate * self.weight_decay * (1.0 - 1e-12),
                 2.0 * self.weight_bound / (reach * noise_multiplier) * (1.0 + 1e-9),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ class Table:
             norms = biggest * np.sqrt(((x / biggest) ** 2).sum(axis=1, keepdims=True))
             with np.errstate(over="ignore"):
                 return np.asarray(x * np.minimum(1.0, self.domain.ball_radius / np.maximum(norms, 1e-300)))
-        low, high, impute = self.domain.bounds
+        low, high, impute = self._declared
         with np.errstate(over="ignore", invalid="ignore"):
             np.clip(x, low, high, out=x)
             x -= low
@@ -81,6 +81,14 @@ class Table:
         if not impute.all():
             x[np.isnan(x) & ~impute] = 0.5
         return x
+
+    @cached_property
+    def _declared(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Low, high and whether a missing cell is imputed later, of the columns of a matrix, (d,) each. Kept with the rows,
+        not with the domain, which leaves: whether a table is a matrix can follow from one cell."""
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
+        return low, high, np.array([c.missing == "impute" for c in kinds])
 
     def some(self, chosen: NDArray[np.bool_]) -> Table:
         """The chosen rows, as a table of their own."""
@@ -122,6 +130,14 @@ class Streamed(Table):
             raise BadData("the table had not the same number of rows in each pass")
         if len(rest):
             yield self.first + start, rest
+
+    @cached_property
+    def _declared(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Low, high and whether a missing cell is imputed later, of the columns of a matrix, (d,) each. Kept with the rows,
+        not with the domain, which leaves: whether a table is a matrix can follow from one cell."""
+        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
+        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
+        return low, high, np.array([c.missing == "impute" for c in kinds])
 
     def some(self, chosen: NDArray[np.bool_]) -> Streamed:
         return replace(
