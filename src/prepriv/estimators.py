@@ -344,9 +344,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         The privacy budget, positive; math.inf trains without privacy (no noise, no clip, no claim).
     delta : float
         In (0, 1), well below 1 / n.
-    steps : "auto", "linear" or list of steps
+    steps : "auto", "linear", "additive", "dpsgd-f", "dpsgd-f-modified", "dpsgd" or list of steps
         Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe, "linear" the
-        recipe without random features: less accurate, one weight a column.
+        recipe without random features: one weight a column; "additive" a function of each column (docs/additive.md); the others
+        are those of docs/dpsgd-f.md.
     learner : "auto" or a learner
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
     threads : int or None

@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
+import prepriv
 from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Neighbour, Recorder, replay
+from prepriv.cli import run
 from prepriv.guarantees import gdp_mu
+from prepriv.learners import GradientDescent, Softmax
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.noise import NoiseSource
@@ -197,3 +200,40 @@ def test_adding_thirds_of_epsilon_costs_nearly_root_three(delta):
         ratio = gdp_mu(epsilon, delta) / math.sqrt(3) / part
         assert 4.5 * part**2 <= epsilon and 1.5 < ratio < math.sqrt(3)
         assert ratio > 1.66 or epsilon > 2
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_table_of_ones_own_is_trained_by_name(name, tmp_path, rng):
+    """In Python and from a schema: the same plan; a learner of one's own stays."""
+    x, y = data(rng, 400)
+    declared = domain("replace-one", 400)
+    clf = prepriv.PrivateClassifier(declared, steps=name, epsilon=20.0, delta=1e-4).fit(x, y)
+    assert clf.score(x, y) > 0.8 and clf.guarantee_.epsilon(1e-4) <= 20.0
+    lines = [",".join(map(repr, [*map(float, row), int(label)])) for row, label in zip(x, y)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
+    columns = "".join(f"  {c}: {{type: numeric, low: 0, high: 1}}\n" for c in "abc")
+    (tmp_path / "s.yaml").write_text(
+        f"columns:\n{columns}label: {{name: y, classes: [0, 1, 2]}}\nsteps: {name}\n"
+    )
+    said = [
+        str(tmp_path / "t.csv"),
+        "--schema",
+        str(tmp_path / "s.yaml"),
+        "--epsilon",
+        "20",
+        "--delta",
+        "1e-4",
+    ]
+    assert run(["train", *said, "--out", str(tmp_path / "run")]) == 0
+    model = prepriv.Model.load(tmp_path / "run")
+    assert model.declared.learner == clf.plan_.learner
+    assert [s.step for s in model.declared.steps] == [s.step for s in clf.plan_.steps]
+    own = GradientDescent(Softmax(), steps=5)
+    other = prepriv.PrivateClassifier(declared, steps=name, learner=own, epsilon=20.0, delta=1e-4)
+    assert other.plan().learner == own
+
+
+def test_a_number_has_no_such_recipe():
+    declared = Domain.box(0, 1, 3, target=prepriv.Numeric(0, 1), n=400)
+    with pytest.raises(ValueError, match="steps must be"):
+        prepriv.PrivateRegressor(declared, steps="dpsgd-f").plan()

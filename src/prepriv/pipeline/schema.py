@@ -48,6 +48,7 @@ from prepriv.learners.base import Learner
 from prepriv.pipeline.decision import decision
 from prepriv.pipeline.declared_file import BadSchema, parse_yaml, read_yaml, sentence
 from prepriv.pipeline.declared_learner import build_learner
+from prepriv.pipeline.recipes.automatic import NAMED
 from prepriv.preprocessing.base import Step
 from prepriv.tables.readers import no_file
 
@@ -135,7 +136,7 @@ class Schema(_Strict):
     rows: Count | None = Field(default=None, ge=1)
     unit: str | None = None
     rows_per_unit: Count | None = None
-    steps: list[dict[str, Any]] | Literal["auto", "linear", "additive"] | None = None
+    steps: list[dict[str, Any]] | str | None = None
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
@@ -143,8 +144,8 @@ class Schema(_Strict):
     @field_validator("steps", mode="before")
     @classmethod
     def _steps_or_a_recipe(cls, steps: Any) -> Any:
-        if steps is not None and not isinstance(steps, list) and steps not in ("auto", "linear", "additive"):
-            raise ValueError(f"must be auto, linear, additive or a list of steps; got {steps!r}")
+        if steps is not None and not isinstance(steps, list) and steps not in NAMED:
+            raise ValueError(f"must be {', '.join(NAMED)} or a list of steps; got {steps!r}")
         for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
             if not isinstance(step, dict):
                 raise ValueError(f"step {i} {not_a_step(step)}")
@@ -211,9 +212,7 @@ class Schema(_Strict):
         except ValidationError as error:
             raise sentence(Path("the command line"), error) from None
 
-    def build_steps(
-        self, read_public: Callable[[str], Any]
-    ) -> list[Step] | Literal["auto", "linear", "additive"]:
+    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | str:
         """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""
         if self.steps is None or isinstance(self.steps, str):
             return self.steps or "auto"

@@ -17,10 +17,11 @@ from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import Logistic, Loss, Softmax
 from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.plan import signal
 from prepriv.pipeline.recipes.additive import additive_steps
+from prepriv.pipeline.recipes.dpsgd_f import RECIPES
+from prepriv.pipeline.recipes.loss import auto_loss
 from prepriv.pipeline.recipes.regression import regression
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
 from prepriv.preprocessing.bins import Bins
@@ -36,6 +37,7 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.space import Space
 
+NAMED = ("auto", "linear", "additive", *RECIPES)  # by name
 SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
@@ -70,15 +72,19 @@ def recipe(
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
-    function of each column, learned in bins.
+    function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
+    Feature Preprocessing, with their own learners (docs/dpsgd-f.md).
     """
     n = need_n(n)
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     if isinstance(steps, str):
-        if steps not in ("auto", "linear", "additive"):
-            raise ValueError(f"steps must be 'auto', 'linear', 'additive' or a list of steps; got {steps!r}")
-        if steps == "additive":
+        if steps not in NAMED:
+            raise ValueError(f"steps must be one of {', '.join(NAMED)}, or a list of steps; got {steps!r}")
+        if steps in RECIPES:
+            steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
+            learner = own if learner == "auto" else learner
+        elif steps == "additive":
             steps = additive_steps(domain, SCALE)
         else:
             steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
@@ -206,11 +212,6 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     if d > SEARCHED_COLUMNS or share > LARGEST_CENTER_SHARE:
         return _center()
     return InstanceOptimalCenter(payment=pay.Budget(share))
-
-
-def auto_loss(domain: Domain) -> Loss:
-    """Logistic for two classes, softmax for more."""
-    return Logistic() if len(domain.classes) == 2 else Softmax()
 
 
 def auto_learner(

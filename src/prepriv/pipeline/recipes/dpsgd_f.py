@@ -16,7 +16,7 @@ from prepriv import payment as pay
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.pipeline.recipes.automatic import auto_loss
+from prepriv.pipeline.recipes.loss import auto_loss
 from prepriv.pipeline.run import Trained
 from prepriv.preprocessing.augment_by_distance import ROOT2, Augment, AugmentByDistance
 from prepriv.preprocessing.base import Step
