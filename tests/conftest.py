@@ -8,8 +8,13 @@ import itertools
 import os
 import threading
 
-import numpy as np
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: no threads of BLAS
+    for setting in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(setting, "1")
+
+import numpy as np
 
 from prepriv.pipeline import odometer
 

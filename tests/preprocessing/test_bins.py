@@ -170,7 +170,7 @@ def test_edges_are_between_rank_and_width():
         (lambda: QuantileBins(1024, payment=Budget()).output(Domain.box(0, 1, 200, [0, 1]).space), "cells"),
         (lambda: QuantileBins(4, payment=prepriv.Sensitivity()), "cannot be paid for by sensitivity"),
         (lambda: prepriv.PrivateClassifier(Domain.ball(3, [0, 1]), steps="additive").plan(100), "additive"),
-        (lambda: prepriv.PrivateClassifier(DOMAIN, steps="sums").plan(100), "'additive' or a list"),
+        (lambda: prepriv.PrivateClassifier(DOMAIN, steps="sums").plan(100), "dpsgd, or a list"),
     ],
 )
 def test_bad_input_is_one_sentence(make, said):
