@@ -131,14 +131,6 @@ class Streamed(Table):
         if len(rest):
             yield self.first + start, rest
 
-    @cached_property
-    def _declared(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Low, high and whether a missing cell is imputed later, of the columns of a matrix, (d,) each. Kept with the rows,
-        not with the domain, which leaves: whether a table is a matrix can follow from one cell."""
-        kinds = [c for c in self.domain.columns.values() if isinstance(c, Numeric)]
-        low, high = (np.array([getattr(c, end) for c in kinds]) for end in ("low", "high"))
-        return low, high, np.array([c.missing == "impute" for c in kinds])
-
     def some(self, chosen: NDArray[np.bool_]) -> Streamed:
         return replace(
             self,
