@@ -13,6 +13,7 @@ from prepriv import preprocessing as pre
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
+from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.price import prices
 from prepriv.preprocessing.base import sum_shift
 
@@ -155,3 +156,20 @@ def test_a_plan_is_the_same_bytes_every_time_and_its_hash_sees_every_change():
         plan([IMPUTE, CENTER], domain=TABLE.with_n(1001)),
     ]
     assert len({one.hash, *(o.hash for o in others)}) == 7
+
+
+@dataclasses.dataclass(frozen=True)
+class _Noting(PoissonSGD):
+    """A learner of one's own that holds a list, so that it cannot be looked up."""
+
+    seen: list = dataclasses.field(default_factory=list)
+
+
+def test_a_learner_that_cannot_be_looked_up_is_calibrated_like_the_same_one_that_can():
+    settings = {"batch_size": 50, "steps": 30}
+    domain = Domain.box(0, 1, 5, [0, 1], n=5000)
+    plain, own = (
+        make_plan(domain, [], kind(Logistic(), **settings), epsilon=1.0, delta=1e-5)
+        for kind in (PoissonSGD, _Noting)
+    )
+    assert plain.learner_noise_multiplier == own.learner_noise_multiplier
