@@ -28,9 +28,11 @@ from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.release.model import Model
 
 COLUMNS, PART = 50, 10**5
-SCHEMA = """label: {name: y, classes: [0, 1]}
-columns:
-""" + "\n".join(f"  c{j}: {{type: numeric, low: -4, high: 4}}" for j in range(COLUMNS))
+
+
+def schema(columns: int, steps: str) -> str:
+    declared = "\n".join(f"  c{j}: {{type: numeric, low: -4, high: 4}}" for j in range(columns))
+    return f"label: {{name: y, classes: [0, 1]}}\ncolumns:\n{declared}\nsteps: {steps}\n"
 
 
 def truth(x: np.ndarray) -> np.ndarray:
@@ -38,20 +40,20 @@ def truth(x: np.ndarray) -> np.ndarray:
     return x[:, 0] * x[:, 1] + np.abs(x[:, 2]) - 0.8 + 0.5 * x[:, 3] + 0.3 * x[:, 4:8].sum(axis=1) > 0
 
 
-def part(seed: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def part(seed: int, rows: int, columns: int = COLUMNS) -> tuple[np.ndarray, np.ndarray]:
     """Rows and labels, the same for a seed whatever n is."""
     rng = np.random.default_rng([2026, seed])
-    x = rng.standard_normal((rows, COLUMNS))
+    x = rng.standard_normal((rows, columns))
     return x, (truth(x) ^ (rng.random(rows) < 0.05)).astype(np.int64)
 
 
-def write(path: Path, n: int) -> None:
+def write(path: Path, n: int, columns: int) -> None:
     """The first n rows of the table."""
     writer = None
     for seed, start in enumerate(range(0, n, PART)):
-        x, y = part(seed, PART)
+        x, y = part(seed, PART, columns)
         x, y = x[: n - start], y[: n - start]
-        table = pa.table({f"c{j}": x[:, j] for j in range(COLUMNS)} | {"y": y})
+        table = pa.table({f"c{j}": x[:, j] for j in range(columns)} | {"y": y})
         writer = writer or pq.ParquetWriter(path, table.schema, compression="none")
         writer.write_table(table)
     assert writer is not None
@@ -93,9 +95,9 @@ def passes(n: int, d: int, memory: str, repeat: int, threads: int | None) -> flo
     return float(np.median(took[1:]))
 
 
-def score(model: Path, rows: int = 50_000) -> float:
+def score(model: Path, columns: int, rows: int = 50_000) -> float:
     """Accuracy on rows that no table holds."""
-    x, y = part(10**6, rows)
+    x, y = part(10**6, rows, columns)
     return float((Model.load(model).predict(x) == y).mean())
 
 
@@ -155,18 +157,18 @@ def least(work: Callable[[], object], repeat: int = 5) -> float:
     return min(took[1:])
 
 
-def with_features(n: int, m: int, epsilon: float) -> float:
+def with_features(n: int, m: int, epsilon: float, columns: int) -> float:
     """Accuracy of the recipe with m random features on n rows in memory."""
     from prepriv import Domain, PrivateClassifier
     from prepriv.pipeline.recipes.automatic import auto_steps
     from prepriv.preprocessing import Normalize, RandomFeatures
 
-    domain = Domain.box(-4, 4, COLUMNS, [0, 1])
+    domain = Domain.box(-4, 4, columns, [0, 1])
     *steps, scale = auto_steps(domain, n=n, epsilon=epsilon, delta=1e-6, linear=True)
     steps += [RandomFeatures(m), Normalize(1.0)] if m else []
-    parts = [part(seed, PART) for seed in range(-(-n // PART))]
+    parts = [part(seed, PART, columns) for seed in range(-(-n // PART))]
     x, y = (np.concatenate(each)[:n] for each in zip(*parts))
-    test, labels = part(10**6, 50_000)
+    test, labels = part(10**6, 50_000, columns)
     return float(
         PrivateClassifier(domain, epsilon=epsilon, delta=1e-6, steps=[*steps, scale])
         .fit(x, y)
@@ -177,6 +179,7 @@ def with_features(n: int, m: int, epsilon: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[2 * 10**6, 10**7])
+    parser.add_argument("--columns", type=int, default=COLUMNS)
     parser.add_argument("--memory", default="300MB")
     parser.add_argument("--steps", default="auto", help="auto, or linear: without random features")
     parser.add_argument("--epsilon", default="1")
@@ -203,23 +206,24 @@ def main() -> None:
         for n in options.rows:
             if options.features:
                 found = [
-                    f"{m}: {100 * with_features(n, m, float(options.epsilon)):.2f}" for m in options.features
+                    f"{m}: {100 * with_features(n, m, float(options.epsilon), options.columns):.2f}"
+                    for m in options.features
                 ]
                 print(f"{n} rows, accuracy (%) by random features: " + ", ".join(found), flush=True)
                 continue
             if options.passes:
                 ram, disk = (
-                    passes(n, COLUMNS + 1, m, options.passes, options.threads) for m in ("1TB", "1KB")
+                    passes(n, options.columns + 1, m, options.passes, options.threads) for m in ("1TB", "1KB")
                 )
                 print(
-                    f"{n} x {COLUMNS + 1}: a pass in memory {ram:.3f} s, on disk {disk:.3f} s: {disk / ram:.2f}",
+                    f"{n} x {options.columns + 1}: a pass in memory {ram:.3f} s, on disk {disk:.3f} s: {disk / ram:.2f}",
                     flush=True,
                 )
                 continue
-            table, schema, out = folder / f"{n}.parquet", folder / "S.yaml", folder / f"run{n}"
+            table, declared, out = folder / f"{n}.parquet", folder / "S.yaml", folder / f"run{n}"
             if not table.exists():
-                write(table, n)
-            schema.write_text(SCHEMA + f"\nsteps: {options.steps}\n", encoding="utf-8")
+                write(table, n, options.columns)
+            declared.write_text(schema(options.columns, options.steps), encoding="utf-8")
             shutil.rmtree(out, ignore_errors=True)
             command = [
                 sys.executable,
@@ -228,14 +232,14 @@ def main() -> None:
                 "train",
                 str(table),
                 "--schema",
-                str(schema),
+                str(declared),
                 "--rows",
                 str(n),
             ]
             command += ["--epsilon", options.epsilon, "--memory", options.memory, "--out", str(out)]
             seconds, peak = watched(command)
             print(
-                f"{n} x {COLUMNS}: {seconds:.0f} s, peak {peak / 1e6:.0f} MB, accuracy {100 * score(out / 'model'):.2f} %",
+                f"{n} x {options.columns}: {seconds:.0f} s, peak {peak / 1e6:.0f} MB, accuracy {100 * score(out / 'model', options.columns):.2f} %",
                 flush=True,
             )
     finally:

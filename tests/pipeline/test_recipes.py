@@ -10,17 +10,25 @@ import numpy as np
 import pytest
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
+from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv.guarantees import gdp_mu
+from prepriv.learners.base import Setting
 from prepriv.pipeline.plan import make_plan, signal
+from prepriv.pipeline.recipes import automatic
 from prepriv.pipeline.recipes.automatic import (
     BINS,
     FEATURES,
     LEAST_DEVIATION,
+    MANY,
+    PER_COLUMN,
+    SHARE,
     TABLE_FEATURES,
     WIDE,
     WeakSignal,
     recipe,
 )
+from prepriv.preprocessing.base import UNTOUCHED
 
 ENOUGH = 20_000  # records, at which random features pay
 
@@ -112,6 +120,44 @@ def test_a_wave_in_one_column_is_seen_by_few_records(rng):
     assert clf.score(x[2000:], y[2000:]) > 0.86
 
 
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_many_records_are_read_in_batches_whose_mean_is_about_as_noisy(adjacency):
+    domain = dataclasses.replace(FEW, adjacency=adjacency)
+    for epsilon in (0.1, 1.0, 4.0):
+        asked = {"epsilon": epsilon, "delta": 1e-6}
+        (_, full), (_, batches) = (recipe(domain, n=n, **asked) for n in (MANY - 1, MANY))
+        assert (full.name, batches.name) == ("GradientDescent", "PoissonSGD")
+        assert MANY / SHARE <= batches.batch_size <= MANY / 4
+        setting = Setting(radius=5.0, d=700, outputs=1, n=MANY, adjacency=adjacency, incoming=UNTOUCHED)
+        for setting_of in ("steps", "clip_norm", "momentum", "average", "learning_rate"):
+            assert getattr(batches, setting_of) == pytest.approx(getattr(full, setting_of), rel=0.01)
+        noise = batches.calibrate(**asked, setting=setting) / batches.batch_size
+        record = 2 if adjacency == "replace-one" else 1
+        whole = record * math.sqrt(batches.steps) / gdp_mu(**asked) / MANY
+        assert 0.99 < noise / whole < (1.01 if record == 2 else 1.25)
+    for epsilon in (100.0, math.inf):  # noise that sampling hides no more
+        assert recipe(domain, n=MANY, epsilon=epsilon, delta=1e-6)[1].name == "GradientDescent"
+
+
+def test_rows_that_a_step_moved_are_read_whole_however_many():
+    steps = [pre.MeanImputer(payment=pay.Sensitivity()), pre.Rescale(1.0)]
+    assert recipe(GAPS, n=MANY, epsilon=1.0, delta=1e-6, steps=steps)[1].name == "GradientDescent"
+
+
+def test_a_model_is_learned_in_batches(rng, monkeypatch):
+    monkeypatch.setattr(automatic, "MANY", 4000)
+    x = rng.uniform(-1, 1, (4000, 5))
+    clf = PrivateClassifier(FEW, epsilon=2.0, delta=1e-5).fit(x, (x[:, 0] > 0.3).astype(int))
+    assert clf.plan_.learner.name == "PoissonSGD" and clf.guarantee_.epsilon(1e-5) <= 2.0
+    assert clf.score(x, (x[:, 0] > 0.3).astype(int)) > 0.9
+
+
+def test_few_columns_get_fewer_random_features():
+    assert features(FEW, ENOUGH) == [TABLE_FEATURES]
+    assert features(Domain.box(-1, 1, 2, (0, 1)), 10**6) == [2 * PER_COLUMN]
+    assert features(FEW, 10**6) == [5 * PER_COLUMN] and features(PLAIN, 10**6) == [FEATURES]
+
+
 def test_wavelet_features_are_trained_longer_and_averaged_late_and_pixels_are_not():
     images = Domain.images(8, 8, 1, range(10), adjacency="add-or-remove-one")
     asked = {"n": 20_000, "epsilon": 1.0, "delta": 1e-5}
@@ -184,7 +230,7 @@ def test_the_number_of_random_features_never_falls_with_n():
     """It did, for memory's sake: 1.8e7 cells, and none from 281,000 rows on."""
     sizes = (10**4, 10**5, 10**6, 10**8)
     assert {features(PLAIN, n)[0] for n in sizes} == {FEATURES}
-    found = [features(FEW, n)[0] for n in sizes]
+    found = [features(Domain.box(-1, 1, 8, (0, 1)), n)[0] for n in sizes]
     assert found == sorted(found) and found[0] == TABLE_FEATURES and found[-1] == FEATURES
 
 

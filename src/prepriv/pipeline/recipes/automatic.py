@@ -17,6 +17,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.checks import check_learner, check_steps
 from prepriv.pipeline.plan import signal
 from prepriv.pipeline.recipes.additive import additive_steps
@@ -49,11 +50,13 @@ BINS, CELLS, OUTERMOST = (
     6.0,
 )  # of a column; of all columns, about; the last edge, in standard deviations
 FEATURES, TABLE_FEATURES = 1024, 512  # random features; of a table with less signal than MUCH
+PER_COLUMN = 128  # random features of an encoded column; more see nothing new
 MUCH = 5000.0
 PAYING = 1500.0  # signal at which random features weigh as much as the row
 LEAST_WEIGHT = 0.05  # below it there are none
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
+MANY, SHARE, LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 # Of images: signal over reach; the last share of the iterates; clip over that of others.
 WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
@@ -106,9 +109,8 @@ def recipe(
             stacklevel=callers_level(),
         )
     wavelets = any(isinstance(step, Scattering) for step in steps)
-    return tuple(steps), auto_learner(
-        domain, n=n, epsilon=epsilon, delta=delta, moved=moved, wavelets=wavelets
-    )
+    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=moved, wavelets=wavelets)
+    return tuple(steps), learned if moved else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
 class WeakSignal(UserWarning):
@@ -135,6 +137,7 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
     features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s)
+    features = min(features, PER_COLUMN * space.d)
     pays = not linear and weight >= LEAST_WEIGHT and not _texts_alone(domain)
     more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
     return [*impute, *roots, *even, *more, Rescale(SCALE)]
@@ -240,4 +243,27 @@ def auto_learner(
         clip_norm=clip,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
         average=WAVELET_AVERAGE if wavelets else 0.5,
+    )
+
+
+def in_batches(
+    learner: GradientDescent, *, n: int, epsilon: float, delta: float
+) -> GradientDescent | PoissonSGD:
+    """The same steps on Poisson batches where there are so many records that a batch says what all of them say.
+
+    Sampling hides as much as it takes away, so that the noise of a mean stays, but only while its multiplier on a batch is
+    at least about one: rate * sqrt(T) / mu. A step then reads down to a sixteenth of the rows.
+    """
+    share = 0.0 if math.isinf(epsilon) else min(SHARE, math.sqrt(learner.steps) / gdp_mu(epsilon, delta))
+    if n < MANY or share < LEAST_SHARE:
+        return learner
+    return PoissonSGD(
+        learner.loss,
+        batch_size=math.ceil(n / share),
+        steps=learner.steps,
+        learning_rate=learner.learning_rate,
+        clip_norm=learner.clip_norm,
+        momentum=learner.momentum,
+        average=learner.average,
+        bias=learner.bias,
     )
