@@ -68,6 +68,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ledger: str | os.PathLike[str] | None
     holdout: float | None = None
     evaluate_epsilon: float = 0.1
+    evaluate_measures: str | Sequence[str] | None = None
     verbose: bool = False
 
     def _check_learned(self, domain: Domain) -> None:
@@ -155,7 +156,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             n = domain.n
         if domain.n is not None and n != domain.n:
             raise ValueError(f"the domain declares n={domain.n} records, not {n}")
-        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon)
+        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon, self.evaluate_measures)
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
         session, room = self._session(plan), self._room(plan.training)
@@ -367,6 +368,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         of both prices, not their sum (docs/evaluate.md).
     evaluate_epsilon : float
         What that measurement spends of those records' privacy.
+    evaluate_measures : str, list of str or None
+        What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`.
     verbose : bool
         A bar on standard error while it trains: steps of the plan, never times or anything of the data.
     class_weight : dict, "balanced" or None
@@ -419,6 +422,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
         evaluate_epsilon: float = 0.1,
+        evaluate_measures: str | Sequence[str] | None = None,
         verbose: bool = False,
         class_weight: str | Mapping[Any, float] | None = None,
         threshold: float | None = None,
@@ -434,6 +438,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.ledger = ledger
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
+        self.evaluate_measures = evaluate_measures
         self.verbose = verbose
         self.class_weight = class_weight
         self.threshold = threshold

@@ -22,7 +22,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
         is cut to them; one that is no number makes its record count as nothing.
-    epsilon, delta, threads, memory, engine, ledger, holdout, evaluate_epsilon, verbose :
+    epsilon, delta, threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, verbose :
         As for `PrivateClassifier`.
     steps : "auto" or list of steps
         Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
@@ -59,6 +59,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
         evaluate_epsilon: float = 0.1,
+        evaluate_measures: str | Sequence[str] | None = None,
         verbose: bool = False,
     ) -> None:
         self.domain = domain
@@ -72,6 +73,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.ledger = ledger
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
+        self.evaluate_measures = evaluate_measures
         self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:

@@ -121,10 +121,13 @@ def test_the_page_is_made_anew_and_never_over_another(fitted, tmp_path, capsys):
 def test_a_model_of_a_number_is_verified_with_its_measurement(tmp_path):
     x = np.random.default_rng(0).random((800, 2))
     domain = prepriv.Domain.box(0, 1, 2, target=prepriv.Numeric(0, 2))
-    reg = prepriv.PrivateRegressor(domain, holdout=0.3, evaluate_epsilon=0.5).fit(x, x.sum(axis=1))
+    measures = ("r2", "residuals")
+    reg = prepriv.PrivateRegressor(domain, holdout=0.3, evaluate_epsilon=0.5, evaluate_measures=measures)
+    reg.fit(x, x.sum(axis=1))
     reg.model_.save(tmp_path / "model")
     reg.report_.save(tmp_path / "report.html")
     assert run(["report", str(tmp_path / "model"), "--verify", str(tmp_path / "report.html")]) == 0
+    assert "<title>Residuals</title>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_headline_covers_training_and_measurement(fitted):

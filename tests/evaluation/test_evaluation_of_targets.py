@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -13,7 +14,9 @@ from sklearn import metrics
 
 import prepriv
 from evaluation.test_evaluation import moved_squared
-from prepriv.audit.replay import Recorder
+from prepriv.audit.replay import Recorder, replay
+from prepriv.audit.replay_neighbours import neighbours, synthetic
+from prepriv.audit.sensitivity_draws import Draws
 from prepriv.cli import run
 from prepriv.domain import ADJACENCIES
 from prepriv.evaluation.cells import cells
@@ -27,6 +30,7 @@ from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_targets
 
 RELEASES = ("absolute_error", "squared_error", "target", "target_square")
+ALL = (*RELEASES, "residuals")
 
 
 def trained(adjacency="replace-one", n=4000, seed=0):
@@ -65,16 +69,20 @@ def test_without_noise_the_figures_are_those_of_scikit_learn():
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_no_row_moves_the_sums_further_than_declared_and_some_as_far(adjacency):
     domain = prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(0, 1), adjacency=adjacency)
-    plan = plan_evaluation(domain, n=3, epsilon=1.0)
-    assert plan.releases == RELEASES
-    kinds = [(e, e * e, u, (2 * u - 1) ** 2) for e in (0.0, 0.4, 1.0) for u in (0.0, 0.3, 0.5, 1.0)]
+    assert plan_evaluation(domain, n=3, epsilon=1.0).releases == RELEASES
+    plan = plan_evaluation(domain, n=3, epsilon=1.0, measures=TARGET_MEASURES)
+    assert plan.releases == ALL
+    bins = itertools.cycle((0, 7, 19, -1, 3))
+    kinds = [
+        (e, e * e, u, (2 * u - 1) ** 2, next(bins)) for e in (0.0, 0.4, 1.0) for u in (0.0, 0.3, 0.5, 1.0)
+    ]
 
     def counted(rows):
         recorder = Recorder()
-        release(plan, dict(zip(RELEASES, map(np.array, zip(*rows)))), recorder)
+        release(plan, dict(zip(ALL, map(np.array, zip(*rows)))), recorder)
         return recorder.calls
 
-    farthest = dict.fromkeys(RELEASES, 0.0)
+    farthest = dict.fromkeys(ALL, 0.0)
     pairs = itertools.combinations(kinds, 2) if adjacency == "replace-one" else ((k, None) for k in kinds)
     for a, b in pairs:
         for one, two in zip(counted([kinds[0], a]), counted([kinds[0], b] if b else [kinds[0]])):
@@ -84,7 +92,7 @@ def test_no_row_moves_the_sums_further_than_declared_and_some_as_far(adjacency):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("measures", [None, "absolute_error", ("r2",)])
+@pytest.mark.parametrize("measures", [None, "absolute_error", ("r2",), "residuals", TARGET_MEASURES])
 def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures):
     domain = REG.model_.domain.with_n(100)
     domain = prepriv.Domain.box(0, 1, 3, target=domain.target, adjacency=adjacency)
@@ -107,9 +115,9 @@ def test_intervals_cover(adjacency, repetitions):
     reg, X, Y = (REG, *trained()[1:]) if adjacency == "replace-one" else trained(adjacency)
     n, rng = 2000, np.random.default_rng(5)
     for epsilon in (0.3, 5.0):
-        plan = plan_evaluation(reg.model_, n=n, epsilon=epsilon)
+        plan = plan_evaluation(reg.model_, n=n, epsilon=epsilon, measures=TARGET_MEASURES)
         of = cells(plan, reg.model_, encode(X, reg.domain), encode_targets(Y, reg.domain))
-        exact = plan_evaluation(reg.model_, n=len(Y), epsilon=epsilon)
+        exact = plan_evaluation(reg.model_, n=len(Y), epsilon=epsilon, measures=TARGET_MEASURES)
         truth = PrivateEvaluation(exact, release(exact, of, ExactSession()), False).figures
         missed = dict.fromkeys(truth, 0)
         for k in range(repetitions):
@@ -132,6 +140,9 @@ def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, cap
     assert "errors above 12.5" in page and json.loads(made.save("e.json").read_text())["figures"]
     again = prepriv.PrivateRegressor(REG.domain.with_n(len(Y)), holdout=0.3, evaluate_epsilon=1.0).fit(X, Y)
     assert set(again.evaluation_.figures) == set(made.figures)
+    asked = again.set_params(evaluate_measures="residuals").fit(X, Y)
+    assert set(asked.evaluation_.figures) == {"mean residual"}
+    assert "<figcaption>How many rows" in asked.report_.to_html()
     assert again.guarantee_.epsilon(1e-5) <= 1.0 + 1e-9
 
     REG.model_.save("run/model")
@@ -144,6 +155,71 @@ def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, cap
     out = capsys.readouterr().out
     assert "R2" in out and "errors above 8 count as 8" in out.replace("\n", " ")
     assert "mean absolute error" in out and "root mean" not in out
+    assert run([*line, "--measure", "residuals", "--out", "r.html"]) == 0
+    assert "mean residual" in capsys.readouterr().out
+    assert "<title>Residuals</title>" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("bins", [20, 7])
+def test_residuals_are_the_histogram_of_what_numpy_subtracts(bins):
+    y = Y.astype(object)
+    y[:3], y[3:6] = ("many", math.nan, None), (1e300, -1e300, math.inf)  # in no bin; cut to the bounds
+    plan = plan_evaluation(
+        REG.model_, n=len(y), epsilon=1e4, measures="residuals", bins=bins, error_bound=4.0
+    )
+    made = measured(plan, X, y, ExactSession())
+    off = np.clip(y[3:].astype(float), -20, 30) - REG.predict(X[3:])
+    counts, edges = np.histogram(np.clip(off, -4, 4), bins, (-4, 4))
+    low, high, found = zip(*made.residuals)
+    assert np.array_equal(found, counts) and counts[0] > 10 < counts[-1]
+    assert (*low, high[-1]) == pytest.approx(edges)
+    assert made["mean residual"].value == pytest.approx(off.clip(-4, 4).mean(), abs=4 / bins)
+
+
+def test_the_bin_of_an_error_depends_on_that_row_alone():
+    """One row that is far off, or gone, moves no other: else a record would change every count."""
+    plan = plan_evaluation(REG.model_, n=len(Y), epsilon=1.0, measures="residuals")
+
+    def bins(X, y):
+        return cells(plan, REG.model_, encode(X, REG.domain), encode_targets(y, REG.domain))["residuals"]
+
+    whole = bins(X, Y)
+    for row, far in ((0, 1e9), (17, -1e9), (3999, math.nan)):
+        y = Y.copy()
+        y[row] = far
+        assert (bins(X, y) != whole).sum() == 1
+        assert np.array_equal(np.delete(whole, row), bins(np.delete(X, row, 0), np.delete(Y, row)))
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_nothing_but_mechanism_outputs_leaves(adjacency):
+    """Replay on hostile neighbours, as for training: the picture is made of the noisy counts."""
+    domain = dataclasses.replace(REG.domain, adjacency=adjacency).with_n(20)
+    model = dataclasses.replace(REG.model_, domain=domain)
+    plan = plan_evaluation(model, n=20, epsilon=1.0, delta=1e-3, measures=TARGET_MEASURES)
+
+    def run(table, session):
+        made = evaluate(plan, model, table.rows, list(table.labels), session=session, counted=False)
+        return {"json": json.dumps(made.to_json()), "html": made.to_html(), "text": str(made)}
+
+    draws = Draws(5)
+    base = synthetic(domain, 20, draws)
+    pairs = list(itertools.islice(neighbours(base, domain, draws, 40), 40))
+    result = replay(run, base, pairs)
+    assert result.pairs == 40 and not result.findings
+    assert result.reach["residuals"] > 0.6
+
+
+def test_the_picture_says_what_was_paid_for_and_how_to_get_it():
+    made = REG.evaluate(X, Y, epsilon=1.0, measures=("r2", "residuals"))
+    page = made.to_html()
+    assert page.count("<svg") == 1 and "Residuals" in page and "<figcaption>How many rows" in page
+    assert f"noise of deviation {made.plan.noise:.3g}" in page and "--measure residuals" not in page
+    assert all(f"{low:.4g} to {high:.4g}: {count:.0f} rows" in page for low, high, count in made.residuals)
+    without = REG.evaluate(X, Y, epsilon=1.0)
+    assert without.residuals == () and "<svg" not in without.to_html()
+    assert "--measure residuals" in without.to_html() and without.plan.noise < made.plan.noise * 2
+    assert "--measure residuals" in REG.report_.to_html()
 
 
 def test_what_is_no_number_has_the_largest_error_and_aborts_nothing():
@@ -160,6 +236,10 @@ def test_what_is_no_number_has_the_largest_error_and_aborts_nothing():
         ({"measures": "accuracy"}, "some of absolute_error, squared_error, r2"),
         ({"error_bound": 0}, "error_bound must lie in"),
         ({"error_bound": 51}, "error_bound must"),
+        ({"measures": ("residuals", "residuals")}, "each once"),
+        ({"measures": "residuals", "bins": 1}, "bins must be a whole number, 2 or more"),
+        ({"measures": "residuals", "bins": [0.2, 0.5]}, "bins must be a whole number"),
+        ({"measures": "residuals", "bins": 10**6}, "at most"),
         ({"epsilon": math.inf}, "epsilon must be finite"),
     ],
 )

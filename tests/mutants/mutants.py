@@ -869,6 +869,14 @@ MUTANTS = (
         ("tests/evaluation/test_evaluation.py", "-k", "same_bits"),
     ),
     Mutant(
+        "bins of residuals as wide as the largest error of the table",
+        "edges of a histogram taken from the data",
+        "evaluation/cells.py",
+        "_bins(residuals(scores, targets) / plan.error_share, plan.edges)",
+        "_bins(residuals(scores, targets) / np.nanmax(np.abs(residuals(scores, targets)), initial=1e-9), plan.edges)",
+        ("tests/evaluation/test_evaluation_of_targets.py", "-k", "row_alone"),
+    ),
+    Mutant(
         "intervals that know the sampling only",
         "noise left out of an error bar",
         "evaluation/intervals.py",

@@ -18,6 +18,7 @@ from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.description.price import Look, pay
 from prepriv.engines.base import EngineError
+from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
@@ -43,6 +44,13 @@ Note = Annotated[
     str | None, typer.Option("--note", help="With --ledger: stands in front of the charge in `ledger show`.")
 ]
 LedgerAt = str | os.PathLike[str] | None
+MeasureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"What to measure: {', '.join(MEASURES)}, or of a number {', '.join(TARGET_MEASURES)}; several times for "
+        "several (default: all but residuals)."
+    ),
+]
 
 
 def noted(ledger: str | None, note: str | None) -> LedgerAt:

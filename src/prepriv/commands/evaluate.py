@@ -10,6 +10,7 @@ import typer
 from prepriv.commands.common import (
     AsJson,
     LedgerAt,
+    MeasureOption,
     Note,
     console,
     noted,
@@ -21,7 +22,7 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, EvaluationPlan, plan_evaluation
+from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.pipeline.charge import charge
@@ -39,13 +40,7 @@ def evaluate(
     delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
     rows: Annotated[int | None, typer.Option(help="Declared number of records of TEST (public).")] = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: the model's).")] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"One of {', '.join(MEASURES)}, or of a number {', '.join(TARGET_MEASURES)}; several times for several "
-            "(default: all)."
-        ),
-    ] = None,
+    measure: MeasureOption = None,
     error_bound: Annotated[
         float | None,
         typer.Option(

@@ -14,6 +14,7 @@ from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     AsJson,
     LedgerAt,
+    MeasureOption,
     Note,
     Overwrite,
     console,
@@ -98,6 +99,7 @@ def train(
     evaluate_epsilon: Annotated[
         float, typer.Option(help="What the measurement spends of the records set aside.")
     ] = 0.1,
+    measure: MeasureOption = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -107,6 +109,8 @@ def train(
     declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
     """
     came = Progress()
+    if measure and holdout is None:
+        raise Stop("--measure is of what --holdout measures: give both")
     try:
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:
@@ -121,7 +125,7 @@ def train(
                 noted(ledger, note),
                 chosen,
                 public_test=public_test,
-                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon),
+                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None),
             )
             report = job.run(out, overwrite, came)
     except KeyboardInterrupt:

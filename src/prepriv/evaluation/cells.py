@@ -22,7 +22,8 @@ Cells = dict[str, NDArray[Any]]
 accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
 log_loss: as a share of LOSS_BOUND. A label that is no declared class has cell -1, counts as wrong and has the largest
 loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target, target_square: where it is
-between the bounds, and the square of its distance from their middle. What is no number has the largest error, and is in the middle.
+between the bounds, and the square of its distance from their middle; residuals: bin of its target less its prediction. What
+is no number has the largest error, is in the middle, and in no bin.
 """
 
 
@@ -31,14 +32,15 @@ def cells(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
         if plan.domain.target is not None:
-            off = target_errors(scores, targets) / plan.error_share
             w = decoded(targets)
+            off = target_errors(scores, targets) / plan.error_share
             cut = np.where(off <= 1.0, off, 1.0)  # NaN: the largest
             return {
                 "absolute_error": cut,
                 "squared_error": cut * cut,
                 "target": (w + 1) / 2,
                 "target_square": w * w,
+                "residuals": _bins(residuals(scores, targets) / plan.error_share, plan.edges),
             }
         p = _probabilities(model, scores, norms)
         chosen = winners(scores) if model.class_weight is None else model.decided(p)
@@ -47,9 +49,21 @@ def cells(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.
 
 def target_errors(scores: Floats, targets: NDArray[np.int32]) -> Floats:
     """How far the predictions of `row_scores` are off, as a share of the distance of the bounds; 1 where no number is to be met."""
+    off = np.abs(residuals(scores, targets))
+    return np.where(off <= 1.0, off, 1.0)
+
+
+def residuals(scores: Floats, targets: NDArray[np.int32]) -> Floats:
+    """Targets less the predictions of `row_scores`, as shares of the distance of the bounds; NaN where there is no number."""
     with np.errstate(all="ignore"):
-        off = np.abs(np.clip(scores[:, 0], -1.0, 1.0) - decoded(targets)) / 2
-    return np.where((targets >= 0) & (off <= 1.0), off, 1.0)
+        off = (decoded(targets) - np.clip(scores[:, 0], -1.0, 1.0)) / 2
+    return np.where(targets >= 0, off, np.nan)
+
+
+def _bins(share: Floats, edges: Sequence[float]) -> NDArray[np.int64]:
+    """The bin of each error, as a share of the largest; beyond that the last one. -1 where there is none."""
+    place = np.searchsorted(np.asarray(edges), (share + 1) / 2, side="right")
+    return np.where(np.isnan(share), -1, place)
 
 
 def predicted(model: Model, table: Table) -> NDArray[np.intp]:

@@ -83,7 +83,8 @@ def evaluate(
 def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floats]:
     """The noisy counts of each release of the plan: all that depends on a record and leaves."""
     classes = len(plan.domain.classes)
-    shapes = {"confusion": (classes, classes), "scores": (len(plan.edges) + 1, 2)}
+    bins = len(plan.edges) + 1
+    shapes = {"confusion": (classes, classes), "scores": (bins, 2), "residuals": (bins,)}
     found = {}
     for name in plan.releases:
         options: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""An evaluation as inline SVG and one page: confusion matrix, reliability, ROC, with their intervals."""
+"""An evaluation as inline SVG and one page: confusion matrix, reliability, ROC, residuals, with what noise makes of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from html import escape
 from prepriv._text import shown
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.release.pictures import BLUE, dot, label, stroke, svg
+from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
+_BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
+_UNPAID = (
+    "<p>How large errors of either sign are is not drawn: it was not paid for. <code>--measure residuals</code>, beside "
+    "the others, or <code>measures=</code> in Python, asks for it.</p>"
+)
 
 
 def pictures(of: PrivateEvaluation) -> list[str]:
@@ -21,6 +26,8 @@ def pictures(of: PrivateEvaluation) -> list[str]:
         out.append(reliability(of))
     if of.roc:
         out.append(roc(of))
+    if of.residuals:
+        out.append(f"<figure>{residuals(of)}<figcaption>{escape(_caption(of))}</figcaption></figure>")
     return out
 
 
@@ -72,12 +79,46 @@ def roc(of: PrivateEvaluation) -> str:
     return svg("ROC", 400, 328, parts)
 
 
+def residuals(of: PrivateEvaluation) -> str:
+    """Noisy numbers of rows by target less prediction; grey: where each would lie for the noise alone. Below zero no bar."""
+    reach, rows = _BAND * of.plan.noise, [count for _, _, count in of.residuals]
+    bound, top = of.plan.error_bound or 0.0, max(1.0, max(rows) + reach)
+    wide = 320 / len(rows)
+    parts = [stroke(220, 20, 220, 280, GREY, dash=True)]
+    for k, count in enumerate(rows):
+        for low, high, colour in ((0.0, count, BLUE), (count - reach, count + reach, GREY)):
+            bottom, height = _y(max(0.0, low) / top), 260 * (max(0.0, high) - max(0.0, low)) / top
+            parts.append(
+                f'<rect x="{60 + wide * k:.1f}" y="{bottom - height:.1f}" width="{max(0.5, wide - 1):.1f}" '
+                f'height="{height:.1f}" fill="{colour}" fill-opacity="0.45"/>'
+            )
+    parts += [stroke(60, 280, 380, 280), stroke(60, 20, 60, 280)]
+    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(label(_x(at), 297, f"{bound * (2 * at - 1):.4g}", "middle"))
+    parts += [label(54, _y(t) + 4, f"{top * t:.3g}", "end") for t in (0.0, 0.5, 1.0)]
+    parts += [
+        label(220, 318, "target less prediction", "middle"),
+        label(16, 150, "rows", "middle", turned=True),
+    ]
+    told = "; ".join(f"{low:.4g} to {high:.4g}: {count:.0f} rows" for low, high, count in of.residuals)
+    return svg("Residuals", 400, 328, parts, f"{told}; each with noise of deviation {of.plan.noise:.3g}")
+
+
+def _caption(of: PrivateEvaluation) -> str:
+    bound = of.plan.error_bound or 0.0
+    return (
+        "How many rows were off by how much: to the right of the middle the target lies above its prediction. The bars at "
+        f"the ends hold all errors beyond {bound:.4g}. Grey: where 95 % of what "
+        "noise alone makes of each bar lies, whichever rows were drawn; bars within each other's grey may well be equal."
+    )
+
+
 def page(of: PrivateEvaluation) -> str:
     """All of it as one self-contained page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>prepriv evaluation</title><style>'
         ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:58rem;margin:2rem auto;"
-        "padding:0 1rem}td,th{text-align:left;padding:.3rem .8rem .3rem 0}svg{width:100%;max-width:26rem}</style></head>"
+        "padding:0 1rem}td,th{text-align:left;padding:.3rem .8rem .3rem 0}svg{width:100%;max-width:26rem}figure{margin:0}</style></head>"
         f"<body><h1>How good the model is</h1>{fragment(of)}</body></html>\n"
     )
 
@@ -87,9 +128,10 @@ def fragment(of: PrivateEvaluation) -> str:
     heads = "".join(f"<th>{h}</th>" for h in ("figure", "value", "95 % interval", "noise", "sampling"))
     rows = "".join(f"<tr>{''.join(f'<td>{escape(shown(c))}</td>' for c in line)}</tr>" for line in of.table())
     notes = "".join(f"<p>{escape(note)}</p>" for note in of.notes)
+    unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
-        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>'
+        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}'
     )
 
 

@@ -29,7 +29,8 @@ from prepriv.pipeline.plan import budget
 from prepriv.release.model import Model
 
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")
-TARGET_MEASURES = ("absolute_error", "squared_error", "r2")
+TARGET_MEASURES = ("absolute_error", "squared_error", "r2", "residuals")
+_ONLY_ASKED = "residuals"  # not among those that are meant where none is named
 _R2 = ("squared_error", "target", "target_square")  # what R² is computed from
 _ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error that counts, if none is declared
 LOSS_BOUND = 4.0  # the largest log loss of a row: that of a true class whose probability is 1.8 %
@@ -44,6 +45,7 @@ EDGES = (
     0.95,
     0.98,
 )  # scores crowd at both ends: even steps in log odds
+RESIDUAL_BINS = 20  # where none are declared: few enough to stand out of the noise
 MOST_CELLS = 10_000
 
 
@@ -52,7 +54,8 @@ class EvaluationPlan:
     """What will be measured, at what noise, and what is claimed of it. Made by `plan_evaluation`.
 
     domain: of the model, with n the declared number of test rows. measures: some of MEASURES, or of TARGET_MEASURES where
-    the domain has a target. edges: of the bins of the scores. model: SHA-256 of the model's file; None for one that is
+    the domain has a target. edges: of the bins of the scores, or of signed
+    errors, from 0 at -error_bound to 1 at error_bound. model: SHA-256 of the model's file; None for one that is
     trained first. error_bound: the largest error of a number that counts, in its unit; None for classes.
     """
 
@@ -136,7 +139,7 @@ def plan_evaluation(
     epsilon: float = 0.1,
     delta: float = 1e-5,
     measures: str | Sequence[str] | None = None,
-    bins: int | Sequence[float] = EDGES,
+    bins: int | Sequence[float] | None = None,
     error_bound: float | None = None,
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
@@ -146,8 +149,10 @@ def plan_evaluation(
     them have less noise. bins: of the probability of the second class, or of the predicted one where there are more
     than two: their number, for equal widths, or their inner edges, increasing in (0, 1).
 
-    Of a model of a number: some of "absolute_error", "squared_error", "r2". error_bound: the largest error that counts, in
-    the target's unit; larger ones are cut to it, and noise grows with it (default: a quarter of the distance of the bounds).
+    Of a model of a number: some of "absolute_error", "squared_error", "r2", and, only if it is named, "residuals", how many
+    rows have which signed error. error_bound: the largest error that counts, in the target's unit; larger ones are cut to
+    it, and noise grows with it (default: a quarter of the distance of the bounds). bins: the number of bins of equal width
+    between -error_bound and error_bound (default: 20).
     Raises ValueError with one sentence.
 
     >>> import prepriv
@@ -160,7 +165,7 @@ def plan_evaluation(
         raise ValueError("epsilon must be finite: rows that are public need no noise, see `score`")
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
     asked = check_measures(measures, domain)
-    edges, bound = _edges(bins), _error_bound(error_bound, domain)
+    edges, bound = _edges(bins, domain), _error_bound(error_bound, domain)
     if max(len(domain.classes) ** 2, 2 * len(edges) + 2) > MOST_CELLS:
         raise ValueError(
             f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"
@@ -181,9 +186,11 @@ def model_hash(model: Model) -> str:
 
 
 def check_measures(measures: str | Sequence[str] | None, domain: Domain) -> tuple[str, ...]:
-    """The measures that are meant, in order; None: all that the domain has. Raises ValueError."""
+    """The measures that are meant, in order; None: all that the domain has but _ONLY_ASKED. Raises ValueError."""
     known = MEASURES if domain.target is None else TARGET_MEASURES
-    asked = known if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
+    if measures is None:
+        return tuple(m for m in known if m != _ONLY_ASKED)
+    asked = (measures,) if isinstance(measures, str) else tuple(measures)
     if not asked or any(name not in known for name in asked) or len(set(asked)) < len(asked):
         raise ValueError(f"measures must be some of {', '.join(known)}, each once; got {shown(measures)}")
     return tuple(m for m in known if m in asked)
@@ -198,8 +205,10 @@ def _error_bound(given: float | None, domain: Domain) -> float | None:
     return number("error_bound", _ERROR_SHARE * width if given is None else given, above=0.0, at_most=width)
 
 
-def _edges(bins: Any) -> tuple[float, ...]:
-    if np.ndim(bins) == 0:
+def _edges(bins: Any, domain: Domain) -> tuple[float, ...]:
+    if bins is None:
+        bins = EDGES if domain.target is None else RESIDUAL_BINS
+    if np.ndim(bins) == 0 or domain.target is not None:
         count = integer("bins", bins, at_least=2, at_most=MOST_CELLS)
         return tuple(k / count for k in range(1, count))
     edges = tuple(float(e) for e in numbers("bins", bins, above=0.0, below=1.0).ravel())

@@ -27,7 +27,7 @@ from prepriv.release.writing import write_atomically
 class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
-    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), of any other (2,). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
+    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (2,). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
     this together, where coins set the test rows aside (holdout.py).
     """
 
@@ -81,6 +81,16 @@ class PrivateEvaluation:
             for k, edge in enumerate(self.plan.edges)
         )
 
+    @cached_property
+    def residuals(self) -> tuple[tuple[float, float, float], ...]:
+        """(low, high, noisy number of rows) of each bin of target less prediction, in the target's unit; none if not measured.
+
+        The first and the last one hold what lies beyond them, too.
+        """
+        bound = self.plan.error_bound or 0.0
+        ends = pairwise(bound * (2 * e - 1) for e in (0.0, *self.plan.edges, 1.0))
+        return tuple((low, high, float(c)) for (low, high), c in zip(ends, self.counts.get("residuals", ())))
+
     def _pair(self, name: str, release: str) -> Figure:
         plan, counts = self.plan, self.counts[release]
         if plan.domain.adjacency == "replace-one":
@@ -108,6 +118,12 @@ class PrivateEvaluation:
         names = ("squared_error", "target", "target_square")
         error, target, square = (self._pair(name, name) for name in names)
         return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, self.plan.n)]
+
+    def _residuals(self) -> list[Figure]:
+        low, high, counts = np.array(self.residuals).T
+        bound = self.plan.error_bound or 0.0
+        mean = intervals.mean_of("mean residual", counts, (low + high) / (2 * bound), self.plan.noise)
+        return [intervals.scaled(mean, bound)]
 
     def _confusion(self) -> list[Figure]:
         counts = self.counts["confusion"]
