@@ -281,6 +281,9 @@ def test_the_command(tmp_path, capsys):
     ]
     words += ["--ledger", f"{tmp_path}/L.db", "--out", f"{tmp_path}/run"]
     assert run([*words, "--holdout", "2"]) == 2 and "holdout must lie in" in capsys.readouterr().err
+    assert run([*words, "--measure", "accuracy"]) == 2 and "give both" in capsys.readouterr().err
+    wrong = [*words, "--holdout", "0.2", "--measure", "residuals"]
+    assert run(wrong) == 2 and "measures must be some of accuracy" in capsys.readouterr().err
     assert not Ledger.open(tmp_path / "L.db").entries()
     assert run([*words, "--holdout", "0.2", "--evaluate-epsilon", "0.5"]) == 0
     printed = capsys.readouterr().out
