@@ -46,8 +46,9 @@ docs: .venv/.installed-docs ## the site in run/site; a warning is an error
 	@touch $@
 
 LOOK := run/demo/report.html run/site/index.html run/site/learn/tutorial.html
+KINDS := trust errata search genindex proofs/index proofs/whole learn/comparison reference/index reference/estimators
 looks: demo docs .venv/.installed-screens ## report and site in headless Chromium (apt-get install chromium): widths, schemes, axe
-	$(BIN)/python docs/screens.py $(LOOK) run/site/trust.html run/site/errata.html run/site/reference/estimators.html
+	$(BIN)/python docs/screens.py $(LOOK) $(KINDS:%=run/site/%.html)
 
 screens: demo docs .venv/.installed-screens ## the same, and the pictures of docs/img
 	$(BIN)/python docs/screens.py $(LOOK) --keep docs/img

@@ -35,7 +35,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
-    "collapse_navigation": True,  # without buttons that have no name
+    "collapse_navigation": True,  # a page's menu lists its own part alone
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -46,8 +46,24 @@ copyright = "Apache-2.0"
 
 
 def setup(app: Any) -> None:
-    """After napoleon, whose priority is 500."""
+    """After napoleon and the theme, whose priority is 500."""
     app.connect("autodoc-process-docstring", _plain, priority=600)
+    app.connect("html-page-context", _named_arrows, priority=600)
+
+
+def _named_arrows(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """The arrow that opens a part of the menu is a button without a name in the theme; a screen reader needs one."""
+    made = context["generate_toctree_html"]
+
+    def named(kind: str, **options: Any) -> Any:
+        menu = made(kind, **options)
+        return (
+            str(menu).replace("<summary>", '<summary aria-label="Pages below">')
+            if kind == "sidebar"
+            else menu
+        )
+
+    context["generate_toctree_html"] = named
 
 
 def _plain(_app: Any, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:

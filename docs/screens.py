@@ -39,9 +39,10 @@ def look(page: Page, path: Path, address: str, keep: Path | None) -> list[str]:
     )
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        page.goto(f"{address}{path}")  # as a phone loads it; then it is turned and widened
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            page.goto(f"{address}{path}")
             across = page.evaluate("document.documentElement.scrollWidth")
             if across > width:
                 said.append(f"scrolls: {across} px at {width}")

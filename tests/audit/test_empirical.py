@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from prepriv.audit.empirical import Experiment, at_most, audit, distance
+from prepriv.audit.empirical import Experiment, Verdict, at_most, audit, distance
 from prepriv.audit.empirical_cases import (
     deduplicated,
     experiments,
@@ -18,6 +18,7 @@ from prepriv.audit.empirical_cases import (
     whole_pipeline,
 )
 from prepriv.cli import run
+from prepriv.commands.audit_empirical import _claimed, _row
 from prepriv.guarantees import gaussian
 from prepriv.mechanisms.noise import NoiseSource
 
@@ -151,6 +152,12 @@ def test_the_command(capsys):
     assert run(["audit", "empirical", "center", "--doubt", "2"]) == 2
     with pytest.raises(ValueError, match="at least 100"):
         audit(lattice_sum("x", 1), 10)
+
+
+def test_too_few_runs_are_no_claim_of_zero():
+    """At false alarms of 1 a claim allows anything; it is not printed as "claimed µ ≤ 0"."""
+    seen = [Verdict("x", 100, 1.0, 0.25, 0.0, 0.0), Verdict("y", 100, 0.9, 0.25, 0.0, 0.7)]
+    assert [_row(v)[-1] for v in seen] == ["not tested", "0.7"] and [_claimed(v) for v in seen] == [None, 0.7]
 
 
 def test_a_refuted_claim_is_an_exit_code(monkeypatch, capsys):

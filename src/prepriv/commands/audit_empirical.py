@@ -8,7 +8,7 @@ import typer
 
 from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
-from prepriv.commands.common import AsJson, print_json, print_table
+from prepriv.commands.common import AsJson, console, print_json, print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down, exact, up
 
@@ -33,21 +33,31 @@ def empirical(
     verdicts = [audit(make(), runs, doubt=doubt) for make in chosen]
     columns = ("audited", "false alarms ≤", "misses ≤", "leaks µ ≥", "claimed µ ≤")
     print_table(
-        f"{runs} runs on each side, confidence 1 - {exact(doubt)}",
+        f"{runs} runs on each side, confidence 1 - {exact(doubt)}, claims read at the row's false alarms",
         columns,
         [_row(v) for v in verdicts],
         (1, 2, 3, 4),
     )
     if as_json:
         found = [
-            {"audited": v.name, "leaks_mu": v.mu, "claimed_mu": v.claimed, "refuted": v.refuted}
+            {"audited": v.name, "leaks_mu": v.mu, "claimed_mu": _claimed(v), "refuted": v.refuted}
             for v in verdicts
         ]
         print_json({"runs": runs, "doubt": doubt, "verdicts": found})
+    unseen = sum(v.false_alarms >= 1 for v in verdicts)
+    if unseen:
+        console.print(f"{unseen} not tested: nothing was seen in so few runs; take more --runs (now {runs})")
     refuted = [v.name for v in verdicts if v.refuted]
     if refuted:
         raise Stop(f"claims refuted: {', '.join(refuted)}", REFUTED)
 
 
 def _row(v: Verdict) -> tuple[str, ...]:
-    return (v.name, up(v.false_alarms, 4), up(v.misses, 4), down(v.mu, 4), up(v.claimed, 4))
+    claimed = _claimed(v)
+    told = "not tested" if claimed is None else up(claimed, 4)
+    return (v.name, up(v.false_alarms, 4), up(v.misses, 4), down(v.mu, 4), told)
+
+
+def _claimed(v: Verdict) -> float | None:
+    """What is claimed at its false alarms; None where they may be all there are, of which no claim says anything."""
+    return v.claimed if v.false_alarms < 1 else None

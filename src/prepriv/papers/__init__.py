@@ -5,10 +5,12 @@ To add one: write a module with a typer-compatible function, and a line in REPRO
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +22,7 @@ from prepriv.papers.provable_privacy import figures as preprocessing_figures
 from prepriv.papers.provable_privacy import tables as preprocessing_tables
 from prepriv.papers.semi_private_learning import pillar
 from prepriv.papers.unified_enhancement import tables as mixture_tables
+from prepriv.papers.verdicts import collected
 
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "dpsgd-f": dpsgd_f.dpsgd_f,
@@ -40,11 +43,29 @@ def _reproduce() -> None:
     """Recompute what the papers print, beside the corrected values."""
 
 
+def _with_json(function: Callable[..., None]) -> Callable[..., None]:
+    """The same command with `--json`, which prints the items that it ends with in place of its tables."""
+    signature = inspect.signature(function)
+    option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+
+    @functools.wraps(function)
+    def command(as_json: bool, **given: Any) -> None:
+        with collected() as items:
+            function(**given)
+        if as_json:
+            print_json({"items": [asdict(item) for item in items]})
+
+    command.__annotations__ = function.__annotations__ | {"as_json": AsJson}
+    command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
+    return command
+
+
 for _name, _function in REPRODUCTIONS.items():
-    app.command(_name)(_function)
+    app.command(_name)(_with_json(_function))
 
 
 @app.command("all")
+@_with_json
 def _all(
     data: Annotated[
         Path | None, typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, sms_spam.tsv.gz.")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -49,8 +51,25 @@ class Item:
         return replace(self, ours=ours, **changes)
 
 
+_collected: ContextVar[list[Item] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[Item]]:
+    """The items that are printed while it is open, in their order: what `--json` prints in the end."""
+    items: list[Item] = []
+    before = _collected.set(items)
+    try:
+        yield items
+    finally:
+        _collected.reset(before)
+
+
 def print_items(items: Sequence[Item]) -> None:
     """One table a paper: item, the paper's number and setting, ours, verdict and reason."""
+    found = _collected.get()
+    if found is not None:
+        found.extend(items)
     for paper in dict.fromkeys(i.paper for i in items):
         rows = [
             (i.item, i.setting, i.theirs, i.ours, f"{i.verdict}: {i.why}") for i in items if i.paper == paper
