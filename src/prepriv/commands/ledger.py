@@ -52,12 +52,17 @@ def create(
     rho: _Amount = None,
     unit: Annotated[str, typer.Option(help=f"What is added up: {', '.join(UNITS)}.")] = "basic",
     adjacency: Annotated[str, typer.Option(help="replace-one or add-or-remove-one.")] = "replace-one",
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """Create a ledger. Cap, unit and adjacency cannot be changed later."""
     with _exit_codes():
         ledger = Ledger.create(
             path, dataset, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=unit, adjacency=adjacency
         )
+        if as_json:
+            cap = ledger.header.cap
+            typer.echo(json.dumps(_as_json(ledger.header, Quanta(0), cap, ()), indent=2))
+            return
         typer.echo(f"created {ledger.name}")
         typer.echo(_claim(ledger.header))
         if ledger.header.unit == "basic" and ledger.header.cap.delta == 0:

@@ -35,6 +35,7 @@ def predict(
     data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
     out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of stdout.")] = None,
     proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict labels of raw rows with the released model alone."""
     released = Model.load(model)
@@ -47,17 +48,27 @@ def predict(
         if proba:
             raise Stop("--proba: this model predicts a number, no class")
         with private_data_open():
-            lines: Any = [[repr(float(v))] for v in released.predict(rows)]
-        _written(out, ["prediction"], lines)
+            numbers = [float(v) for v in released.predict(rows)]
+        if as_json:
+            print_json({"prediction": numbers})
+        if out is not None or not as_json:
+            _written(out, ["prediction"], [[repr(v)] for v in numbers])
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
-    classes = released.domain.classes
+    classes, decided = released.domain.classes, released.decided(probabilities)
+    if as_json:
+        told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]}
+        if proba:
+            told["probabilities"] = {c: probabilities[:, i].tolist() for i, c in enumerate(classes)}
+        print_json(told)
+        if out is None:
+            return
     labels = [csv_cell(c) for c in classes]
     header = ["prediction", *(f"p({c})" for c in labels)] if proba else ["prediction"]
     lines = (
         [labels[int(k)], *(f"{v:.6f}" for v in p)] if proba else [labels[int(k)]]
-        for k, p in zip(released.decided(probabilities), probabilities)
+        for k, p in zip(decided, probabilities)
     )
     _written(out, header, lines)
 

@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 
 from prepriv._text import shown
-from prepriv.commands.common import LedgerAt, Note, noted, paid, writable_file, write_text
+from prepriv.commands.common import (
+    AsJson,
+    LedgerAt,
+    Note,
+    console,
+    noted,
+    paid,
+    print_json,
+    writable_file,
+    write_text,
+)
 from prepriv.commands.exits import Stop
 from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
 from prepriv.domain import check_adjacency
@@ -44,6 +55,7 @@ def schema_init(
         str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
     ] = None,
     note: Note = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a schema from a table.
 
@@ -65,7 +77,9 @@ def schema_init(
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
-        _write_private(_drafted(data, plan, noted(ledger, note)), out)
+        drafted = _drafted(data, plan, noted(ledger, note))
+        _write(drafted.text(), out, as_json)
+        _say_cost(drafted)
         return
     if ledger is not None or rows is not None or note is not None:
         raise Stop("--ledger, --note and --rows are for a private draft: give --epsilon, too")
@@ -73,16 +87,12 @@ def schema_init(
     if table.num_rows == 0:
         raise BadData(f"{data} has no rows")
     try:
-        drafted = draft(table, label)
+        leaky = draft(table, label)
     except BadSchema as error:
         raise BadSchema(f"{data}: {error}") from None
-    if out is None:
-        typer.echo(drafted.text, nl=False)
-    else:
-        write_text(out, drafted.text)
-        typer.echo(f"wrote {out}")
+    _write(leaky.text, out, as_json)
     typer.echo(f"WARNING: {WARNING}", err=True)
-    for note in drafted.notes:
+    for note in leaky.notes:
         typer.echo(f"LOOK AT {note}", err=True)
 
 
@@ -92,12 +102,18 @@ def _drafted(data: Path, plan: DraftPlan, ledger: LedgerAt) -> PrivateDraft:
         return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)
 
 
-def _write_private(drafted: PrivateDraft, out: Path | None) -> None:
-    if out is None:
-        typer.echo(drafted.text(), nl=False)
-    else:
-        write_text(out, drafted.text())
-        typer.echo(f"wrote {out}")
+def _write(text: str, out: Path | None, as_json: bool) -> None:
+    """The schema as YAML in a file, or on standard output; or there as JSON."""
+    if out is not None:
+        write_text(out, text)
+        console.print(f"wrote {out}", soft_wrap=True)
+    if as_json:
+        print_json(yaml.safe_load(text))
+    elif out is None:
+        typer.echo(text, nl=False)
+
+
+def _say_cost(drafted: PrivateDraft) -> None:
     look = drafted.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
     said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}"]
