@@ -63,6 +63,19 @@ def test_a_line_is_found_within_the_budget(learner, adjacency):
     assert reg.predict(x).min() >= -10 and reg.predict(x).max() <= 30
 
 
+def test_on_skewed_columns_more_budget_is_no_loss():
+    """Rows far out are weighed, not cut: at a large epsilon it is least squares, which knows the line."""
+    rng = np.random.default_rng(2)
+    x = rng.exponential(size=(6000, 4))
+    y = x @ [1.0, -1.0, 0.5, 0.0] + 0.5 * rng.normal(size=6000)
+    declared = Domain.box(0, 50, 4, target=Numeric(-15, 15))
+    some, much = (PrivateRegressor(declared, epsilon=e).fit(x[:4000], y[:4000]) for e in (2.0, 100.0))
+    best = 1 - 0.25 / y[4000:].var()
+    assert isinstance(much.plan_.learner, SufficientStatistics) and math.isfinite(much.plan_.learner.longest)
+    assert some.score(x[4000:], y[4000:]) - 0.005 < much.score(x[4000:], y[4000:])
+    assert much.score(x[4000:], y[4000:]) > best - 0.01
+
+
 def test_a_quantile_lies_above_its_share_of_the_targets():
     x, y = made()
     for level in (0.2, 0.8):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -305,10 +306,11 @@ def _regression():
         steps, _ = recipe(mixed, n=N, epsilon=3.0, delta=1e-4)
         yield f"target: moments, auto steps, {adjacency}", Pipeline(mixed, steps, SufficientStatistics())
     for name, step in {"dropped": drop, "moved": soft}.items():
-        yield (
-            f"target: moments, {name}",
-            Pipeline(numbers(), (step,), SufficientStatistics(), tables=clusters),
-        )
+        for longest in (math.inf, 0.7):
+            yield (
+                f"target: moments, {name}, longest {longest}",
+                Pipeline(numbers(), (step,), SufficientStatistics(longest=longest), tables=clusters),
+            )
     poisson = PoissonSGD(SquaredError(), batch_size=8, steps=6, weight_bound=5.0)
     yield "target: Poisson SGD", Pipeline(numbers(), sampler=poisson)
 

@@ -11,6 +11,7 @@ from training import train
 
 from prepriv.domain import TARGET_STEPS
 from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.unit_sum import UnitRows
 from prepriv.learners.base import Run, Setting
 from prepriv.learners.sufficient_statistics import SufficientStatistics, ridge_regression
 from prepriv.mechanisms.noise import NoiseSource
@@ -61,6 +62,26 @@ def test_the_sum_is_the_one_python_integers_give():
     assert total.tolist() == exact
 
 
+def test_long_rows_weigh_less_and_a_linear_truth_stays_what_it_is():
+    """Products of rows beyond `longest` as NumPy scales them; without noise the weights of an exact line come back."""
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((300, 3))
+    x *= rng.choice([0.2, 0.9], (300, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    truth = x @ np.array([0.5, -0.3, 0.2]) + 0.1
+    y = np.rint((truth + 1) / 2 * TARGET_STEPS).astype(np.int64)
+    learner = SufficientStatistics(bias=0.2, longest=0.5)
+    total, _ = asked(learner, x, y, 300)
+    rows = np.column_stack([x, np.full(300, 0.2)])
+    products = rows[:, :, None] * np.column_stack([rows, 0.5 * truth])[:, None]
+    size = np.linalg.norm(products, axis=(1, 2))
+    weight = np.minimum(1, math.sqrt(2) * 0.25 / size)
+    assert 50 < (weight < 0.5).sum() < 250
+    found = total * 2.0 ** learner.grid(1.0, 300, UNTOUCHED).exponent
+    assert found == pytest.approx((weight[:, None, None] * products).sum(axis=0), abs=0.02)
+    made = ridge_regression(found[:, :4], found[:, 4:] / 0.5, 0.0, 0.0)
+    assert made[:, 0] == pytest.approx([0.5, -0.3, 0.2, 0.5], abs=2e-3)
+
+
 def worst_pair(bias, radius=1.0):
     """Two rows at 120 degrees with their bias, targets at one bound: 4.5 R^4 apart, squared."""
     norm = math.hypot(bias, radius)
@@ -69,18 +90,18 @@ def worst_pair(bias, radius=1.0):
     return x, np.array([TARGET_STEPS, TARGET_STEPS])
 
 
-@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize(("bias", "longest"), [*((b, math.inf) for b in BIASES), (0.0, 0.6), (0.2, 0.5)])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
-def test_no_record_moves_the_sum_by_more_than_stated(bias, adjacency):
+def test_no_record_moves_the_sum_by_more_than_stated(bias, longest, adjacency):
     """Rows of every length and direction, wild ones, targets at the bounds and between; and the worst pair attains it."""
-    learner, rng = SufficientStatistics(bias=bias), np.random.default_rng(2)
-    x = rng.standard_normal((4000, 3)) * rng.choice([0.1, 1.0, 1e6], size=(4000, 1))
+    learner, rng = SufficientStatistics(bias=bias, longest=longest), np.random.default_rng(2)
+    x = rng.standard_normal((4000, 3)) * rng.choice([0.1, 0.3, 1.0, 1e6], size=(4000, 1))
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
     x[:4] = np.array([math.nan, math.inf, 1e308, 5.0])[
         :, None
     ]  # beyond what was declared: they count as nothing
     y = rng.choice([-1, 0, 1, TARGET_STEPS // 2, TARGET_STEPS], 4000)
-    worst_x, worst_y = worst_pair(bias)
+    worst_x, worst_y = worst_pair(bias, math.sqrt(learner.scale(1.0) ** 2 - bias**2))
     x, y = np.vstack([worst_x, x]), np.concatenate([worst_y, y])
     each = np.array([asked(learner, x[i : i + 1], y[i : i + 1])[0].ravel() for i in range(400)], float)
     _, stated = asked(learner, x[:1], y[:1], adjacency=adjacency)
@@ -95,9 +116,28 @@ def test_no_record_moves_the_sum_by_more_than_stated(bias, adjacency):
         assert apart[0, 1] >= 0.999 * stated
 
 
-@pytest.mark.parametrize("bias", BIASES)
-def test_moved_and_dropped_rows_are_paid_for(bias):
-    learner, rng = SufficientStatistics(bias=bias), np.random.default_rng(3)
+@pytest.mark.parametrize("longest", [math.inf, 0.5])
+def test_no_unit_moves_the_sum_by_more_than_a_record(longest):
+    """Units of one to three rows, long, short and opposite ones: what is stated for two of them holds."""
+    rng, learner = np.random.default_rng(8), SufficientStatistics(bias=0.0, longest=longest)
+    setting = Setting(1.0, 2, 1, 9, "replace-one", rows=3)
+    each = []
+    for k in range(300):
+        size = 1 + k % 3
+        x = rng.standard_normal((size, 2)) * 0.1
+        x *= rng.choice([0.3, 0.5, 0.999], (size, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+        rows = UnitRows(learner.grid(1.0, 9, UNTOUCHED), np.array([size]), 2, 0.0)
+        rows.fill(0, x, rng.choice([0, TARGET_STEPS], size))
+        seen = Seen()
+        learner.train(rows, setting, Run(seen, 1.0))
+        each.append(seen.total.ravel().astype(float))
+    apart = np.linalg.norm(np.array(each)[:, None] - np.array(each), axis=2)
+    assert 0.9 * seen.sensitivity < apart.max() <= seen.sensitivity
+
+
+@pytest.mark.parametrize(("bias", "longest"), [*((b, math.inf) for b in BIASES), (0.0, 0.9), (0.5, 0.6)])
+def test_moved_and_dropped_rows_are_paid_for(bias, longest):
+    learner, rng = SufficientStatistics(bias=bias, longest=longest), np.random.default_rng(3)
     for step in (1e-4, 1e-2, 0.5):
         a = rng.standard_normal((20, 3))
         a /= np.linalg.norm(a, axis=1, keepdims=True)

@@ -277,7 +277,7 @@ MUTANTS = (
         "products of a record and its target without their cross term",
         "sensitivity of a second moment by one record's norm",
         "learners/sufficient_statistics.py",
-        "math.sqrt(2 * clip**2 + norm**4 / 2)",
+        "math.sqrt(2 * clip**2 + scale**4 / 2)",
         "math.sqrt(2 * clip**2)",
         ("tests/learners/test_sufficient_statistics.py", "-k", "no_record_moves and replace"),
     ),
@@ -287,6 +287,14 @@ MUTANTS = (
         "learners/sufficient_statistics.py",
         '        if setting.adjacency == "add-or-remove-one":\n',
         "        if setting.adjacency:\n",
+        ("tests/learners/test_sufficient_statistics.py", "-k", "no_record_moves and replace"),
+    ),
+    Mutant(
+        "targets on the scale of the longest row, products cut to that of a shorter one",
+        "our own: the cross term of two records that are scaled down",
+        "learners/sufficient_statistics.py",
+        "rows.gradient_sum(_Products(scale))",
+        "rows.gradient_sum(_Products(self.row_norm(setting.radius)))",
         ("tests/learners/test_sufficient_statistics.py", "-k", "no_record_moves and replace"),
     ),
     Mutant(

@@ -1,7 +1,7 @@
 """Least squares from one noisy release of its sufficient statistics. Proof: docs/proofs/regression.md.
 
-The sum of x (x, R y)ᵀ over all records, x with its bias feature and of norm at most R, is released once with Gaussian
-noise. Weights are a ridge regression on it: post-processing. Source: Wang 2018 (AdaSSP), whose three releases are one
+The sum of x (x, T y)ᵀ over all records, x with its bias feature, is released once with Gaussian noise. T is the norm that
+rows have at most, or a smaller one: products of longer rows are then scaled down to √2 T². Weights are a ridge regression on it: post-processing. Source: Wang 2018 (AdaSSP), whose three releases are one
 here.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import number, settle
+from prepriv._arguments import length_or_inf, number, settle
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
@@ -27,7 +27,10 @@ LARGEST_D = 2000  # features: a sum then has 4 million entries, and as many eige
 
 @dataclass(frozen=True)
 class _Products:
-    """A "loss" whose gradient at the identity is x (x, R y)ᵀ: so the sums of all learners add it up, exactly."""
+    """A "loss" whose gradient at the identity is x (x, T y)ᵀ: so the sums of all learners add it up, exactly.
+
+    norm: T.
+    """
 
     norm: float
     averages: ClassVar[bool] = True  # the rows of a unit: a mean of products stays among products
@@ -35,7 +38,7 @@ class _Products:
     def residual(
         self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """(x, R y) of scores (x, 0), (b, d + 2)."""
+        """(x, T y) of scores (x, 0), (b, d + 2)."""
         both = scores.copy() if out is None else out
         if both is not scores:
             np.copyto(both, scores)
@@ -48,7 +51,8 @@ class SufficientStatistics(Learner):
     """One release of the second moments that least squares needs, then ridge regression on them.
 
     ridge: in units of the largest eigenvalue that noise alone is expected to have. bias: value of the appended bias
-    feature; it counts in the norm of a row. The other settings are those of one release of unclipped products.
+    feature; it counts in the norm of a row. longest: norm, bias feature included, that sets the noise: a record longer
+    than that weighs less instead (its row and its target alike, so that a linear truth stays what it is).
     """
 
     exact: ClassVar[bool] = True
@@ -56,6 +60,7 @@ class SufficientStatistics(Learner):
     loss: Loss = field(default_factory=SquaredError)
     ridge: float = 0.4
     bias: float = 1.0
+    longest: float = math.inf
     steps: int = field(default=1, init=False)
     learning_rate: float = field(default=1.0, init=False)
     clip_norm: float = field(default=math.inf, init=False)
@@ -66,45 +71,50 @@ class SufficientStatistics(Learner):
         if not isinstance(self.loss, SquaredError):
             raise ValueError(f"loss must be SquaredError() for {self.name}; got {type(self.loss).__name__}")
         settle(self, ridge=number("ridge", self.ridge, at_least=0.0, at_most=1e6))
+        settle(self, longest=length_or_inf("longest", self.longest))
 
     def premise(self, n: int) -> str:
         return f"one sum of products over all {n} records"
 
     def clip(self, radius: float) -> float:
-        """Norm of one record's products: ‖x‖·‖(x, R y)‖, at most √2 R²."""
-        norm = self.row_norm(radius)
+        """Norm of one record's products: ‖x‖·‖(x, T y)‖, scaled down to √2 T² where it is more."""
+        norm = self.scale(radius)
         return norm * math.hypot(norm, norm) * (1 + 1e-12)
 
-    def unit(self, setting: Setting) -> float:
-        """How far the sum moves between neighbours: √4.5 R² for a record replaced, √2 R² for one added or removed.
+    def scale(self, radius: float) -> float:
+        """T: what a target is multiplied by, and the norm up to which rows weigh the same."""
+        return min(self.longest, self.row_norm(radius))
 
-        A moved row moves its products by at most (1 + √2) R times its way; a dropped row is one removed. The mean of a
+    def unit(self, setting: Setting) -> float:
+        """How far the sum moves between neighbours: √4.5 T² for a record replaced, √2 T² for one added or removed.
+
+        A moved row moves its products by at most R + √(R² + T²) times its way, R the norm of rows; a dropped row is one removed. The mean of a
         unit's rows lies between theirs, but for what is cut off each (docs/proofs/units.md).
         """
-        clip, norm = self.clip(setting.radius), self.row_norm(setting.radius)
+        clip, norm, scale = (of(setting.radius) for of in (self.clip, self.row_norm, self.scale))
         if setting.d > LARGEST_D:
             raise ValueError(f"{self.name} takes at most {LARGEST_D} features; got {setting.d}")
         rounding = self.grid(setting.radius, setting.n, setting.incoming).rounding(
             2 if setting.rows == 1 else 8 * setting.rows, setting.d + 1, setting.d + 2, norm, 0.0
         )
-        record = math.sqrt(2 * clip**2 + norm**4 / 2) + rounding + (2e-8 * clip if setting.rows > 1 else 0.0)
+        record = math.sqrt(2 * clip**2 + scale**4 / 2) + rounding + (2e-8 * clip if setting.rows > 1 else 0.0)
         if setting.adjacency == "add-or-remove-one":
             record = clip
-        return self.shift(setting, record, (1 + math.sqrt(2)) * norm * (1 + 1e-3), setting.d + 2)
+        return self.shift(setting, record, (norm + math.hypot(norm, scale)) * (1 + 1e-3), setting.d + 2)
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release."""
         return ((gaussian(1 / noise_multiplier * (1 + 1e-12)), 1),)
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        norm, width = self.row_norm(setting.radius), rows.shape[1]
+        scale, width = self.scale(setting.radius), rows.shape[1]
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
-        with rows.gradient_sum(_Products(norm)) as products:
+        with rows.gradient_sum(_Products(scale)) as products:
             total = products(np.eye(width, width + 1))
         noisy = run.gradient(total, sensitivity, rows.grid, setting.n)
         run.done(1, 1)
         noise = run.noise_multiplier * self.unit(setting) if run.session.private else 0.0
-        return ridge_regression(noisy[:, :width], noisy[:, -1:] / norm, noise, self.ridge)
+        return ridge_regression(noisy[:, :width], noisy[:, -1:] / scale, noise, self.ridge)
 
 
 def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: float) -> Floats:

@@ -58,6 +58,18 @@ def check_steps(steps: Any) -> None:
             )
 
 
+def check_named(steps: Any, learner: Any, known: Sequence[str]) -> None:
+    """ValueError unless steps are a list or one of these names, and the learner is one or "auto"."""
+    if not isinstance(steps, str):
+        check_steps(steps)
+    elif steps not in known:
+        raise ValueError(f"steps must be one of {', '.join(known)}, or a list of steps; got {steps!r}")
+    if not isinstance(learner, str):
+        check_learner(learner)
+    elif learner != "auto":
+        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
+
+
 def check_map(step: Step, space: Space) -> None:
     """ValueError if somebody else's step makes a map that could never be read back: its class is in a function.
 

@@ -18,7 +18,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.checks import check_learner, check_steps
+from prepriv.pipeline.checks import check_named
 from prepriv.pipeline.plan import signal
 from prepriv.pipeline.recipes.additive import additive_steps
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES
@@ -81,9 +81,8 @@ def recipe(
     n = need_n(n)
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
+    check_named(steps, learner, NAMED)
     if isinstance(steps, str):
-        if steps not in NAMED:
-            raise ValueError(f"steps must be one of {', '.join(NAMED)}, or a list of steps; got {steps!r}")
         if steps in RECIPES:
             steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
             learner = own if learner == "auto" else learner
@@ -91,12 +90,8 @@ def recipe(
             steps = additive_steps(domain, SCALE)
         else:
             steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
-    check_steps(steps)
     if not isinstance(learner, str):
-        check_learner(learner)
         return tuple(steps), learner
-    if learner != "auto":
-        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
     moved = any(not s.paid.leaves for s in steps)
     for _ in walk(steps, domain.space):
         pass  # steps that do not follow each other are refused

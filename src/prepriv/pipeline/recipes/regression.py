@@ -12,7 +12,7 @@ from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatistics
 from prepriv.learners.targets import SquaredError
-from prepriv.pipeline.checks import check_learner, check_steps
+from prepriv.pipeline.checks import check_named
 from prepriv.pipeline.plan import signal
 from prepriv.pipeline.recipes.additive import additive_steps
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
@@ -24,7 +24,8 @@ from prepriv.space import Space
 
 SHARE, SCALE_SHARE = 0.02, 0.05  # of the budget, for a mean and for the scales
 LEAST_DEVIATION = 0.02  # of a column, in its width: no column is divided by less
-LENGTH = 1.25  # norm to which rows are cut, in root mean squares of a row of independent columns
+LENGTH = 1.25  # norm up to which rows weigh the same, in root mean squares of a row of independent columns
+CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
 ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
 STEPS, CLIP, REACH, LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
@@ -41,26 +42,24 @@ def regression(
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given; "linear" is "auto", "additive" a function of each column. Raises ValueError for anything else."""
+    row = None  # norm up to which rows weigh the same, where it is not that of all rows
+    check_named(steps, learner, ("auto", "linear", "additive"))
     if isinstance(steps, str):
-        if steps not in ("auto", "linear", "additive"):
-            raise ValueError(f"steps must be 'auto', 'linear', 'additive' or a list of steps; got {steps!r}")
         if steps == "additive":
             steps = additive_steps(domain, 1.0)
         else:
-            steps = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta))
-    check_steps(steps)
+            steps, row = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta)), 1.0
     if not isinstance(learner, str):
-        check_learner(learner)
         return tuple(steps), learner
-    if learner != "auto":
-        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
-    return tuple(steps), regression_learner(last, s, moved=any(not step.paid.leaves for step in steps))
+    return tuple(steps), regression_learner(
+        last, s, moved=any(not step.paid.leaves for step in steps), row=row
+    )
 
 
 def regression_steps(domain: Domain, s: float) -> list[Step]:
-    """Impute what is declared so; columns of one scale, about their means; rows cut to about the norm they have."""
+    """Impute what is declared so; columns of one scale, about their means; LENGTH becomes 1."""
     space = domain.space
     if domain.is_ball:
         return [Center(payment=pay.Budget(SHARE)), Rescale(1.0)]
@@ -72,26 +71,33 @@ def regression_steps(domain: Domain, s: float) -> list[Step]:
         shift = scaler.l2_sensitivity(before, domain.adjacency, UNTOUCHED)
         noise = shift / (2 * s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
-        steps.append(StandardScaler(floor, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
+        wide = CUT * math.sqrt(len(domain.columns))
+        steps.append(StandardScaler(floor, radius=wide, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
     if len(numeric) < len(domain.columns):
         steps.append(Center(payment=pay.Budget(SHARE)))
-    return [*steps, ClipNorm(LENGTH * math.sqrt(len(domain.columns))), Rescale(1.0)]
+    root = math.sqrt(len(domain.columns))
+    steps.append(ClipNorm(CUT * root))
+    *_, last = (space, *(after for _, _, after in walk(steps, space)))
+    return [*steps, Rescale(max(1.0, last.radius / (LENGTH * root)))]
 
 
-def regression_learner(space: Space, s: float, *, moved: bool) -> Learner:
+def regression_learner(space: Space, s: float, *, moved: bool, row: float | None = None) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
-    which rows hardly vary, which second moments do.
+    which rows hardly vary, which second moments do. row: the norm up to which rows weigh the same, that of the space if None.
     """
+    row = space.radius if row is None else row
+    bias = BIAS * row
     if space.d <= LARGEST_D and s >= ENOUGH * space.d**1.5:
-        return SufficientStatistics(bias=BIAS * space.radius)
+        longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
+        return SufficientStatistics(bias=bias, longest=longest)
     reach = min(LONGEST, max(SHORTEST, REACH * s / math.sqrt(space.d + 1)))
     return GradientDescent(
         SquaredError(),
         steps=STEPS,
         learning_rate=reach / STEPS,
         clip_norm=CLIP if math.isfinite(s) else math.inf,
-        bias=BIAS * space.radius,
+        bias=bias,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
     )
