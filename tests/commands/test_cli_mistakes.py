@@ -38,6 +38,8 @@ def folder(tmp_path, monkeypatch):
     Path("han.csv").write_text("名\n1\n", encoding="utf-16")  # no byte of its header line is zero
     Path("u16be.csv").write_bytes(TABLE.encode("utf-16-be"))
     Path("latin.csv").write_bytes(TABLE.replace("age", "größe").encode("latin-1"))
+    Path("quoted.csv").write_text(TABLE.replace(",", ";").replace("name", "name, first"))
+    Path("book.csv").write_bytes(b"PK\x03\x04" + bytes(40))
     Path("latin.yaml").write_text(SCHEMA.replace("age", "größe"), encoding="utf-8")
     return tmp_path
 
@@ -63,6 +65,24 @@ def mistake(folder, capsys):
 
 
 # ------------------------------------------------------------------------------------------- the table
+
+
+@pytest.mark.parametrize(
+    "table, label, told",
+    [
+        ("quoted.csv", "status", "more ';' or tabs than commas"),  # a comma in a name, cells separated by ';'
+        ("book.csv", "status", "a workbook or a ZIP file by its content; save it as CSV"),
+        ("latin.csv", "status", "not UTF-8"),
+        (
+            "t.csv",
+            "Status",
+            "'Status' to use as label; it has 3 columns, named as its header line has them, capitals",
+        ),
+    ],
+)
+def test_a_draft_says_what_is_wrong_with_a_header_before_it_is_paid_for(mistake, table, label, told):
+    for more in ([], ["--epsilon", "1", "--rows", "60"]):
+        assert told in mistake("schema", "init", table, "--label", label, *more)
 
 
 @pytest.mark.parametrize("table", ["semi.csv", "tabs.csv", "comma.tsv", "semi.csv.gz"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 import yaml
 
 from prepriv._text import shown
+from prepriv.columns import Categorical
 from prepriv.commands.common import (
     AsJson,
     LedgerAt,
@@ -29,6 +31,7 @@ from prepriv.pipeline.declared_file import BadSchema
 from prepriv.pipeline.draft import WARNING, draft
 from prepriv.tables.readers import BadData, column_names, read_table
 
+_COMMA = re.compile(r"[+-]?\d+,\d+")
 app = typer.Typer(help="The declared schema.", no_args_is_help=True)
 
 
@@ -119,5 +122,14 @@ def _say_cost(drafted: PrivateDraft) -> None:
     said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}"]
     said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
     said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
+    said += [
+        f"LOOK AT {name!r}: a decimal comma makes no number; write 1.5, or declare what its texts mean"
+        for name, column in drafted.columns.items()
+        if isinstance(column, Categorical) and any(map(_COMMA.fullmatch, column.categories))
+    ]
+    said.append(
+        "Free, in the file: delete the lines of a column that is not to be used; declare one that was left out "
+        "(a date has no kind of its own: make a number of it first)"
+    )
     for line in said:
         typer.echo(shown(line), err=True)

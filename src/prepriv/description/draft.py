@@ -36,7 +36,7 @@ from prepriv.pipeline.declared_file import BadSchema
 from prepriv.tables.cell import text
 from prepriv.tables.column import Cells, cells, numbers_of
 from prepriv.tables.encode import MISSING_TEXT
-from prepriv.tables.readers import ONE_COLUMN, BadData
+from prepriv.tables.readers import BadData, names_of, wrong_header
 
 FIRST_ROUND = 0.35  # of what a column gets
 SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
@@ -146,11 +146,11 @@ def plan_draft(
         raise BadSchema(
             "two columns of the table have the same name (or its header line is missing): rename one"
         )
-    if len(names) < 2:
-        raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
+    if wrong := wrong_header(names):
+        raise BadSchema(f"a schema needs a label and a column beside it; {wrong}")
     label = names[-1] if label is None else label
     if label not in names:
-        raise BadSchema(f"the table has no column {label!r} to use as label")
+        raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(names)}")
     columns = tuple(name for name in names if name != label)
     weights: dict[str, float] = {}
     for i in range(len(columns)):

@@ -18,7 +18,7 @@ from prepriv.pipeline.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of
 from prepriv.tables.column import cells
 from prepriv.tables.encode import MISSING_TEXT
-from prepriv.tables.readers import ONE_COLUMN
+from prepriv.tables.readers import names_of, wrong_header
 
 WARNING = (
     "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
@@ -53,17 +53,12 @@ def draft(table: Any, label: str | None) -> Draft:
             "two columns of the table have the same name (or its header line is missing): rename one"
         )
     frame = nw.from_native(table, eager_only=True)
-    if len(frame.columns) < 2:
-        raise BadSchema(f"a schema needs a label and a column beside it; {ONE_COLUMN}")
-    if sum(name.count(";") + name.count("\t") for name in frame.columns) >= len(frame.columns):
-        raise BadSchema(
-            "its header line has more ';' or tabs than commas; is the file separated by them? Cells must be "
-            "separated by commas (in a .tsv, by tabs)"
-        )
+    if wrong := wrong_header(frame.columns):
+        raise BadSchema(f"a schema needs a label and a column beside it; {wrong}")
     told = "the last column, taken as label," if label is None else f"the label {label!r}"
     label = frame.columns[-1] if label is None else label
     if label not in frame.columns:
-        raise BadSchema(f"the table has no column {label!r} to use as label")
+        raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(frame.columns)}")
     columns: dict[str, Any] = {}
     notes: list[str] = []
     classes: list[str] = []

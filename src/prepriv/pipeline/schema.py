@@ -321,7 +321,9 @@ def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
         raise BadSchema(no_file(path) if path.is_dir() else f"no such schema file: {path}")
     data = read_yaml(path)
     if not isinstance(data, dict):
-        raise BadSchema(f"{path} must hold a mapping with columns: and label:")
+        raise BadSchema(
+            f"{path} must hold a mapping with columns: and label:, as `prepriv schema init` drafts it"
+        )
     try:
         schema = Schema.model_validate(data)
         schema.domain()

@@ -17,6 +17,11 @@ from prepriv._arguments import path_of
 ONE_COLUMN = (
     "it has one column; is the file separated by ';'? Cells must be separated by commas (in a .tsv, by tabs)"
 )
+_SEPARATED = (
+    "its header line has more ';' or tabs than commas; is the file separated by them? Cells must be separated by "
+    "commas (in a .tsv, by tabs)"
+)
+_ZIP = b"PK\x03\x04"  # so begin workbooks, too
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks; no UTF-8 text begins so
 
 
@@ -72,7 +77,9 @@ def check_table_file(path: Path) -> list[str]:
         raise BadData(no_file(path))
     suffixes = [s.lower() for s in path.suffixes]
     if not {".csv", ".tsv", ".parquet"} & set(suffixes):
-        raise BadData(f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet")
+        raise BadData(
+            f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet; save a workbook as CSV"
+        )
     return suffixes
 
 
@@ -92,6 +99,8 @@ def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         content = file.read(2**16)
+    if content.startswith(_ZIP):
+        raise BadData(f"{path} is a workbook or a ZIP file by its content; save it as CSV (UTF-8)")
     if content.startswith(_UTF16) or b"\0" in _header_line(content):
         raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
@@ -116,16 +125,24 @@ def _header_line(content: bytes) -> bytes:
 def check_columns(
     wanted: Sequence[str] | None, have: Sequence[str], path: Path, *, text: bool = False
 ) -> None:
-    """Of what the table has, a message tells how many columns there are; never a name, which could be a cell."""
+    """BadData where a wanted column is not there, or there twice."""
     for name in wanted or ():
         if list(have).count(name) != 1:
             what = "no column" if name not in have else "more than one column"
-            hint = "the schema and the table differ"
-            if text and len(have) == 1:
-                hint = ONE_COLUMN
-            elif any("\ufffd" in other for other in have):
-                hint = "its header line is not UTF-8; save it as UTF-8"
+            hint = wrong_header(have) if text else ""
+            hint = hint or f"the schema and the table differ: {names_of(have)}"
             raise BadData(f"{path} has {what} {name!r}; {hint}")
 
 
-# ----------------------------------------------------------------------------------------------- encoding
+def names_of(have: Sequence[str]) -> str:
+    """How many columns there are, and how they are named; never a name, which could be a cell."""
+    return f"it has {len(have)} columns, named as its header line has them, capitals and spaces too"
+
+
+def wrong_header(names: Sequence[str]) -> str:
+    """What looks wrong with the names that a CSV file's header line has, in one sentence; nothing: ""."""
+    if len(names) < 2:
+        return ONE_COLUMN
+    if sum(name.count(";") + name.count("\t") for name in names) >= len(names):
+        return _SEPARATED
+    return "its header line is not UTF-8; save it as UTF-8" if any("\ufffd" in n for n in names) else ""
