@@ -67,7 +67,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     engine: Engine | None
     ledger: str | os.PathLike[str] | None
     holdout: float | None = None
-    evaluate_epsilon: float = 0.1
+    evaluate_epsilon: float | None = None
     evaluate_measures: str | Sequence[str] | None = None
     verbose: bool = False
 
@@ -366,8 +366,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     holdout : float or None
         Share of the records, each chosen by a coin, that are not trained on but measured: one charge, and the larger
         of both prices, not their sum (docs/evaluate.md).
-    evaluate_epsilon : float
-        What that measurement spends of those records' privacy.
+    evaluate_epsilon : float or None
+        What that measurement spends of those records' privacy; None: as much as training, at no price beside it.
     evaluate_measures : str, list of str or None
         What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`.
     verbose : bool
@@ -421,7 +421,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
-        evaluate_epsilon: float = 0.1,
+        evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
         verbose: bool = False,
         class_weight: str | Mapping[Any, float] | None = None,

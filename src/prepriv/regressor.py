@@ -58,7 +58,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         engine: Engine | None = None,
         ledger: str | os.PathLike[str] | None = None,
         holdout: float | None = None,
-        evaluate_epsilon: float = 0.1,
+        evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
         verbose: bool = False,
     ) -> None:

@@ -293,3 +293,12 @@ def test_the_command(tmp_path, capsys):
     entries = Ledger.open(tmp_path / "L.db").entries()
     assert [e.kind for e in entries] == ["charged", "released"]
     assert run(["report", f"{tmp_path}/run"]) == 0
+
+
+def test_the_measurement_spends_as_much_as_training_where_nothing_is_said():
+    """Which costs nothing more: the whole is still the declared ε."""
+    domain = prepriv.Domain.box(0, 1, 2, (0, 1))
+    clf = prepriv.PrivateClassifier(domain, epsilon=0.7, steps="linear", holdout=0.3)
+    plan = plan_holdout(Holdout(0.3), lambda n: clf._plan(domain, n), 400, domain)
+    assert plan.evaluation.epsilon == plan.training.epsilon == 0.7
+    assert 0.69 < plan.guarantee.epsilon(plan.training.delta) <= 0.7

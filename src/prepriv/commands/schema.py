@@ -31,7 +31,7 @@ from prepriv.pipeline.declared_file import BadSchema
 from prepriv.pipeline.draft import WARNING, draft
 from prepriv.tables.readers import BadData, column_names, read_table
 
-_COMMA = re.compile(r"[+-]?\d+,\d+")
+_COMMA, _NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+(\.\d+)?")
 app = typer.Typer(help="The declared schema.", no_args_is_help=True)
 
 
@@ -127,9 +127,14 @@ def _say_cost(drafted: PrivateDraft) -> None:
         for name, column in drafted.columns.items()
         if isinstance(column, Categorical) and any(map(_COMMA.fullmatch, column.categories))
     ]
+    if len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
+        said.append(
+            f"LOOK AT the label: its classes are numbers; to predict a number, put low: and high: in place of "
+            f"classes:, the bounds of {drafted.plan.label!r} as you know them"
+        )
     said.append(
-        "Free, in the file: delete the lines of a column that is not to be used; declare one that was left out "
-        "(a date has no kind of its own: make a number of it first)"
+        "Free, in the file: delete the lines of a column that is not to be used; declare one that was left out, "
+        "texts as NAME: {type: text} (a date has no kind of its own: make a number of it first)"
     )
     for line in said:
         typer.echo(shown(line), err=True)

@@ -97,8 +97,11 @@ def train(
         typer.Option(help="Set this share of the records aside, by a coin each, and measure on them."),
     ] = None,
     evaluate_epsilon: Annotated[
-        float, typer.Option(help="What the measurement spends of the records set aside.")
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            help="What the measurement spends of the records set aside (default: as training, for free)."
+        ),
+    ] = None,
     measure: MeasureOption = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,

@@ -241,7 +241,10 @@ def _fitting(plan: DraftPlan, table: Any) -> Any:
     if not {*plan.columns, plan.label} <= set(frame.columns):
         raise BadData("the plan is for other columns than the table has")
     if look.adjacency == "replace-one" and len(frame) != look.n:
-        raise BadData(f"the plan is for {look.n} records, which is not what the table has")
+        raise BadData(
+            f"the plan is for {look.n} records, which is not what the table has; a quoted cell may hold line breaks: count "
+            "records, not lines"
+        )
     return frame
 
 

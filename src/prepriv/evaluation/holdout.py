@@ -43,19 +43,22 @@ from prepriv.tables.units import check_units
 
 @dataclass(frozen=True)
 class Holdout:
-    """A share of the records to measure on, each set aside by a coin, and the ε of that measurement.
+    """A share of the records to measure on, each set aside by a coin, and the ε of that measurement (None: that of
+    training, which costs nothing more, since nobody is in both parts).
 
     >>> Holdout(0.2, epsilon=0.1)
     Holdout(share=0.2, epsilon=0.1, measures=None)
     """
 
     share: float
-    epsilon: float = 0.1
+    epsilon: float | None = None
     measures: str | Sequence[str] | None = None  # all
 
     def __post_init__(self) -> None:
         number("holdout", self.share, above=0.0, below=1.0)
-        plan_evaluation(Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=self.epsilon)  # wrong now, or never
+        plan_evaluation(
+            Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=1.0 if self.epsilon is None else self.epsilon
+        )  # wrong now, or never
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +127,9 @@ def plan_holdout(
     training = make(n - test)
     if training.guarantee is None:
         raise ValueError("holdout: without privacy no noise is needed; split the rows yourself")
+    epsilon = training.epsilon if holdout.epsilon is None else holdout.epsilon
     evaluation = plan_evaluation(
-        domain, n=test, epsilon=holdout.epsilon, delta=training.delta, measures=holdout.measures
+        domain, n=test, epsilon=epsilon, delta=training.delta, measures=holdout.measures
     )
     return HoldoutPlan(training, evaluation, holdout, n, coins)
 

@@ -64,7 +64,10 @@ def train(
         rows if stream is None else stream, labels, plan.domain, n=plan.n, memory=room.memory
     )
     if stream is not None and plan.domain.adjacency == "replace-one" and table.n != plan.n:
-        raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
+        raise BadData(
+            f"the plan is for {plan.n} records, which is not what the table has; a quoted cell may hold line breaks: count "
+            "records, not lines"
+        )
     return execute(
         plan,
         table,
