@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import warnings
 
@@ -19,6 +20,7 @@ from prepriv.pipeline.recipes import automatic
 from prepriv.pipeline.recipes.automatic import (
     BINS,
     FEATURES,
+    FITTED,
     LEAST_DEVIATION,
     MANY,
     PER_COLUMN,
@@ -97,6 +99,25 @@ def test_everything_follows_the_signal_without_a_jump():
         for n in (500, 1000, 4000, 20_000, 10**5)
     ]
     assert weights[0] == [] and weights[1:] == sorted(weights[1:]) and weights[-1] == [1.0]
+
+
+def reach(domain, n, epsilon, steps="auto"):
+    _, learner = recipe(domain, n=n, epsilon=epsilon, delta=1e-5, steps=steps)
+    return learner.steps * learner.learning_rate * learner.clip_norm
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_among_random_features_reach_levels_off_where_records_are_few_and_not_noise(classes):
+    """It never goes back as the budget grows, ends at 0.12 classes n^0.75, and is what it was where noise is the limit."""
+    domain = Domain.box(-1, 1, 5, tuple(range(classes)))
+    for n in (150, 1500, 60_000):
+        grown = [reach(domain, n, 1.05**k) for k in range(1, 120)]
+        plain = [reach(domain, n, 1.05**k, "linear") for k in range(1, 120)]
+        most = FITTED * classes * n**0.75
+        assert all(a <= b * (1 + 1e-12) <= 1.1 * a for a, b in itertools.pairwise(grown)) and grown[-1] < most
+        assert all(min(p, most) / 1.5 < g <= p for g, p in zip(grown, plain))
+    assert 0.97 < reach(domain, 60_000, 1.0) / reach(domain, 60_000, 1.0, "linear") <= 1
+    assert reach(domain, 150, 1.0) == reach(domain, 150, 1.0, "linear")  # no random features
 
 
 @pytest.mark.parametrize("columns", [1, 20, 63])

@@ -34,10 +34,10 @@ def little(classes: int) -> float:
 def raw_share(classes: int) -> float:
     """Share of softmax itself beside the exact inverse, which presumes that training has converged.
 
-    It tells classes apart where the inverse has a plateau; and the more classes, the fewer rows of each, the further
-    from its end training stops.
+    It tells classes apart where the inverse has a plateau; and many classes are mostly such as separate, so that training
+    stops far from its end.
     """
-    return min(1.0, max(0.25, classes / 10))
+    return min(1.0, max(0.25, (classes - 4) / 6))
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ LEAST_WEIGHT = 0.05  # below it there are none
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 MANY, SHARE, LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
+FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 # Of images: signal over reach; the last share of the iterates; clip over that of others.
 WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
@@ -92,7 +93,6 @@ def recipe(
             steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
     if not isinstance(learner, str):
         return tuple(steps), learner
-    moved = any(not s.paid.leaves for s in steps)
     for _ in walk(steps, domain.space):
         pass  # steps that do not follow each other are refused
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
@@ -103,9 +103,9 @@ def recipe(
             WeakSignal,
             stacklevel=callers_level(),
         )
-    wavelets = any(isinstance(step, Scattering) for step in steps)
-    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, moved=moved, wavelets=wavelets)
-    return tuple(steps), learned if moved else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
+    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+    batched = learned if _moved(steps) else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
+    return tuple(steps), batched
 
 
 class WeakSignal(UserWarning):
@@ -212,31 +212,41 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     return InstanceOptimalCenter(payment=pay.Budget(share))
 
 
+def _moved(steps: Sequence[Step]) -> bool:
+    """Whether a step is paid for by sensitivity."""
+    return any(not s.paid.leaves for s in steps)
+
+
 def auto_learner(
-    domain: Domain, *, n: int, epsilon: float, delta: float, moved: bool, wavelets: bool = False
+    domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = ()
 ) -> GradientDescent:
-    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5.
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 behind `steps`.
 
     After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
     columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped. Few classes want less
     reach and a wider clip: a score then has less to tell apart, and a gradient is no longer than half a row at the start.
+    Among random features reach levels off where the number of records limits what can be learned, not noise: with hundreds
+    of free weights and next to no noise, descent would fit the records one by one.
     """
     loss, classes = auto_loss(domain), len(domain.classes)
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
+    wavelets = any(isinstance(step, Scattering) for step in steps)
     longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
     reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
+    if any(isinstance(step, RandomFeatures) for step in steps):
+        reach /= math.hypot(1, reach / (FITTED * classes * n**0.75))
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     clip *= WAVELET_CLIP if wavelets else 1.0
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
-    steps = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
+    count = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
     return GradientDescent(
         loss,
-        steps=steps,
-        learning_rate=min(reach / steps, norm) / clip,
+        steps=count,
+        learning_rate=min(reach / count, norm) / clip,
         clip_norm=clip,
-        weight_bound=WEIGHT_BOUND if moved else math.inf,
+        weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
         average=WAVELET_AVERAGE if wavelets else 0.5,
     )
 

@@ -199,7 +199,7 @@ def projected_learner(
 ) -> Learner:
     """The learner on k projected columns of norm 5; names as in `pillar`. Only public numbers go in."""
     ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
-    base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta, moved=False), loss=loss)
+    base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta), loss=loss)
     if math.isfinite(epsilon):
         reach = min(LONGEST, REACH * snr(n, epsilon, delta, domain.adjacency))
         rate, average = reach / STEPS, 0.5 if reach < LITTLE else 0.15
