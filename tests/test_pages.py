@@ -63,12 +63,23 @@ def test_commands_of_a_page_exist(page, capsys):
         assert run([command, "--help"]) == 0, command
 
 
+OFFICIAL = {
+    "pypi.org",
+    "github.com",
+    "www.tensorflow.org",
+    "docs.rs",
+}  # the peer's own page, not somebody else's of it
+
+
 def test_every_cell_about_a_peer_cites_its_page():
     text = (DOCS / "learn" / "comparison.md").read_text(encoding="utf-8")
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| [")]
     assert len(rows) >= 6
     for row in rows:
-        assert all("](https://" in cell for cell in row[:3]), row[0]
+        assert len(row) == 4 and all("](https://" in cell for cell in row[:3]), row[0]
+        assert "](" in row[3], row[0]  # of ours: what shows it, or the peer's page that it is held against
+        outside = re.findall(r"https://([^/)]+)", "|".join(row))
+        assert set(outside) <= OFFICIAL, row[0]
 
 
 def test_every_page_is_on_the_site():
