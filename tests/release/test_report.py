@@ -15,6 +15,7 @@ from prepriv.guarantees.in_words import attacker
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.release import pictures
+from prepriv.release.page import noise_elsewhere
 from prepriv.release.report import Evaluation
 
 DOMAIN = Domain.box(0, 1, 3, [0, 1], n=500, missing="impute")
@@ -114,3 +115,15 @@ def test_delta_over_epsilon_is_drawn_above_the_curve(mu):
     for x, y in (map(float, pair.split(",")) for pair in drawn.split()[1:-1]):
         at, value = (x - 60) / 320 * max(most, 1e-3), low ** ((y - 20) / 260)
         assert value * 1.01 >= f.delta(at) or value <= low * 1.01
+
+
+def test_the_noise_of_another_epsilon_is_that_of_a_plan_made_for_it(plan):
+    """Said where accuracy over ε cannot be: it needs no data."""
+    told = noise_elsewhere(plan)
+    assert [epsilon for epsilon, _ in told] == ["0.5", "2", "4"]
+    for epsilon, times in told:
+        other = make_plan(DOMAIN, STEPS, plan.learner, epsilon=float(epsilon), delta=1e-5)
+        assert float(times) == pytest.approx(other.learner_noise / plan.learner_noise, abs=0.011)
+    page = Report.of(plan, private=True).to_html()
+    assert f"{told[0][1]} times as much in training at ε = 0.5" in page
+    assert "times as much" not in Report.of(plan, private=False).to_html()

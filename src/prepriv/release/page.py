@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from prepriv._text import shown
 from prepriv._version import own_version
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
@@ -79,6 +80,7 @@ def page(report: Report) -> str:
         shapes=[Markup(one) for one in drawn],
         shapes_of=of,
         speaks_for=_speaks_for(plan, report.model),
+        noise=noise_elsewhere(plan) if guarantee is not None else (),
         left=left(plan, report.model),
         died=died(plan),
         receipt=report.receipt,
@@ -111,6 +113,16 @@ def data_of(text: str) -> Any:
 def with_data(text: str, data: str) -> str:
     """A page with other data, as text, in place of its own."""
     return _DATA.sub(lambda found: f"{found[1]}{escape(data)}{found[3]}", text, count=1)
+
+
+def noise_elsewhere(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """(ε, how many times the noise of training) of the same plan at half, twice and four times its ε, where all of it is
+    Gaussian; nothing of another plan."""
+    if plan.guarantee is None or plan.guarantee.mu is None:
+        return ()
+    others = [plan.epsilon * times for times in (0.5, 2.0, 4.0)]
+    mu = gdp_mu(plan.epsilon, plan.delta)
+    return tuple((exact(float(f"{e:.4g}")), places(mu / gdp_mu(e, plan.delta), 2)) for e in others)
 
 
 def in_words(table: Sequence[Price]) -> list[str]:
