@@ -109,3 +109,32 @@ def test_train_plan_evaluate_and_their_pictures(tmp_path, monkeypatch, capsys):
     assert run(["plan", "s.yaml", "--rows", "400", "--plot", "s.yaml"]) == 2
     assert run(f"train t.csv --schema s.yaml --out two {budget}".split()) == 0
     assert "prepriv evaluate two/model" in capsys.readouterr().out  # and says how to get a score
+
+
+def test_a_draft_says_what_to_look_at_of_what_it_released(tmp_path, monkeypatch, capsys):
+    """Numbers with decimal commas, a label of numbers, and what costs nothing to change."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f'"{i % 3},5",{i % 2},{i % 4}' for i in range(2000)]
+    (tmp_path / "t.csv").write_text("price,b,stars\n" + "\n".join(lines) + "\n")
+    assert (
+        run(
+            [
+                "schema",
+                "init",
+                "t.csv",
+                "--label",
+                "stars",
+                "--epsilon",
+                "4",
+                "--rows",
+                "2000",
+                "--out",
+                "s.yaml",
+            ]
+        )
+        == 0
+    )
+    said = capsys.readouterr().err
+    assert "LOOK AT 'price': a decimal comma makes no number" in said and "'b'" not in said
+    assert "to predict a number, put low: and high: in place of classes:, the bounds of 'stars'" in said
+    assert "Free, in the file: delete the lines of a column" in said

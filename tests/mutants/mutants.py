@@ -933,6 +933,14 @@ MUTANTS = (
         ("tests/evaluation/test_holdout.py", "-k", "dearer"),
     ),
     Mutant(
+        "a measurement for free that is dearer than training",
+        "the whole costs more than the ε that was declared",
+        "evaluation/holdout.py",
+        "epsilon = training.epsilon if holdout.epsilon is None",
+        "epsilon = 2 * training.epsilon if holdout.epsilon is None",
+        ("tests/evaluation/test_holdout.py", "-k", "as_much"),
+    ),
+    Mutant(
         "trained on the rows that are measured, too",
         "test rows in training: parallel composition claimed where it is sequential",
         "evaluation/holdout.py",
