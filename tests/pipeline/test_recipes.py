@@ -71,7 +71,9 @@ def test_a_table_gets_scales_and_one_norm_without_forgetting_how_long_rows_were(
         "Rescale",
     ]
     assert names(GAPS, 100) == ["MeanImputer", "RootColumns", *names(FEW, 100)]
-    assert names(FEW, 100) == ["StandardScaler", "Bins", "Homogenize", "Rescale"]
+    assert names(FEW, 100) == names(FEW, ENOUGH, "linear")
+    assert names(FEW, 700) == ["StandardScaler", "Homogenize", *features, "Rescale"]  # a signal of 94
+    assert names(FEW, 800) == ["StandardScaler", "Bins", "Homogenize", *features, "Rescale"]
     assert names(Domain({"b": Categorical(("x", "y"))}, (0, 1)), 100) == names(MIXED, 100, "linear")[2:]
     assert names(FEW, ENOUGH, "linear") == ["StandardScaler", "Homogenize", "Rescale"]
 

@@ -49,6 +49,7 @@ BINS, CELLS, OUTERMOST = (
     512,
     6.0,
 )  # of a column; of all columns, about; the last edge, in standard deviations
+CODED = 100.0  # signal from which on codes of bins do no harm; below, numbers alone are learned better
 FEATURES, TABLE_FEATURES = 1024, 512  # random features; of a table with less signal than MUCH
 PER_COLUMN = 128  # random features of an encoded column; more see nothing new
 MUCH = 5000.0
@@ -166,7 +167,8 @@ def feature_weight(domain: Domain, s: float) -> float:
 def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: bool) -> list[Step]:
     """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
 
-    Unless linear, beside each number the code of its bin, in standard deviations: free, for what is a curve in one column.
+    Unless linear, and where there is signal for them, beside each number the code of its bin, in standard deviations: free, for
+    what is a curve in one column.
 
     No column is divided by less than the noise of its deviation: little data, little scaling.
     """
@@ -181,7 +183,7 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: boo
         steps.append(replace(scaler, floor=floor))
     if len(numeric) < len(domain.columns):
         steps.append(_center())
-    if numeric and not linear:
+    if numeric and not linear and s >= CODED:
         steps.append(_codes(numeric))
     return [*steps, Homogenize(LEVEL)]
 
