@@ -14,6 +14,7 @@ from typing import Any
 from prepriv._text import shown
 
 INTERRUPTED = 130
+_DRAFT = " It says what is public of the table: prepriv schema init DATA --rows N --epsilon 0.2 --out S.yaml drafts one"
 _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
 
@@ -57,7 +58,7 @@ def _run(arguments: list[str] | None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # newer versions leave that to us
             typer.echo(text)
             return BAD_INPUT
-        return _say(text, BAD_INPUT)
+        return _say(text + _DRAFT * text.startswith("Missing option '--schema'"), BAD_INPUT)
     except typer.Exit as exit_:
         return int(exit_.exit_code)
     except typer.Abort:  # older ones into this

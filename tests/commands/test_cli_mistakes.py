@@ -334,3 +334,9 @@ def test_whatever_a_command_cannot_write_is_no_internal_error(folder, mistake, m
     monkeypatch.setattr(shuffle, "draw", broken)
     arguments = ["shuffle", "--epsilon0", 1, "--n", 100, "--delta", "1e-6", "--plot", "p.png"]
     assert "cannot write to p.png: read-only file system" in mistake(*arguments, quiet=False)
+
+
+def test_train_without_a_schema_says_how_to_draft_one(capsys):
+    assert run(["train", "people.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "Missing option '--schema'" in said and "prepriv schema init" in said and said.count("\n") == 1

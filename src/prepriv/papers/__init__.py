@@ -45,7 +45,7 @@ def _reproduce() -> None:
 
 def _with_json(function: Callable[..., None]) -> Callable[..., None]:
     """The same command with `--json`, which prints the items that it ends with in place of its tables."""
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, eval_str=True)  # the names in them are those of its own module
     option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
 
     @functools.wraps(function)
@@ -55,7 +55,8 @@ def _with_json(function: Callable[..., None]) -> Callable[..., None]:
         if as_json:
             print_json({"items": [asdict(item) for item in items]})
 
-    command.__annotations__ = function.__annotations__ | {"as_json": AsJson}
+    options = {p.name: p.annotation for p in (*signature.parameters.values(), option)}
+    command.__annotations__ = {**options, "return": None}
     command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
     return command
 
