@@ -157,7 +157,7 @@ def test_many_records_are_read_in_batches_whose_mean_is_about_as_noisy(adjacency
         noise = batches.calibrate(**asked, setting=setting) / batches.batch_size
         record = 2 if adjacency == "replace-one" else 1
         whole = record * math.sqrt(batches.steps) / gdp_mu(**asked) / MANY
-        assert 0.99 < noise / whole < (1.01 if record == 2 else 1.25)
+        assert 0.99 < noise / whole < (1.01 if record == 2 else 1.3 if epsilon > 1 else 1.04)
     for epsilon in (100.0, math.inf):  # noise that sampling hides no more
         assert recipe(domain, n=MANY, epsilon=epsilon, delta=1e-6)[1].name == "GradientDescent"
 
