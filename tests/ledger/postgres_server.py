@@ -37,6 +37,10 @@ class Server:
         programs = _programs()
         if programs is None:
             pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
+        if os.geteuid() == 0 and shutil.which("setpriv") is None:
+            pytest.skip(
+                "initdb refuses root, and setpriv (util-linux), which would change users, is not there"
+            )
         pytest.importorskip("psycopg")
         self.programs, self.user = programs, _user()
         self.folder = Path(
