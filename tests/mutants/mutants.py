@@ -1,24 +1,14 @@
 """Planted bugs, one or more for every class of bug that was published about a library of this kind.
 
 Each replaces one piece of source text by another and names the tests that have to notice. `python
-tests/mutants/run.py` plants them one by one in a copy of the package.
+tests/mutants/run.py` plants them one by one in a copy of the package. Bugs of one part of the package stand in a file of
+`joints/`; the older ones stand here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A bug. file: in src/prepriv; old occurs there exactly once. tests: what to run, as arguments of pytest."""
-
-    name: str
-    published: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
+from joints import admission, audits, bridges, cells, ledgers, premises, results, steps
+from mutant import Mutant
 
 
 REPLAY = ("tests/audit/test_replay.py",)
