@@ -10,7 +10,6 @@ from __future__ import annotations
 from joints import admission, audits, bridges, cells, ledgers, premises, results, steps
 from mutant import Mutant
 
-
 REPLAY = ("tests/audit/test_replay.py",)
 ONE_REPLAY = (*REPLAY, "-k", "betrays or nothing_but_mechanism")
 
@@ -23,7 +22,7 @@ def replayed(which: str) -> tuple[str, ...]:
 ONNX = ("tests/release/test_onnx.py",)
 SCORE = ("tests/release/test_score.py",)
 
-MUTANTS = (
+_OLDER = (
     # -------------------------------------------------------------------------------------- out of the library
     Mutant(
         "an unknown category is a gap, in ONNX",
@@ -2113,4 +2112,16 @@ MUTANTS = (
         "    if domain.unit is not None and paid.leaves is None:\n",
         ("tests/units/test_units.py", "-k", "no_account"),
     ),
+)
+
+MUTANTS = (
+    *_OLDER,
+    *steps.MUTANTS,
+    *premises.MUTANTS,
+    *bridges.MUTANTS,
+    *cells.MUTANTS,
+    *admission.MUTANTS,
+    *audits.MUTANTS,
+    *ledgers.MUTANTS,
+    *results.MUTANTS,
 )
