@@ -4,11 +4,11 @@ BIN := .venv/bin
 
 .PHONY: demo test test-slow mutants lint docs looks screens notebooks package bench clean
 
-.venv/.installed: pyproject.toml
+.venv/.installed: pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "prepriv needs Python 3.10 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -e papers
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed

@@ -12,13 +12,15 @@ from importlib import import_module
 import pytest
 
 import prepriv
+import prepriv_papers
 
 PUBLIC = ("audit", "domain", "mechanisms", "payment", "preprocessing")
 NAMES = [(module, name) for module in PUBLIC for name in import_module(f"prepriv.{module}").__all__]
 EXAMPLES = [
     m.name
-    for m in pkgutil.walk_packages(prepriv.__path__, "prepriv.")
-    if not m.name.endswith("__main__") and not m.name.startswith("prepriv.papers")
+    for package in (prepriv, prepriv_papers)
+    for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not m.name.endswith("__main__")
 ]
 RAISES = re.compile(r"\braise [A-Z]|\b(number|integer|length|choice|truth|check_\w+)\(")
 SAYS_SO = re.compile(r"Error|[Rr]aise|refuse|Refused")

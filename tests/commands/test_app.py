@@ -42,3 +42,10 @@ def test_a_picture_without_its_library_is_a_sentence(monkeypatch, tmp_path, caps
         ["shuffle", "--epsilon0", "1", "--n", "1000", "--delta", "1e-6", "--plot", str(tmp_path / "p.png")]
     )
     assert code == 2 and "pip install 'prepriv[plots]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["reproduce"], ["reproduce", "list"], ["reproduce", "all", "--small"]])
+def test_a_command_of_another_distribution_says_how_to_get_it(arguments, monkeypatch, capsys):
+    monkeypatch.setattr("prepriv.commands.app.entry_points", lambda **_: ())
+    assert run(arguments) == 2
+    assert "pip install ./papers" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from prepriv.commands import account as account_module
 from prepriv.commands.audit_empirical import _row
 from prepriv.commands.common import print_guarantee
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.papers.unified_enhancement import tables as mixture_tables
+from prepriv_papers.unified_enhancement import tables as mixture_tables
 
 SCHEMA = """
 label: {name: y, classes: [low, high]}

@@ -11,11 +11,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import prepriv_papers as reproduce
 from prepriv import guarantees as g
-from prepriv import papers as reproduce
 from prepriv.commands.shuffle import shuffle
 from prepriv.guarantees.printed import up
-from prepriv.papers.unified_enhancement.tables import joint_concavity_only
+from prepriv_papers.unified_enhancement.tables import joint_concavity_only
 
 app = typer.Typer()
 app.command("shuffle")(shuffle)

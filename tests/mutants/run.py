@@ -22,6 +22,7 @@ from mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "prepriv"
+PAPERS = "papers/"  # how the files of the distribution beside it are named
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def attack(mutant: Mutant, package: Path = PACKAGE) -> Outcome:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy(package, folder)
-        target = Path(folder) / "src" / "prepriv" / mutant.file
+        target = source_of(mutant, Path(folder))
         target.write_text(planted(mutant, target.read_text(encoding="utf-8")), encoding="utf-8")
         done = run_tests(mutant.tests, folder)
     # 1: tests ran and some failed. Anything else, a collection error too, is no proof that a test sees the bug.
@@ -59,24 +60,43 @@ def attack(mutant: Mutant, package: Path = PACKAGE) -> Outcome:
     )
 
 
+def source_of(mutant: Mutant, root: Path = ROOT) -> Path:
+    """The file of a mutant in a repository."""
+    if mutant.file.startswith(PAPERS):
+        return root / "papers" / "prepriv_papers" / mutant.file.removeprefix(PAPERS)
+    return root / "src" / "prepriv" / mutant.file
+
+
 def copy(package: Path, folder: str) -> Path:
-    """The package in another folder, and the page beside it that scores without it."""
-    target = Path(folder) / "src" / "prepriv"
-    for whole in (package, package.parents[1] / "examples"):
-        copied = target if whole is package else Path(folder) / "examples"
-        shutil.copytree(whole, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    return target
+    """The package in another folder, the papers' beside it, and the page that scores without it."""
+    for part in ("src/prepriv", "papers/prepriv_papers", "examples"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package.parents[1] / part, Path(folder) / part, ignore=ignored)
+    return Path(folder) / "src" / "prepriv"
 
 
 def run_tests(tests: tuple[str, ...], folder: str) -> subprocess.CompletedProcess[str]:
     """pytest on the package in `folder`, stopping at the first failure."""
     check = "import prepriv.commands.app, prepriv.estimators, sys; sys.exit(not prepriv.__file__.startswith(sys.argv[1]))"
-    environment = dict(os.environ, PYTHONPATH=str(Path(folder) / "src"), PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONPATH=f"{folder}/src:{folder}/papers", PYTHONDONTWRITEBYTECODE="1")
     if subprocess.run(
         [sys.executable, "-c", check, folder], cwd=ROOT, env=environment, capture_output=True, check=False
     ).returncode:
         raise RuntimeError("the copy of the package cannot be imported, or another one is")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-o",
+        "pythonpath=tests",
+        *tests,
+    ]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -36,7 +36,7 @@ def test_there_are_enough_and_each_has_a_name_and_a_published_bug_of_its_own():
 @pytest.mark.parametrize("name", BY_NAME)
 def test_the_text_to_replace_is_there_once(name):
     """Else the list is stale, and the bug would not be planted."""
-    source = (runner.PACKAGE / BY_NAME[name].file).read_text(encoding="utf-8")
+    source = runner.source_of(BY_NAME[name]).read_text(encoding="utf-8")
     planted = runner.planted(BY_NAME[name], source)
     compile(planted, BY_NAME[name].file, "exec")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prepriv.papers.provable_privacy import dp_pca
 from prepriv.preprocessing.base import Floats
+from prepriv_papers.provable_privacy import dp_pca
 
 
 def normalised_weights(exponent: Floats) -> Floats:

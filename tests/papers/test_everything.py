@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from prepriv.commands.app import app
-from prepriv.papers import REPRODUCTIONS, everything
-from prepriv.papers.verdicts import Item, items_of, print_items
+from prepriv_papers import REPRODUCTIONS, everything
+from prepriv_papers.verdicts import Item, items_of, print_items
 
 PAGE = Path(__file__).parents[2] / "docs/papers.md"
 VERDICTS = {"same", "paper is wrong", "not reproducible", "setting differs"}

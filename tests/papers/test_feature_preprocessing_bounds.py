@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from prepriv.papers.feature_preprocessing.bounds import (
+from prepriv_papers.feature_preprocessing.bounds import (
     Problem,
     algorithm_1_noise,
     lemma_1,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prepriv.commands.exits import Stop
-from prepriv.papers.user_data import SIDE, collection
+from prepriv_papers.user_data import SIDE, collection
 from stand_ins import features, images
 
 

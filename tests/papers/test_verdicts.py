@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prepriv.commands.exits import Stop
-from prepriv.papers import verdicts
-from prepriv.papers.verdicts import Item, Resume, items_of, print_items
+from prepriv_papers import verdicts
+from prepriv_papers.verdicts import Item, Resume, items_of, print_items
 
 ITEM = Item("A Paper", "Table 1", "n = 10", "0.5", "-", "paper is wrong", "erratum Z9")
 ITEMS = (ITEM,)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
 
 import prepriv
+from prepriv.commands.exits import Stop
 
-# name: module, what it has there, the first line of its help (tests/commands/test_app.py compares)
+# name: module (None: of a distribution of its own), what it has there, the first line of its help (tests/commands/test_app.py compares)
 COMMANDS = {
     "demo": (
         "prepriv.commands.demo",
@@ -64,10 +66,13 @@ COMMANDS = {
         "Epsilon of n shuffled epsilon0-DP reports at DELTA, exact and by two published bounds.",
     ),
     "audit": ("prepriv.commands.audit", "app", "Attack what the library claims."),
-    "reproduce": ("prepriv.papers", "app", "Recompute what the papers print, beside the corrected values."),
+    "reproduce": (None, "", "Recompute what the papers print, beside the corrected values."),
     "schema": ("prepriv.commands.schema", "app", "The declared schema."),
     "ledger": ("prepriv.commands.ledger", "app", "The durable privacy budget of a data set."),
 }
+
+# a command of a distribution of its own: how to get it
+INSTALL = {"reproduce": "run `pip install ./papers` in the repository of prepriv"}
 
 # command: a line to type; tests/commands/test_help.py parses each
 EXAMPLES = {
@@ -103,6 +108,17 @@ def _with_example(code: Any, name: str) -> Any:
     return code
 
 
+def _elsewhere(name: str) -> Any:
+    """A command that another distribution offers as an entry point; where none does, one that says how to get it."""
+    for entry in entry_points(group="prepriv.commands", name=name):
+        return entry.load()
+
+    def missing(_anything: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+        raise Stop(f"{name} is not installed: {INSTALL[name]}")
+
+    return missing
+
+
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """The application for these arguments: commands that they do not name are there by name and help alone."""
     arguments = [
@@ -124,11 +140,12 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         if name not in arguments:
             app.command(name, help=help_line)(_named_only)
             continue
-        code = getattr(import_module(module), attribute)
+        code = _elsewhere(name) if module is None else getattr(import_module(module), attribute)
         if isinstance(code, typer.Typer):
             app.add_typer(_with_example(code, name), name=name)
         else:
-            app.command(name, epilog=f"Example: {EXAMPLES[name]}")(code)
+            anything = {"ignore_unknown_options": module is None}
+            app.command(name, epilog=f"Example: {EXAMPLES[name]}", context_settings=anything)(code)
     return app
 
 

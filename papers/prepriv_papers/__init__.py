@@ -15,14 +15,14 @@ from typing import Annotated, Any
 import typer
 
 from prepriv.commands.common import AsJson, print_json
-from prepriv.papers import everything
-from prepriv.papers.feature_preprocessing import dpsgd_f
-from prepriv.papers.provable_privacy import calculators, soft_pca
-from prepriv.papers.provable_privacy import figures as preprocessing_figures
-from prepriv.papers.provable_privacy import tables as preprocessing_tables
-from prepriv.papers.semi_private_learning import pillar
-from prepriv.papers.unified_enhancement import tables as mixture_tables
-from prepriv.papers.verdicts import collected
+from prepriv_papers import everything
+from prepriv_papers.feature_preprocessing import dpsgd_f
+from prepriv_papers.provable_privacy import calculators, soft_pca
+from prepriv_papers.provable_privacy import figures as preprocessing_figures
+from prepriv_papers.provable_privacy import tables as preprocessing_tables
+from prepriv_papers.semi_private_learning import pillar
+from prepriv_papers.unified_enhancement import tables as mixture_tables
+from prepriv_papers.verdicts import collected
 
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "dpsgd-f": dpsgd_f.dpsgd_f,

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console, print_table, reproduction_folder
-from prepriv.papers.feature_preprocessing import bounds, measured
-from prepriv.papers.feature_preprocessing.measured import DELTA, NAMES, PRINTED, WITHOUT
-from prepriv.papers.feature_preprocessing.two_clusters import DISTANCES, EPSILON, N, at_distance, draw
-from prepriv.papers.verdicts import Item, Resume, print_items
+from prepriv.commands.common import console, print_table
+from prepriv_papers.feature_preprocessing import bounds, measured
+from prepriv_papers.feature_preprocessing.measured import DELTA, NAMES, PRINTED, WITHOUT
+from prepriv_papers.feature_preprocessing.two_clusters import DISTANCES, EPSILON, N, at_distance, draw
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.verdicts import Item, Resume, print_items
 
 PAPER = "The Importance of Feature Preprocessing for Differentially Private Linear Optimization"
 SMALL_ROWS, SMALL_DISTANCES = 1500, (1.0, 10_000.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.papers.feature_preprocessing.bounds import algorithm_1_noise
+from prepriv_papers.feature_preprocessing.bounds import algorithm_1_noise
 
 FEATURE_NORM, LARGEST_BATCH, STEPS = 10.0, 16_384, 73  # 20 epochs of 60,000 rows: the paper's shortest run
 SGD_BATCH, SGD_RATE, SGD_EPOCHS = (

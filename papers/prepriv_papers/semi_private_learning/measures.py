@@ -13,8 +13,13 @@ import prepriv
 from prepriv.domain import Domain
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.papers.semi_private_learning.learned_features import NetworkFeatures
-from prepriv.papers.semi_private_learning.tasks import (
+from prepriv.pipeline.recipes.automatic import SCALE
+from prepriv.pipeline.recipes.pillar import projected_learner
+from prepriv.preprocessing.base import Floats
+from prepriv.preprocessing.normalize import Rescale
+from prepriv_papers.semi_private_learning.learned_features import NetworkFeatures
+from prepriv_papers.semi_private_learning.pillar_theory import Estimate, GaussianMixture, estimate
+from prepriv_papers.semi_private_learning.tasks import (
     DELTA,
     FLOOR,
     Group,
@@ -25,11 +30,6 @@ from prepriv.papers.semi_private_learning.tasks import (
     tenths,
     unit,
 )
-from prepriv.pipeline.recipes.automatic import SCALE
-from prepriv.pipeline.recipes.pillar import projected_learner
-from prepriv.pipeline.recipes.pillar_theory import Estimate, GaussianMixture, estimate
-from prepriv.preprocessing.base import Floats
-from prepriv.preprocessing.normalize import Rescale
 
 EPSILONS = (0.1, 0.7, math.inf)
 Line = dict[str, float]

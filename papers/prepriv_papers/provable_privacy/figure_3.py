@@ -20,9 +20,11 @@ from prepriv import preprocessing as pre
 from prepriv.commands.common import console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.papers.provable_privacy.dp_pca import analyze_gauss, exponential_directions
-from prepriv.papers.provable_privacy.drawing import draw_figure_3
-from prepriv.papers.provable_privacy.low_rank import (
+from prepriv.preprocessing._projector import gap_free_shift
+from prepriv.preprocessing.base import Floats
+from prepriv_papers.provable_privacy.dp_pca import analyze_gauss, exponential_directions
+from prepriv_papers.provable_privacy.drawing import draw_figure_3
+from prepriv_papers.provable_privacy.low_rank import (
     BALL,
     BATCH,
     CLIP,
@@ -38,9 +40,7 @@ from prepriv.papers.provable_privacy.low_rank import (
     train,
     train_as_printed,
 )
-from prepriv.papers.verdicts import Resume
-from prepriv.preprocessing._projector import gap_free_shift
-from prepriv.preprocessing.base import Floats
+from prepriv_papers.verdicts import Resume
 
 PAPER_TABLE_4 = {1.0: (0.84, 0.89, 0.88, 0.89), 2.0: (0.84, 0.89, 0.89, 0.89), 5.0: (0.85, 0.90, 0.90, 0.90)}
 CLIPS = (0.1, 0.7, 0.99, 1.0)

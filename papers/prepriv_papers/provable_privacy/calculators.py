@@ -11,8 +11,8 @@ from prepriv.commands.common import print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import up
 from prepriv.guarantees.smooth_renyi import one_pass_gradient
-from prepriv.papers.provable_privacy.tables import PAPER_TITLE
-from prepriv.papers.verdicts import Item, print_items
+from prepriv_papers.provable_privacy.tables import PAPER_TITLE
+from prepriv_papers.verdicts import Item, print_items
 
 ITEMS = (
     Item(

@@ -13,14 +13,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prepriv.commands.common import console, reproduction_folder
+from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
-from prepriv.papers.provable_privacy.drawing import new_figure
-from prepriv.papers.provable_privacy.tables import show, write_csv
-from prepriv.papers.semi_private_learning import measures
-from prepriv.papers.semi_private_learning.items import ITEMS, found_items
-from prepriv.papers.semi_private_learning.measures import EPSILONS, SMALL, Size
-from prepriv.papers.semi_private_learning.tasks import (
+from prepriv.pipeline.odometer import CompositionWarning
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.provable_privacy.drawing import new_figure
+from prepriv_papers.provable_privacy.tables import show, write_csv
+from prepriv_papers.semi_private_learning import measures
+from prepriv_papers.semi_private_learning.items import ITEMS, found_items
+from prepriv_papers.semi_private_learning.measures import EPSILONS, SMALL, Size
+from prepriv_papers.semi_private_learning.tasks import (
     Group,
     Task,
     cancer_cells,
@@ -32,9 +34,8 @@ from prepriv.papers.semi_private_learning.tasks import (
     pixels,
     shortened,
 )
-from prepriv.papers.user_data import collection
-from prepriv.papers.verdicts import Resume, print_items
-from prepriv.pipeline.odometer import CompositionWarning
+from prepriv_papers.user_data import collection
+from prepriv_papers.verdicts import Resume, print_items
 
 SETS = {"mnist": "fashion_mnist", "fashion_mnist": "mnist"}  # and the public rows of another distribution
 SMS = "sms_spam.tsv.gz"

@@ -9,8 +9,8 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.papers.provable_privacy.imputations import box_space
 from prepriv.preprocessing.base import Floats
+from prepriv_papers.provable_privacy.imputations import box_space
 
 
 def scaling_attack(n: int = 4001, sigma: float = 0.1) -> list[dict[str, Any]]:

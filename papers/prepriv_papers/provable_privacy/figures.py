@@ -12,11 +12,14 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console, reproduction_folder
+from prepriv.commands.common import console
 from prepriv.guarantees import gdp_epsilon, zcdp
 from prepriv.guarantees.smooth_renyi import gaussian_mechanism, paper_theorem_2
-from prepriv.papers.provable_privacy.drawing import draw_figure_2, draw_gain, new_figure
-from prepriv.papers.provable_privacy.figure_3 import (
+from prepriv.preprocessing.base import Step
+from prepriv.space import Space
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.provable_privacy.drawing import draw_figure_2, draw_gain, new_figure
+from prepriv_papers.provable_privacy.figure_3 import (
     OURS,
     PAPER,
     THEIRS,
@@ -25,12 +28,10 @@ from prepriv.papers.provable_privacy.figure_3 import (
     steps_that_win,
     table_4,
 )
-from prepriv.papers.provable_privacy.imputations import box_space
-from prepriv.papers.provable_privacy.low_rank import LARGE, SMALL
-from prepriv.papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
-from prepriv.papers.verdicts import Item, print_items
-from prepriv.preprocessing.base import Step
-from prepriv.space import Space
+from prepriv_papers.provable_privacy.imputations import box_space
+from prepriv_papers.provable_privacy.low_rank import LARGE, SMALL
+from prepriv_papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
+from prepriv_papers.verdicts import Item, print_items
 
 DELTA = 1e-3  # of Figure 2, as the paper has it
 ACCOUNT_DELTA = 1e-5

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from prepriv import papers
+import prepriv_papers as papers
 from prepriv.commands.exits import Stop
-from prepriv.papers.provable_privacy.calculators import proposition_9, theorem_15
+from prepriv_papers.provable_privacy.calculators import proposition_9, theorem_15
 
 app = typer.Typer()
 app.add_typer(papers.app, name="reproduce")

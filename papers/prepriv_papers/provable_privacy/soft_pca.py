@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console, reproduction_folder
+from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
-from prepriv.papers.provable_privacy.drawing import legend_below, new_figure
-from prepriv.papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
-from prepriv.papers.verdicts import Item, print_items
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_labels
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.provable_privacy.drawing import legend_below, new_figure
+from prepriv_papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
+from prepriv_papers.verdicts import Item, print_items
 
 DELTA, BALL, STEPS, LONGEST = 1e-5, 10.0, 30, 100.0
 STRENGTHS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.pipeline.recipes import pillar_theory as t
+from prepriv_papers.semi_private_learning import pillar_theory as t
 
 
 def test_the_printed_margin_of_theorem_1_is_broken_by_one_row() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prepriv.commands.common import console, print_table
-from prepriv.papers.verdicts import Item, items_of, print_items
+from prepriv_papers.verdicts import Item, items_of, print_items
 
 Command = Callable[..., None]
 

@@ -14,7 +14,6 @@ from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge
 from prepriv.mechanisms.session import NoisySession
-from prepriv.papers.provable_privacy.drawing import new_figure
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import dpsgd_f, map_back
@@ -22,6 +21,7 @@ from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Floats, Step
 from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_labels
+from prepriv_papers.provable_privacy.drawing import new_figure
 
 N, EPSILON, DELTA = 4000, 1.0, 1e-5
 DISTANCES = (1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0)

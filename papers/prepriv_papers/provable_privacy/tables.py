@@ -14,14 +14,15 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console, print_table, reproduction_folder
+from prepriv.commands.common import console, print_table
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.printed import down, up
-from prepriv.papers.provable_privacy.imputations import box_space, table_3
-from prepriv.papers.provable_privacy.scaling import scaling_attack
-from prepriv.papers.verdicts import Item, print_items
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.space import Space
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.provable_privacy.imputations import box_space, table_3
+from prepriv_papers.provable_privacy.scaling import scaling_attack
+from prepriv_papers.verdicts import Item, print_items
 
 ORDER, SMALL_EPSILON = 11.0, 0.05  # the paper asks for alpha >= 11, and for small epsilon where it samples
 ROWS, BATCH, STEPS = 1000, 100, 100

@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.papers.feature_preprocessing import as_printed
-from prepriv.papers.provable_privacy.drawing import new_figure
-from prepriv.papers.user_data import collection
-from prepriv.papers.verdicts import Resume
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.recipes.automatic import recipe
 from prepriv.pipeline.recipes.dpsgd_f import dpsgd, dpsgd_f_modified
@@ -24,6 +20,10 @@ from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Floats
 from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_labels
+from prepriv_papers.feature_preprocessing import as_printed
+from prepriv_papers.provable_privacy.drawing import new_figure
+from prepriv_papers.user_data import collection
+from prepriv_papers.verdicts import Resume
 
 DELTA = 1e-5
 NAMES = {"mnist": "MNIST", "fashion_mnist": "FMNIST"}

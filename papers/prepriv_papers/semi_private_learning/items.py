@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prepriv.papers.verdicts import Item
+from prepriv_papers.verdicts import Item
 
 PAPER = "How to Make Semi-Private Learning Effective"
 MISSING = (
@@ -65,7 +65,7 @@ ITEMS = (
         "margin 0.26 after projection, any accuracy",
         "error 10 % for any n",
         "paper is wrong",
-        "erratum H1; what holds: `pipeline/recipes/pillar_theory.py`",
+        "erratum H1; what holds: `semi_private_learning/pillar_theory.py` of `papers/`",
     ),
     Item(
         PAPER,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prepriv.papers.provable_privacy.drawing import new_figure
+from prepriv_papers.provable_privacy.drawing import new_figure
 
 Curves = Mapping[str, Sequence[float]]
 STYLES: tuple[dict[str, Any], ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prepriv.papers.provable_privacy.low_rank import DELTA, Task
+from prepriv_papers.provable_privacy.low_rank import DELTA, Task
 
 FAR = 1e5  # epsilon beyond which nothing is drawn
 Rows = Sequence[Mapping[str, Any]]

@@ -13,12 +13,13 @@ import numpy as np
 import typer
 
 from prepriv import guarantees as g
-from prepriv.commands.common import console, print_table, reproduction_folder
+from prepriv.commands.common import console, print_table
 from prepriv.guarantees.printed import down, up
 from prepriv.guarantees.shuffling._binomial import clones
 from prepriv.guarantees.shuffling._clone_pair import Threshold, hockey_stick
-from prepriv.papers.unified_enhancement import pictures
-from prepriv.papers.verdicts import Item, print_items
+from prepriv_papers.folder import reproduction_folder
+from prepriv_papers.unified_enhancement import pictures
+from prepriv_papers.verdicts import Item, print_items
 
 EPSILON0, USERS = 4.444, 10_000
 TABLE_1 = {0.5: "3e-6", 0.6: "1e-7", 0.7: "4e-9", 0.8: "9e-11", 0.9: "2e-12", 1.0: "2e-14"}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prepriv.cli import run
-from prepriv.papers.feature_preprocessing import as_printed, dpsgd_f, measured
-from prepriv.papers.feature_preprocessing import two_clusters as example
+from prepriv_papers.feature_preprocessing import as_printed, dpsgd_f, measured
+from prepriv_papers.feature_preprocessing import two_clusters as example
 
 
 @pytest.fixture

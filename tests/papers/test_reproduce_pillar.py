@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 from prepriv.commands.app import app
 from prepriv.ledger import Ledger
-from prepriv.papers.semi_private_learning import measures, pillar
-from prepriv.papers.semi_private_learning.learned_features import NetworkFeatures
-from prepriv.papers.semi_private_learning.patch_features import PatchFeatures
-from prepriv.papers.semi_private_learning.tasks import Task, cancer_cells, grouped, hashed_words, messages
+from prepriv_papers.semi_private_learning import measures, pillar
+from prepriv_papers.semi_private_learning.learned_features import NetworkFeatures
+from prepriv_papers.semi_private_learning.patch_features import PatchFeatures
+from prepriv_papers.semi_private_learning.tasks import Task, cancer_cells, grouped, hashed_words, messages
 from real_data import real_data
 from stand_ins import features, images
 

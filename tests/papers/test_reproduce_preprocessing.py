@@ -12,12 +12,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from prepriv import papers as reproduce
+import prepriv_papers as reproduce
 from prepriv.commands.exits import Stop
 from prepriv.guarantees import gdp_mu
-from prepriv.papers.provable_privacy import figure_3 as third
-from prepriv.papers.provable_privacy import figures, scaling, tables
-from prepriv.papers.provable_privacy import low_rank as data
+from prepriv_papers.provable_privacy import figure_3 as third
+from prepriv_papers.provable_privacy import figures, scaling, tables
+from prepriv_papers.provable_privacy import low_rank as data
 
 app = typer.Typer()
 app.add_typer(reproduce.app, name="reproduce")
