@@ -20,6 +20,7 @@ from prepriv.ledger import (
     LedgerUnavailable,
     PlanRefused,
     book,
+    mounts,
     schema,
     store,
     verification,
@@ -294,13 +295,13 @@ def test_network_mounts_and_hard_links_are_refused(tmp_path, ledger, monkeypatch
         Ledger.open(ledger.path)
     (tmp_path / "second-name.db").unlink()
     for kind in ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.glusterfs", "ceph"):
-        monkeypatch.setattr(store, "file_system", lambda path, kind=kind: kind)
+        monkeypatch.setattr(mounts, "file_system", lambda path, kind=kind: kind)
         with pytest.raises(LedgerUnavailable, match="network file system"):
             Ledger.open(ledger.path)
         with pytest.raises(LedgerUnavailable, match="network file system"):
             Ledger.create(tmp_path / "new.db", "census", epsilon=1.0, delta=0)
     for kind in ("ext4", "xfs", "btrfs", "zfs", "apfs", "tmpfs", "overlay", "fuseblk", "ntfs3", ""):
-        monkeypatch.setattr(store, "file_system", lambda path, kind=kind: kind)
+        monkeypatch.setattr(mounts, "file_system", lambda path, kind=kind: kind)
         Ledger.open(ledger.path)
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
 
@@ -321,8 +322,8 @@ def test_the_file_system_is_that_of_the_deepest_mount(tmp_path):
         "/mnt/my disk/l.db": "xfs",
         "/mnt/over/l.db": "cifs",
     }.items():
-        assert store.file_system(Path(path), table) == kind
-    assert store.file_system(Path("/home/l.db"), tmp_path / "none") == ""
+        assert mounts.file_system(Path(path), table) == kind
+    assert mounts.file_system(Path("/home/l.db"), tmp_path / "none") == ""
 
 
 def _check_damaged(path: Path, good: bytes, bad: bytes, pay) -> bool:

@@ -8,7 +8,6 @@ write-ahead log back into it.
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -20,17 +19,13 @@ from typing import Any
 from prepriv.ledger import rows, schema
 from prepriv.ledger.chain import Header
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from prepriv.ledger.mounts import refuse_unsafe_place
 
 # FULL: fsync at every commit (NORMAL would lose the last charges at a power cut); the other two: fsync that
 # reaches the platter on macOS.
 DURABLE = {"synchronous": ("FULL", 2), "fullfsync": ("ON", 1), "checkpoint_fullfsync": ("ON", 1)}
 HARDENED = {"trusted_schema": "OFF", "cell_size_check": "ON"}
 SIDE_FILES = ("-wal", "-shm", "-journal")
-
-# File systems on which a write-ahead log is unsafe: hosts do not share memory, locks are unreliable.
-_NETWORK = re.compile(
-    r"(fuse\.)?(nfs\d*|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|beegfs\w*|gpfs|sshfs|davfs2?|s3fs|gcsfuse|rclone)"
-)
 
 
 @dataclass(frozen=True)
@@ -58,8 +53,7 @@ class File:
         return schema.problems(db)
 
     def damage(self, db: Any) -> list[str]:
-        """What SQLite's own check of the file finds. Raises LedgerUnavailable for an unsafe place."""
-        refuse_unsafe_place(self.path)
+        """What SQLite's own check of the file finds."""
         found = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
         return [f"SQLite: {line}" for line in found if line != "ok"]
 
@@ -74,9 +68,21 @@ def transaction(path: Path, *, timeout: float, write: bool) -> Iterator[sqlite3.
         LedgerUnavailable, LedgerCorrupt: see errors.py; also for every SQLite error inside the block.
     """
     with _translated(path), ExitStack() as stack:
+        file = _identity(path)
         db = _begin(stack, path, timeout, write)
         yield db
         db.execute("COMMIT" if write else "ROLLBACK")
+        if write and _identity(path) != file:  # the charge went into a file that nobody will look at
+            raise LedgerUnavailable(f"{path.name}: was replaced while in use; nothing was granted")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name: its device and number. None: no file has it."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def create(path: Path, header: Header, *, timeout: float) -> None:
@@ -99,7 +105,6 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
         with _translated(path):
             made.append(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             os.close(made[0])
-            refuse_unsafe_place(path)
             _create_tables(path, header, timeout)
             _sync_directory(path.parent)
     except BaseException:
@@ -111,34 +116,6 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
 def side_files(path: Path) -> tuple[Path, ...]:
     """The files SQLite keeps beside an open ledger; none of them exists at rest."""
     return tuple(path.with_name(path.name + suffix) for suffix in SIDE_FILES)
-
-
-def refuse_unsafe_place(path: Path) -> None:
-    """Raise LedgerUnavailable where SQLite's locking cannot be trusted: network mounts, hard links."""
-    kind = file_system(path)
-    if _NETWORK.fullmatch(kind):
-        raise LedgerUnavailable(
-            f"{path.name}: is on a network file system ({kind}), where locks fail; "
-            "keep it on a local disk, or on a server (postgresql://...)"
-        )
-    if path.stat().st_nlink > 1:
-        # two names, two write-ahead logs: each would miss the other's charges
-        raise LedgerUnavailable(f"{path.name}: has hard links, which break SQLite's locking; keep one name")
-
-
-def file_system(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:
-    """The type of the file system that holds `path` (absolute), "" where the system does not tell."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return ""
-    best, found = -1, ""
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), left.split(" ")[4])
-        if path.is_relative_to(point) and len(point) >= best:  # of two on one point the later covers
-            best, found = len(point), right.split(" ")[0]
-    return found
 
 
 def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
@@ -167,6 +144,7 @@ def _connect(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlit
     uri = f"{path.as_uri()}?{'immutable=1' if _frozen(path, write) else 'mode=rw'}"
     db = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     stack.callback(_abandon, db)
+    refuse_unsafe_place(path)  # SQLite has the file open, and no log yet
     # a damaged text is to reach the hash check, not to stop on its encoding
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     for name, value in HARDENED.items():

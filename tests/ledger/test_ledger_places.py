@@ -1,0 +1,151 @@
+"""Two names of one file are two logs: a ledger mounted by itself, or replaced in use, grants nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prepriv.ledger import Ledger, LedgerUnavailable, mounts, rows
+
+CHARGE_BY_BOTH_NAMES = """
+import sys
+from prepriv.ledger import Ledger, LedgerError
+granted, refused = 0, set()
+for turn in range(12):
+    for place in sys.argv[1:]:
+        try:
+            Ledger.open(place).charge(f"{turn}-{place[-6]}", "5e" * 32, adjacency="replace-one", epsilon=0.1, delta=0)
+            granted += 1
+        except LedgerError as error:
+            refused.add(f"{place}: {error}")
+print(granted, len(Ledger.open(sys.argv[1]).entries()), *refused, sep="\\n")
+"""
+
+
+def in_private_mounts(script, *arguments):
+    """What a script says that may mount; skips where nobody may."""
+    unshare = shutil.which("unshare")
+    if unshare is None or sys.platform != "linux":
+        pytest.skip("needs unshare")
+    command = [unshare, "-rm", "sh", "-c", script, "sh", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("needs a private mount")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("through", ["b/l.db", "link.db"])
+def test_a_file_that_is_mounted_by_itself_is_refused_and_the_other_name_keeps_the_cap(tmp_path, through):
+    """As a container's -v L.db:/L.db: by both names, 0.2.0 granted nearly twice the cap, and the file was corrupt."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "b/l.db").touch()
+    (tmp_path / "link.db").symlink_to("b/l.db")
+    Ledger.create(tmp_path / "a/l.db", "census", epsilon=0.5, delta=0)
+    mount = 'mount --bind "$1" "$2" || exit 77; shift 2; exec "$@"'
+    said = in_private_mounts(
+        mount,
+        tmp_path / "a/l.db",
+        tmp_path / "b/l.db",
+        sys.executable,
+        "-c",
+        CHARGE_BY_BOTH_NAMES,
+        tmp_path / "a/l.db",
+        tmp_path / through,
+    )
+    granted, booked, *refused = said.splitlines()
+    assert granted == booked == "5"
+    assert all("is left" in line or "mount the folder that holds it" in line for line in refused)
+    assert sum("mount the folder that holds it" in line for line in refused) == 1
+
+
+def test_a_folder_that_is_mounted_twice_is_one_ledger(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    Ledger.create(tmp_path / "a/l.db", "census", epsilon=0.5, delta=0)
+    mount = 'mount --bind "$1" "$2" || exit 77; shift 2; exec "$@"'
+    code = [sys.executable, "-c", CHARGE_BY_BOTH_NAMES, tmp_path / "a/l.db", tmp_path / "b/l.db"]
+    said = in_private_mounts(mount, tmp_path / "a", tmp_path / "b", *code)
+    granted, booked, *refused = said.splitlines()
+    assert granted == booked == "5" and all("is left" in line for line in refused)
+
+
+def test_a_second_name_stops_a_ledger_that_is_open(tmp_path, ledger, pay):
+    os.link(ledger.path, tmp_path / "second.db")
+    for action in (lambda: pay(ledger, "x"), ledger.remaining, ledger.entries):
+        with pytest.raises(LedgerUnavailable, match="keep one name"):
+            action()
+    (tmp_path / "second.db").unlink()
+    assert pay(ledger, "x").sequence == 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_where_linux_does_not_tell_the_table_of_mounts_does_or_nothing_is_granted(
+    tmp_path, ledger, pay, monkeypatch
+):
+    assert mounts.mounted_alone(ledger.path) is False
+    assert mounts.mounted_alone(ledger.path, tmp_path / "none") is None
+    line = "7 1 0:40 / {} rw - ext4 /dev/sda1 rw\n"
+    for odd in ("l.db", "l\u2028\x0b.db", "\udcff.db"):  # ends of lines for some, and no UTF-8
+        path = tmp_path / odd
+        path.touch()
+        (tmp_path / "mountinfo").write_bytes(os.fsencode(line.format("/") + line.format(path)))
+        assert mounts.mounted_alone(path, tmp_path) is True
+        assert mounts.mounted_alone(ledger.path, tmp_path) is False
+    monkeypatch.setattr(mounts, "mounted_alone", lambda path: None)
+    with pytest.raises(LedgerUnavailable, match="does not tell whether"):
+        pay(ledger, "x")
+
+
+def _locked_by_others(path):
+    """Whether another process holds the lock by which SQLite knows that a connection is open."""
+    import fcntl
+
+    with path.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
+        except OSError:
+            return True
+    return False
+
+
+def test_looking_at_the_mount_keeps_the_locks_of_the_file(ledger, in_child):
+    """Closing a descriptor of a file drops what the process has locked in it, unless it was opened as a path alone.
+
+    Another process would then take itself for the last, and delete the log.
+    """
+    with ledger._store.transaction(write=True):
+        mounts.mounted_alone(ledger.path)
+        assert in_child(lambda: _locked_by_others(ledger.path))
+    assert not in_child(lambda: _locked_by_others(ledger.path))
+
+
+@pytest.mark.parametrize("kind", ["virtiofs", "vboxsf", "fuse.grpcfuse", "fakeowner", "fuse.juicefs", "gfs2"])
+def test_a_folder_shared_with_another_machine_is_refused(ledger, pay, monkeypatch, kind):
+    monkeypatch.setattr(mounts, "file_system", lambda path: kind)
+    with pytest.raises(LedgerUnavailable, match="network file system"):
+        pay(ledger, "x")
+
+
+@pytest.mark.parametrize("put_back", [True, False])
+def test_a_file_replaced_while_a_charge_is_written_grants_nothing(
+    tmp_path, ledger, pay, monkeypatch, put_back
+):
+    """The charge went into a file that has no name any more."""
+    copy, written = tmp_path / "copy.db", rows.append
+    shutil.copy(ledger.path, copy)
+
+    def replaced(db, entry):
+        written(db, entry)
+        if put_back:
+            os.replace(copy, ledger.path)
+        else:
+            Path(ledger.path).unlink()
+
+    monkeypatch.setattr(rows, "append", replaced)
+    with pytest.raises(LedgerUnavailable, match="replaced while in use; nothing was granted"):
+        pay(ledger, "x")
