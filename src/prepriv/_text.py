@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
-# Overrides, embeddings and isolates of the direction of text: what follows them is shown in another order.
-_REORDER = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_HARMFUL = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# What acts where a text is shown, first and last of each range: control characters (escape sequences begin with one),
+# separators of lines with overrides and embeddings of the direction of text, halves of characters, isolates of direction.
+ACTING = ((0, 0x1F), (0x7F, 0x9F), (0x2028, 0x202E), (0xD800, 0xDFFF), (0x2066, 0x2069))
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
 
 
 def shown(text: str, keep: str = "") -> str:
-    """The text for a terminal, a page or a file: what would act there instead of being read is written as its code.
+    """The text for a terminal, a page or a file: what would act there (`ACTING`) instead of being read is written as its code.
 
-    These are control characters (escape sequences begin with one), separators of lines, halves of characters and
-    changes of direction. keep: characters that stay.
+    keep: characters that stay.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -24,7 +22,7 @@ def shown(text: str, keep: str = "") -> str:
 
 
 def _acts(character: str) -> bool:
-    return character in _REORDER or unicodedata.category(character) in _HARMFUL
+    return any(first <= ord(character) <= last for first, last in ACTING)
 
 
 def csv_cell(value: object) -> str:

@@ -26,7 +26,7 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.charge import check_ledger
+from prepriv.pipeline.charge import LedgerSetting, check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.decision import ascending, decision
 from prepriv.pipeline.odometer import Priced
@@ -65,7 +65,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     threads: int | None
     memory: int | str | None
     engine: Engine | None
-    ledger: str | os.PathLike[str] | None
+    ledger = LedgerSetting()
     holdout: float | None = None
     evaluate_epsilon: float | None = None
     evaluate_measures: str | Sequence[str] | None = None

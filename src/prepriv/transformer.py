@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.charge import check_ledger
+from prepriv.pipeline.charge import LedgerSetting, check_ledger
 from prepriv.pipeline.checks import check_domain
 from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
 from prepriv.preprocessing.base import Step
@@ -55,6 +55,8 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> private.fit_transform(rows).shape, bool(private.guarantee_.epsilon(1e-5) <= 0.5)
     ((10000, 2), True)
     """
+
+    ledger = LedgerSetting()
 
     def __init__(
         self,

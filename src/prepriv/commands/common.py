@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 
 from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
+from prepriv.commands.exits import print_json as print_json
 from prepriv.description.price import Look, pay
 from prepriv.engines.base import EngineError
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
@@ -85,11 +86,6 @@ def _quiet(ctx: typer.Context, wanted: bool) -> bool:
 AsJson = Annotated[
     bool, typer.Option("--json", callback=_quiet, help="Print JSON, and nothing else, on standard output.")
 ]
-
-
-def print_json(data: Mapping[str, Any]) -> None:
-    """Plain data on stdout: what `--json` asks for."""
-    typer.echo(json.dumps(data, sort_keys=True, indent=1, allow_nan=False))
 
 
 @contextlib.contextmanager

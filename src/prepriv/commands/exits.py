@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import typer
+
+from prepriv._text import shown
 
 FOUND = 1  # an audit or a verification found something
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
@@ -24,6 +29,16 @@ class Stop(Exception):
     def code(self) -> int:
         """The exit code."""
         return self.exit_code
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """One line, on which a text that others chose is only read: nothing in it acts on the terminal, or ends the line."""
+    typer.echo(shown(text), err=err)
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Plain data on stdout: what `--json` asks for."""
+    typer.echo(json.dumps(data, sort_keys=True, indent=1, allow_nan=False))  # ASCII: nothing in it acts
 
 
 def reason(error: OSError) -> str:

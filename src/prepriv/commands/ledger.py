@@ -5,7 +5,6 @@ Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledg
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from typing import Annotated
 
 import typer
 
+from prepriv.commands.exits import print_json, say
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
-from prepriv.ledger.places import shown
 from prepriv.ledger.units import UNITS, Quanta, decimals, describe
 
 app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
@@ -61,12 +60,12 @@ def create(
         )
         if as_json:
             cap = ledger.header.cap
-            typer.echo(json.dumps(_as_json(ledger.header, Quanta(0), cap, ()), indent=2))
+            print_json(_as_json(ledger.header, Quanta(0), cap, ()))
             return
-        typer.echo(f"created {ledger.name}")
-        typer.echo(_claim(ledger.header))
+        say(f"created {ledger.name}")
+        say(_claim(ledger.header))
         if ledger.header.unit == "basic" and ledger.header.cap.delta == 0:
-            typer.echo(
+            say(
                 "delta 0 leaves room for plans of pure differential privacy only: every plan of `prepriv train` "
                 "has a delta above 0 and will be refused"
             )
@@ -84,21 +83,19 @@ def show(
         header, spent = ledger.header, entries[-1].spent if entries else Quanta(0)
         left = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
         if as_json:
-            typer.echo(json.dumps(_as_json(header, spent, left, entries), indent=2))
+            print_json(_as_json(header, spent, left, entries))
             return
-        typer.echo(f"data set   {header.dataset_id}")
-        typer.echo(f"claim      {_claim(header)}")
+        say(f"data set   {header.dataset_id}")
+        say(f"claim      {_claim(header)}")
         if rows := [str(e.sequence) for e in entries if e.conditional]:
-            typer.echo(
-                f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}"
-            )
-        typer.echo(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
-        typer.echo(f"left       {describe(header.unit, left)}")
-        typer.echo(f"head       {_head(header, entries)}")
+            say(f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}")
+        say(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
+        say(f"left       {describe(header.unit, left)}")
+        say(f"head       {_head(header, entries)}")
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
         for entry in entries:
-            typer.echo(_line(header, entry, charged[entry.plan_uid], made.get(entry.plan_uid, "")))
+            say(_line(header, entry, charged[entry.plan_uid], made.get(entry.plan_uid, "")))
 
 
 @app.command()
@@ -119,16 +116,14 @@ def plan(
         epsilon, at = largest_run(header.unit, room, runs, delta)
         if as_json:
             fits = {"epsilon": epsilon, "delta": at} if epsilon > 0 else None
-            typer.echo(json.dumps({"runs": runs, "adjacency": header.adjacency, "each": fits}))
+            print_json({"runs": runs, "adjacency": header.adjacency, "each": fits})
             return
-        typer.echo(
-            f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})"
-        )
+        say(f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})")
         if epsilon <= 0:
-            typer.echo("no run fits: nothing would be granted")
+            say("no run fits: nothing would be granted")
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"
-        typer.echo(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}")
+        say(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}")
 
 
 @app.command()
@@ -147,20 +142,20 @@ def verify(
     with _exit_codes():
         if receipt and len(paths) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
-        found: dict[str, list[str]] = {shown(path): verify_file(path, receipt or ()) for path in paths}
-        sound = {shown(path): Ledger.open(path) for path in paths if not found[shown(path)]}
+        found = {path: verify_file(path, receipt or ()) for path in paths}
+        sound = {path: Ledger.open(path) for path in paths if not found[path]}
         datasets = Counter(ledger.header.dataset_id for ledger in sound.values())
         for name, ledger in sound.items():
             if datasets[ledger.header.dataset_id] > 1:
                 found[name].append("another of these ledgers is for the same data set: their caps add up")
         if as_json:
-            typer.echo(json.dumps({"ledgers": found}))
+            print_json({"ledgers": found})
         for name, problems in found.items():
             for problem in problems:
-                typer.echo(f"{name}: {problem}", err=True)
+                say(f"{name}: {problem}", err=True)
             if not problems and not as_json:
                 entries = sound[name].entries()
-                typer.echo(f"{name}: ok, rows {len(entries)}, head {_head(sound[name].header, entries)}")
+                say(f"{name}: ok, rows {len(entries)}, head {_head(sound[name].header, entries)}")
         if any(found.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
 
@@ -170,10 +165,10 @@ def _exit_codes() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        typer.echo(f"prepriv: {error}", err=True)
+        say(f"prepriv: {error}", err=True)
         raise typer.Exit(2) from None
     except LedgerError as error:
-        typer.echo(f"prepriv: {error}", err=True)
+        say(f"prepriv: {error}", err=True)
         raise typer.Exit(error.exit_code) from None
 
 

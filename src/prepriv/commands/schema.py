@@ -23,7 +23,7 @@ from prepriv.commands.common import (
     writable_file,
     write_text,
 )
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, say
 from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
 from prepriv.domain import check_adjacency
 from prepriv.guarantees.printed import exact, up
@@ -94,9 +94,9 @@ def schema_init(
     except BadSchema as error:
         raise BadSchema(f"{data}: {error}") from None
     _write(leaky.text, out, as_json)
-    typer.echo(f"WARNING: {WARNING}", err=True)
+    say(f"WARNING: {' '.join(WARNING.split())}", err=True)
     for note in leaky.notes:
-        typer.echo(f"LOOK AT {note}", err=True)
+        say(f"LOOK AT {note}", err=True)
 
 
 def _drafted(data: Path, plan: DraftPlan, ledger: LedgerAt) -> PrivateDraft:
@@ -113,7 +113,8 @@ def _write(text: str, out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(yaml.safe_load(text))
     elif out is None:
-        typer.echo(text, nl=False)
+        # a terminal is to act on nothing in it; a file or a program gets it as it is
+        typer.echo(shown(text, keep="\n") if console.is_terminal else text, nl=False)
 
 
 def _say_cost(drafted: PrivateDraft) -> None:
@@ -137,4 +138,4 @@ def _say_cost(drafted: PrivateDraft) -> None:
         "texts as NAME: {type: text} (a date has no kind of its own: make a number of it first)"
     )
     for line in said:
-        typer.echo(shown(line), err=True)
+        say(line, err=True)

@@ -15,8 +15,6 @@ from prepriv.ledger.rows import Connection, Store
 from prepriv.ledger.units import Budget, Number
 from prepriv.ledger.verification import Charge, header_problems, inspect, utc_date, verify
 
-_UID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
 
 
@@ -292,9 +290,9 @@ def _check_adjacency(adjacency: str) -> str:
 
 
 def _check_plan(plan_uid: str, sha256: str, name: str = "plan_hash") -> None:
-    if not isinstance(plan_uid, str) or not _UID.fullmatch(plan_uid):
+    if not isinstance(plan_uid, str) or schema.malformed({"plan_uid": plan_uid}):
         raise ValueError("plan_uid must be 1 to 128 of A-Z a-z 0-9 . _ -")
-    if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+    if not isinstance(sha256, str) or schema.malformed({"plan_hash": sha256}):
         raise ValueError(f"{name} must be a SHA-256 in 64 lower-case hexadecimal digits")
 
 

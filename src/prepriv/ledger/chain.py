@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from prepriv.ledger.schema import KINDS, VERSION
+from prepriv.ledger.schema import CHOICES, KINDS, PATTERNS, RANGES, VERSION, malformed
 from prepriv.ledger.units import Quanta, Unit
 
 _CONDITIONS = "holds if "
@@ -196,7 +196,32 @@ def check(header: Header, tail: Tail, entry: Entry) -> list[str]:
         "its totals exceed the cap": entry.spent.fits(header.cap),
         "it is dated before the row above it": tail.day <= entry.day,
     }
-    return [f"row {entry.sequence}: {what}" for what, holds in checks.items() if not holds]
+    wrong = [what for what, holds in checks.items() if not holds]
+    texts = {name: getattr(entry, name) for name in ("note", *PATTERNS) if name != "genesis"}
+    wrong += [f"its {name} is not one that a charge can have" for name in malformed(texts)]
+    return [f"row {entry.sequence}: {what}" for what in wrong]
+
+
+def check_header(header: Header) -> list[str]:
+    """What is wrong with the header of a ledger, in words; empty if nothing is."""
+    texts = {
+        "dataset_id": header.dataset_id,
+        **{name: getattr(header, name) for name in CHOICES if name != "kind"},
+    }
+    amounts = {"cap": header.cap.main, "cap_delta": header.cap.delta}
+    wrong = malformed(texts)
+    wrong += [name for name, x in amounts.items() if not RANGES[name][0] <= x <= RANGES[name][1]]
+    return [f"the header's {name} is not one that a ledger can have" for name in wrong]
+
+
+def check_whose(entries: Sequence[Entry]) -> list[str]:
+    """Whether all charges are of the same: those of one record and of one unit do not add."""
+    charged = [entry for entry in entries if entry.kind == "charged"]
+    return [
+        f"row {entry.sequence}: it is of {whose(entry.note)}, and the first charge of {whose(charged[0].note)}: they do not add"
+        for entry in charged
+        if whose(entry.note) != whose(charged[0].note)
+    ]
 
 
 def _digest(*fields: object) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from prepriv._text import shown
+
 
 class LedgerError(Exception):
     """No charge was granted; the data must not be opened.
@@ -13,6 +15,9 @@ class LedgerError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, told: str) -> None:
+        super().__init__(shown(told))  # it can quote the file, whose texts anybody may have written
 
 
 class BudgetExceeded(LedgerError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from prepriv.ledger.urls import check_no_password
+
 MOST_NOTE = 60  # characters
 
 
@@ -13,7 +15,8 @@ class Noted(os.PathLike[str]):
     """The path or URL of a ledger, and a note that stands in front of each charge made through it, in `ledger show`.
 
     note: 1 to 60 printable characters without a comma or a backtick, never about what the data hold. Estimators, functions and the command
-    line (`--note`) take it as `ledger`; clones keep it. ValueError for another note.
+    line (`--note`) take it as `ledger`; clones keep it. ValueError for another note, and for
+    a URL that holds a password.
 
     >>> from prepriv.ledger import Noted
     >>> Noted("L.db", note="pilot of March").note
@@ -26,6 +29,7 @@ class Noted(os.PathLike[str]):
     def __post_init__(self) -> None:
         if not (isinstance(self.path, str | os.PathLike) and os.fspath(self.path)):
             raise ValueError(f"path must be that of a ledger, or a URL; got {type(self.path).__name__}")
+        check_no_password(self.path)
         note = self.note
         if (
             not isinstance(note, str)

@@ -3,13 +3,17 @@
 A lock held from before the snapshot is taken until the connection ends makes writers wait for each other; should it
 fail (a connection pooler in between), serialisable isolation aborts all but one of them. Every operation opens its
 own connection and closes it again, which is safe under threads and fork.
+
+Who may insert rows may spend the budget, and do no more: the guard refuses every row that the library would not have
+written (postgres_guard.py). A host beyond this machine is reached over a connection on which both ends are known.
 """
 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +21,10 @@ from typing import Any
 from prepriv.ledger import rows, schema
 from prepriv.ledger.chain import Header
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from prepriv.ledger.postgres_guard import FORMAT, TABLES, guard
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 _MARK = "prepriv-ledger "  # and the version: the comment on the schema
-_TABLES = {
-    "header": "id bigint, dataset_id text, adjacency text, unit text, cap bigint, cap_delta bigint, genesis text",
-    "entries": (
-        "sequence bigint, kind text, plan_uid text, plan_hash text, amount bigint, delta bigint, spent bigint, "
-        "spent_delta bigint, artifact text, note text, previous text, head text, day text"
-    ),
-}
 _KEYS = {
     "header_once": "header (id)",
     "entries_once": "entries (sequence)",
@@ -75,6 +73,10 @@ class Server:
                 raise ValueError(
                     f"a ledger is never overwritten, and {self.name} exists; choose another name"
                 )
+            if db.execute("SELECT current_setting('server_encoding')").fetchone() != ("UTF8",):
+                raise LedgerUnavailable(
+                    f"{self.name}: the encoding of this database must be UTF8, for its guard to check the hash of a row"
+                )
             for statement in self._statements():
                 db.execute(statement)
             rows.append_header(db, header)
@@ -96,10 +98,11 @@ class Server:
         mark = said.fetchone()[0] or ""
         if not re.fullmatch(_MARK + r"\d{1,9}", mark):
             return [f"the schema {self.schema} is not a ledger"]
-        if wrong := schema.version_problems(int(mark.removeprefix(_MARK))):
+        version = int(mark.removeprefix(_MARK))
+        if wrong := schema.version_problems(version, FORMAT):
             return wrong
         found = {tuple(row) for row in db.execute(_FOUND, (self.schema,) * 5)}
-        names = sorted({str(row[1]) for row in found ^ self._expected()})
+        names = sorted({str(row[1]) for row in found ^ self._expected(version)})
         return [f"table, trigger or function {name!r} was changed, removed or added" for name in names]
 
     def damage(self, db: rows.Connection) -> list[str]:
@@ -109,47 +112,35 @@ class Server:
     def _statements(self) -> Iterator[str]:
         own = self.schema
         yield f"CREATE SCHEMA {own}"
-        for table, columns in _TABLES.items():
+        for table, columns in TABLES.items():
             yield f"CREATE TABLE {own}.{table} ({', '.join(c + ' NOT NULL' for c in columns.split(', '))})"
         for name, columns in _KEYS.items():
             yield f"CREATE UNIQUE INDEX {name} ON {own}.{columns}"
         yield (
             f"CREATE FUNCTION {own}.guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp "
-            f"AS $guard${self._guard()}$guard$"
+            f"AS $guard${guard(self.schema, FORMAT)}$guard$"
         )
-        for table in _TABLES:
+        for table in TABLES:
             for name, when in ((f"{table}_append", _APPEND), (f"{table}_never", _REST)):
                 yield f"CREATE TRIGGER {name} {when.format(f'{own}.{table}')} EXECUTE FUNCTION {own}.guard()"
                 yield f"ALTER TABLE {own}.{table} ENABLE ALWAYS TRIGGER {name}"
-        yield f"COMMENT ON SCHEMA {own} IS '{_MARK}{schema.VERSION}'"
+        yield f"COMMENT ON SCHEMA {own} IS '{_MARK}{FORMAT}'"
 
-    def _expected(self) -> set[tuple[str, str, str]]:
-        """What `_FOUND` finds in a ledger as `create` made it."""
-        out = {("relation", name, "rpfff") for name in _TABLES} | {
+    def _expected(self, version: int) -> set[tuple[str, str, str]]:
+        """What `_FOUND` finds in a ledger as `create` made it in this format."""
+        out = {("relation", name, "rpfff") for name in TABLES} | {
             ("relation", name, "ipfff") for name in _KEYS
         }
-        for table, columns in _TABLES.items():
+        for table, columns in TABLES.items():
             out |= {("column", table, f"{at} {c} true false") for at, c in enumerate(columns.split(", "), 1)}
             out |= {("trigger", f"{table}_append", f"{table} 7 A true guard")}
             out |= {("trigger", f"{table}_never", f"{table} 58 A true guard")}
         for name, columns in _KEYS.items():
             table, _, keys = columns.partition(" ")
             out.add(("index", name, f"{table} true true true {keys}"))
-        source = hashlib.md5(self._guard().encode(), usedforsecurity=False).hexdigest()
+        source = hashlib.md5(guard(self.schema, version).encode(), usedforsecurity=False).hexdigest()
         out.add(("function", "guard", f"plpgsql {source} search_path=pg_catalog, pg_temp"))
         return out
-
-    def _guard(self) -> str:
-        """The body of the trigger function: the rules of schema.py, for every program that writes there."""
-        return _GUARD.format(
-            schema=self.schema,
-            header=_raised({"a header must be in its bounds": _out_of_bounds(_TABLES["header"])}),
-            entry=_raised(
-                {"a row must be in its bounds": _out_of_bounds(_TABLES["entries"]), **schema.APPEND_RULES}
-            )
-            .replace("FROM entries", f"FROM {self.schema}.entries")
-            .replace("FROM header", f"FROM {self.schema}.header"),
-        )
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[_Session]:
@@ -174,6 +165,10 @@ class Server:
                 client_encoding="utf8",
                 prepare_threshold=None,
             ) as connection:
+                check_way(
+                    {o.keyword.decode(): (o.val or b"").decode() for o in connection.pgconn.info},
+                    connection.pgconn.hostaddr,
+                )
                 db = _Session(connection)
                 self._begin(db, write)
                 yield db
@@ -214,6 +209,20 @@ class Server:
         return int.from_bytes(digest[:8], "big", signed=True)
 
 
+def check_way(options: Mapping[str, str], address: bytes) -> None:
+    """ValueError for a server beyond this machine that nothing proves to be the one: another could grant every charge.
+
+    options: of the connection, as libpq settled them. address: of the server, empty for a socket of this machine.
+    """
+    if not address or ipaddress.ip_address(address.decode().partition("%")[0]).is_loopback:
+        return
+    if options.get("sslmode") not in ("verify-ca", "verify-full") and options.get("gssencmode") != "require":
+        raise ValueError(
+            "ledger: the server is beyond this machine, and nothing proves that it is the right one; add sslmode=verify-full "
+            "to the URL, with sslrootcert=FILE where its certificate is of your own authority (or set PGSSLMODE and PGSSLROOTCERT)"
+        )
+
+
 class _Session:
     """psycopg's connection with SQLite's placeholder."""
 
@@ -233,45 +242,6 @@ def _not_now(psycopg: Any) -> tuple[type[Exception], ...]:
     later = (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction, errors.InvalidCatalogName)
     return psycopg.OperationalError, psycopg.InterfaceError, *later
 
-
-def _out_of_bounds(columns: str) -> str:
-    out = ["NEW.id <> 1", "NEW.cap + NEW.cap_delta <= 0", "NEW.unit <> 'basic' AND NEW.cap_delta <> 0"]
-    if not columns.startswith("id"):
-        out = [
-            "NEW.sequence < 1",
-            "CASE NEW.kind WHEN 'charged' THEN NEW.amount + NEW.delta <= 0 OR NEW.artifact <> ''"
-            " ELSE NEW.amount + NEW.delta <> 0 OR length(NEW.artifact) <> 64 END",
-        ]
-    for name in (column.split()[0] for column in columns.split(", ")):
-        if name in schema.CHOICES:
-            out.append(f"NEW.{name} NOT IN {schema.among(name)}")
-        for bounds, value in ((schema.RANGES, "NEW.{}"), (schema.LENGTHS, "length(NEW.{})")):
-            if name in bounds:
-                out.append(f"{value.format(name)} NOT BETWEEN {bounds[name][0]} AND {bounds[name][1]}")
-    return "\n    OR ".join(out)
-
-
-def _raised(rules: dict[str, str]) -> str:
-    return "\n".join(
-        f"  IF ({when.replace(' IS NOT ', ' IS DISTINCT FROM ')}) THEN\n"
-        f"    RAISE EXCEPTION '{what}' USING ERRCODE = 'integrity_constraint_violation';\n  END IF;"
-        for what, when in rules.items()
-    )
-
-
-_GUARD = """
-BEGIN
-  IF TG_OP <> 'INSERT' OR TG_TABLE_NAME = 'header' AND EXISTS (SELECT 1 FROM {schema}.header) THEN
-    RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  IF TG_TABLE_NAME = 'header' THEN
-{header}
-    RETURN NEW;
-  END IF;
-{entry}
-  RETURN NEW;
-END
-"""
 
 # Everything in the schema: (what, name, how it is made). relpersistence p: an unlogged table is emptied by a crash;
 # row security and rules would hide rows, a table that inherits adds some.

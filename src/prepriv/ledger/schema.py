@@ -7,8 +7,11 @@ sequence, no total above the cap, no release without a charge. They cannot bind 
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Mapping
 
+from prepriv._text import shown
 from prepriv.ledger.errors import LedgerUnavailable
 from prepriv.ledger.units import DELTA_DIGITS, MAX_QUANTA, UNITS
 
@@ -40,6 +43,32 @@ LENGTHS = {
     "head": (64, 64),
     "day": (10, 10),
 }
+
+_HASH = "[0-9a-f]{64}"
+# What a text is from end to end, in words that Python and PostgreSQL read alike. In any other nothing acts where it is shown.
+PATTERNS = {
+    "genesis": _HASH,
+    "plan_uid": "[A-Za-z0-9._-]{1,128}",
+    "plan_hash": _HASH,
+    "artifact": f"({_HASH})?",
+    "previous": _HASH,
+    "head": _HASH,
+    "day": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+}
+
+
+def malformed(texts: Mapping[str, str]) -> list[str]:
+    """The columns whose texts no ledger has that was made and charged by this library."""
+    return [name for name, text in texts.items() if not _well_formed(name, text)]
+
+
+def _well_formed(column: str, text: str) -> bool:
+    if column in PATTERNS:
+        return re.fullmatch(PATTERNS[column], text) is not None
+    if column in CHOICES:
+        return text in CHOICES[column]
+    low, high = LENGTHS[column]
+    return low <= len(text) <= high and shown(text) == text
 
 
 def among(column: str) -> str:
@@ -150,10 +179,10 @@ def problems(db: sqlite3.Connection) -> list[str]:
     return [f"table or trigger {name!r} was changed, removed or added" for name in dict.fromkeys(names)]
 
 
-def version_problems(version: int) -> list[str]:
+def version_problems(version: int, newest: int = VERSION) -> list[str]:
     """Whether this version of the library knows the format. Raises LedgerUnavailable for a newer one."""
-    if version > VERSION:
+    if version > newest:
         raise LedgerUnavailable(
-            f"the ledger has format {version}; this version knows up to {VERSION}: update it"
+            f"the ledger has format {version}; this version knows up to {newest}: update it"
         )
-    return [] if version == VERSION else [f"the ledger claims format {version}, which never existed"]
+    return [] if version >= 1 else [f"the ledger claims format {version}, which never existed"]

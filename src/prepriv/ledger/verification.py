@@ -41,7 +41,7 @@ def verify_file(
     """Check a ledger; an empty list means that all is well.
 
     Recomputes: SQLite's own integrity check, format and triggers, the hash chain from the header on, the
-    sequence, totals and caps, releases against charges.
+    sequence, totals and caps, releases against charges; and that every text is one that a charge takes.
 
     path: of a file, or postgresql://... (`Ledger.open`).
     receipts: (sequence, head) pairs from artifacts. A ledger restored from an older copy, or rewritten from
@@ -76,6 +76,7 @@ def inspect(store: Store) -> Inspection:
             if not problems:
                 problems += store.damage(db)
                 header, genesis = rows.read_header(db)
+                problems += chain.check_header(header)
                 if genesis != header.genesis:
                     problems.append("the header does not match its hash: the cap or the data set was edited")
                 entries = list(rows.read_entries(db, 0))
@@ -96,6 +97,7 @@ def inspect(store: Store) -> Inspection:
         elif (entry.plan_uid, entry.plan_hash) not in charged:
             problems.append(f"row {entry.sequence}: its plan was never charged")
         tail = Tail.after(entry)
+    problems += chain.check_whose(entries)
     return Inspection(tuple(problems), header, tail, tuple(entries))
 
 

@@ -10,16 +10,28 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv.ledger import Ledger, Noted, condition_note
+from prepriv.ledger.urls import check_no_password
 from prepriv.pipeline import odometer
 from prepriv.pipeline.odometer import Priced
 
 
 def check_ledger(path: Any) -> None:
-    """ValueError unless it is None, the path of a file or the URL of a server. Nothing is opened."""
+    """ValueError unless it is None, the path of a file or the URL of a server, without a password. Nothing is opened."""
     if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
         raise ValueError(
             f"ledger must be None or the path of a ledger file, or a postgresql:// URL; got {shown(path)}"
         )
+
+
+class LedgerSetting:
+    """The setting `ledger` of an estimator: a URL that holds a password is refused before the estimator can show it."""
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else owner.__dict__.get("ledger")
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        check_no_password(value)
+        owner.__dict__["ledger"] = value
 
 
 def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:

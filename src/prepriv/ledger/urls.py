@@ -1,0 +1,34 @@
+"""The URL of a ledger on a server: what it may hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+from urllib.parse import unquote
+
+_URL = re.compile(r"postgres(ql)?:/")
+_SECRET = ("password", "sslpassword")
+
+
+def is_url(text: Any) -> bool:
+    """Whether this is the URL of a server, and not the path of a file."""
+    return isinstance(text, str) and _URL.match(text) is not None
+
+
+def check_no_password(place: Any) -> None:
+    """ValueError for a URL that holds a password: settings show it, and notebooks, clones and histories of shells keep it.
+
+    Read as libpq reads it, and where in doubt more of it counts as a password.
+    """
+    text = os.fspath(place) if isinstance(place, os.PathLike) else place
+    if not is_url(text):
+        return
+    user, at, _ = text.partition(":/")[2].rpartition("@")
+    keys = {unquote(option.partition("=")[0]).lower() for option in re.split("[?&]", text)[1:]}
+    if (at and ":" in user) or keys.intersection(_SECRET):
+        raise ValueError(
+            "ledger: the URL holds a password, and whatever shows the setting would show it; leave it out "
+            "(postgresql://user@host/database?ledger=NAME) and keep it in ~/.pgpass, or name its file in PGPASSFILE, or "
+            "give it in PGPASSWORD"
+        )
