@@ -55,14 +55,14 @@ def test_a_step_that_declares_a_fifth_is_found(chain, monkeypatch):
 
     assert not beaten(15)
     monkeypatch.setattr(step, "sensitivity", part)
-    assert any("total_shift" in finding for finding in beaten(15))
+    assert any("total move of the common rows declared" in finding for finding in beaten(15))
 
 
 def test_a_condition_that_is_not_looked_at_is_found(monkeypatch):
     gap = MedianImputer(payment=Sensitivity({"missing": 0.3, "gap": 0.05}))
     only(monkeypatch, gap)
     assert not beaten(15)
-    monkeypatch.setattr(random_chains._Watched, "holds", lambda self: True)
+    monkeypatch.setattr(random_chains.PlanRun, "holds", lambda self: True)
     assert beaten(15)
 
 

@@ -7,28 +7,24 @@ condition fails on either side are left out and counted. It refutes, it does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from prepriv import preprocessing as pre
-from prepriv.audit.replay import Finding, Recorder, Result, replay
+from prepriv.audit.judgement import Finding
+from prepriv.audit.replay import Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
-from prepriv.audit.sensitivity_case import QUANTITIES, apart
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.payment import Budget, Payment, Public, Sensitivity
-from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.rows import Mapped
-from prepriv.preprocessing.base import Floats, Rows, Step
+from prepriv.preprocessing.base import Step
 
 LONGEST = 4  # steps of a chain
 ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
@@ -69,102 +65,20 @@ def attack_chains(
             out.refused += 1
             continue
         table = random_table(plan.domain, plan.n, draws)
-        run = _Watched(plan)
+        run = PlanRun(plan)
         near = neighbours(table, plan.domain, draws, pairs)
-        found = replay(run, table, near, holds=run.holds, seed=seed + k)
+        found = replay(run, table, near, holds=run.holds, beyond=run.beyond, seed=seed + k)
         name = " > ".join(f"{s.name}({s.way})" for s in plan.pipeline)
-        found.findings = [Finding(f"{name}: {f.kind}", f.what) for f in found.findings]
-        found.findings += [Finding(name, what) for what in (*sorted(run.overspent), *run.beaten)]
+        found.findings = [dataclasses.replace(f, kind=f"{name}: {f.kind}") for f in found.findings]
+        found.findings += [Finding(name, what) for what in sorted(run.overspent)]
+        found.unmatched, found.failed = run.rows.unmatched, run.failed
         out.result.add(found)
-        for step, ratio in run.ratios.items():
-            out.ratios[step] = max(ratio, out.ratios.get(step, 0.0))
+        behind = ("encoding", *(s.name for s in plan.pipeline))
+        for step, moved, declared in zip(behind, run.rows.found, run.rows.declared):
+            if declared.total_shift > 0:
+                ratio = moved.total_shift / declared.total_shift
+                out.ratios[step] = max(ratio, out.ratios.get(step, 0.0))
     return out
-
-
-class _Watched(PlanRun):
-    """Compares the rows that reach each step with those of the first run on the same plan."""
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self._first: list[_Reached] | None = None
-        self._now: list[_Reached] = []
-        self.beaten: list[str] = []
-        self.ratios: dict[str, float] = {}
-
-    def __call__(self, table: RawTable, session: Recorder) -> dict[str, str]:
-        self._now = []
-        surfaces = super().__call__(table, session)
-        if self._first is None:
-            self._first = self._now
-        elif self.holds() and len(self._now) == len(self._first):
-            self._compare()
-        return surfaces
-
-    def _watch(self, planned: PlannedStep, rows: Rows) -> None:
-        super()._watch(planned, rows)
-        assert isinstance(rows, Mapped)
-        self._now.append(_Reached.of(planned, rows))
-
-    def _compare(self) -> None:
-        """The shift of the common rows before each step, and the declared space and missing cells."""
-        assert self._first is not None
-        record = _record(self._first[0], self._now[0])
-        for k, (one, two) in enumerate(zip(self._first, self._now)):
-            behind = self._now[k - 1].planned.step.name if k else "encoding"
-            self.beaten += [f"behind {behind}: {what}" for what in (*one.outside(), *two.outside())]
-            bound, slack = one.planned.incoming, ROUNDING * (1 + one.planned.before.radius)
-            found = apart(one.labelled(record), two.labelled(record), bound)
-            for name in QUANTITIES:
-                value, limit = getattr(found, name), getattr(bound, name)
-                if name == "rows_moved" and found.row_shift <= slack:
-                    continue
-                if value > limit + slack * len(one.x) * (name in ("row_shift", "total_shift")):
-                    self.beaten.append(
-                        f"behind {behind}: {name} is {value:.9g} where {limit:.9g} is declared"
-                    )
-                if name == "total_shift" and limit > 0:
-                    self.ratios[behind] = max(value / limit, self.ratios.get(behind, 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Reached:
-    """Rows (n, d) as they reach a step, which of them are there, and their classes."""
-
-    planned: PlannedStep
-    x: Floats
-    stays: NDArray[np.bool_]
-    labels: NDArray[np.int32]
-
-    @staticmethod
-    def of(planned: PlannedStep, rows: Mapped) -> _Reached:
-        blocks = [(x.copy(), np.ones(len(x), bool) if kept is None else kept) for x, kept, _ in rows.blocks()]
-        x, stays = (np.concatenate(part) for part in zip(*blocks))
-        return _Reached(planned, x, stays, rows.labels)
-
-    def labelled(self, record: int) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int32]]:
-        """(rows, which stay, labels) with the record that differs in front."""
-        order = np.r_[record, np.delete(np.arange(len(self.x)), record)]
-        return self.x[order], self.stays[order], self.labels[order]
-
-    def outside(self) -> Iterator[str]:
-        """What is not as the declared space says."""
-        space, gaps = self.planned.before, np.isnan(self.x)
-        if gaps[:, ~space.may_miss].any():
-            yield "a cell is missing where none may be"
-        x = np.where(gaps, 0.0, self.x)
-        if np.sqrt((x * x).sum(axis=1)).max(initial=0.0) > space.radius * (1 + ROUNDING):
-            yield "a row is outside the declared ball"
-        slack = ROUNDING * space.radius
-        if (self.x > space.high + slack).any() or (self.x < space.low - slack).any():
-            yield "a row is outside the declared box"
-
-
-def _record(one: _Reached, two: _Reached) -> int:
-    """The number of the record that differs, as it was encoded; 0 where none does."""
-    same = ((one.x == two.x) | (np.isnan(one.x) & np.isnan(two.x))).all(axis=1) & (one.labels == two.labels)
-    differ = np.flatnonzero(~same)
-    assert len(differ) <= 1, "encoding moved a common row"
-    return int(differ[0]) if len(differ) else 0
 
 
 # ------------------------------------------------------------------------------------------------ what is attacked

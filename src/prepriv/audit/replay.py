@@ -5,7 +5,8 @@ repeated on a neighbour S' with the outputs frozen. If the run keeps its promise
   - everything that leaves it (artifact, report, stdout, stderr, log, warnings, exit code, ledger) is the same
     to the byte: a byte that differs got there without passing a mechanism;
   - the calls of mechanisms are the same: name, order, shape, declared sensitivity, noise;
-  - every sum moved by at most its declared sensitivity, in exact integers, no tolerance.
+  - every sum moved by at most its declared sensitivity, in exact integers, no tolerance;
+  - of a plan, the rows after each step are as far apart as it declares, at most (rows_apart.py).
 It refutes, it does not prove; method after Re:cord-play (PETS 2026). Pairs: replay_neighbours.py; pipelines:
 replay_pipeline.py. What it prints about private data is for the curator only.
 """
@@ -13,20 +14,24 @@ replay_pipeline.py. What it prints about private data is for the curator only.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.audit.judgement import Finding, Judgement, grouped, judged
+from prepriv.audit.rows_apart import larger
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import SMALLEST_GAUSSIAN_SCALE, NoiseSource
 from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
 from prepriv.mechanisms.session import Session, candidate, coarsen
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
+from prepriv.preprocessing.base import RowShift
 
 D = TypeVar("D")
 Output = NDArray[np.float64]
@@ -84,6 +89,7 @@ class Recorder(Session):
         self.calls: list[Call] = []
         self.outputs: list[Answer] = []
         self._frozen = frozen
+        self.replays = frozen is not None
         self._seed, self._stream = seed, NoiseSource.for_tests(seed)
 
     def noisy_sum(
@@ -205,20 +211,15 @@ class Neighbour(Generic[D]):
     data: D
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Something that betrays a record. kind: of the neighbour; what: what differed, without private values."""
-
-    kind: str
-    what: str
-
-
 @dataclass
 class Result:
     """What a replay saw.
 
     pairs, skipped: how many were compared, and how many broke a condition. calls: of mechanisms, in all. findings: each
-    difference that no noise explains. kinds: pairs by kind of neighbour. reach: for each mechanism, the largest movement over its declared sensitivity."""
+    difference that no noise explains. kinds: pairs by kind of neighbour. reach: for each mechanism, the largest movement over its declared sensitivity.
+    rows: for each step of a plan how far apart its rows were, and are declared to be, at most. unmatched: pairs whose rows
+    were too many to be matched by content. failed: kinds of error that ended runs, and how often.
+    """
 
     pairs: int = 0
     skipped: int = 0
@@ -226,6 +227,9 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     reach: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, tuple[RowShift, RowShift]] = field(default_factory=dict)
+    unmatched: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Result) -> None:
         """Count another result in."""
@@ -237,6 +241,29 @@ class Result:
             self.reach[name] = max(share, self.reach.get(name, 0.0))
         for kind, count in other.kinds.items():
             self.kinds[kind] = self.kinds.get(kind, 0) + count
+        for name, (found, declared) in other.rows.items():
+            self.see(name, found, declared)
+        self.unmatched += other.unmatched
+        self.failed.update(other.failed)
+
+    def see(self, name: str, found: RowShift, declared: RowShift) -> None:
+        """Count in how far apart the rows after a step were."""
+        self.rows[name] = (larger(self.rows.get(name, (found, declared))[0], found), declared)
+
+    def judgement(self, of: str = "made-up neighbours") -> Judgement:
+        """Held, broken where, or not decided because. of: what the pairs are."""
+        broken = [f.what for f, _ in grouped(self.findings)]
+        open_ = [f"{times} runs failed with {kind}" for kind, times in sorted(self.failed.items())]
+        if self.unmatched:
+            open_.append(
+                f"of {self.unmatched} pairs the moved rows were too many to be matched by their content"
+            )
+        if not self.pairs:
+            open_.append(
+                "no pair met the declared conditions: lower --missing, ask for more --pairs, or declare other caps"
+            )
+        held = f"on {self.pairs} pairs of {of} nothing left but outputs of mechanisms, no sum moved further than declared"
+        return judged(broken, open_, f"{held}, and no row after a step did (a search, which proves nothing)")
 
 
 def replay(
@@ -246,13 +273,15 @@ def replay(
     *,
     holds: Callable[[], bool] = lambda: True,
     allowance: Callable[[Call], Fraction] = lambda call: Fraction(1),
+    beyond: Callable[[], Sequence[Finding]] = tuple,
     seed: int = 0,
 ) -> Result:
     """Record `run` on `data`, replay it on each neighbour, and compare.
 
     holds: whether the conditions of the claim held in the last run; pairs of which one side breaks them are
     skipped, since nothing is claimed of them. allowance: how many times its declared sensitivity a call's sum
-    may move: one, but for learners whose account counts the movement in units of it.
+    may move: one, but for learners whose account counts the movement in units of it. beyond: what else the last run shows
+    against the claim, beside the first one.
     """
     result = Result()
     first = Recorder(seed=seed)
@@ -274,6 +303,7 @@ def replay(
             *_moves(first.calls, second.calls, allowance, result.reach),
         ]
         result.findings += [Finding(neighbour.kind, what) for what in whats]
+        result.findings += [replace(found, kind=neighbour.kind) for found in beyond()]
     return result
 
 

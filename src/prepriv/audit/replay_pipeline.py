@@ -7,14 +7,17 @@ import io
 import json
 import logging
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.audit.replay import Call, Finding, Recorder, Result, replay
+from prepriv.audit.judgement import Finding
+from prepriv.audit.replay import Call, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import (
     RawTable,
     neighbours,
@@ -22,13 +25,15 @@ from prepriv.audit.replay_neighbours import (
     synthetic_units,
     unit_neighbours,
 )
+from prepriv.audit.rows_apart import RowsAfterSteps
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
+from prepriv.engines.base import Room
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import Refused, execute, room_for
-from prepriv.preprocessing.base import Rows
 from prepriv.release.model import Model
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import Table, encode, encode_targets
@@ -49,18 +54,22 @@ class PlanRun:
     """Runs one plan on raw tables; call it with a table and a session (`replay.Run`).
 
     `holds` says whether the conditions of all steps held in the last run, so that pairs the claim does not cover, or
-    covers by what a test may miss, can be left out. form: how a table is handed in. overspent: what
-    was released in any run beyond what the plan claims.
+    covers by what a test may miss, can be left out; `beyond` what the rows after its steps show against the plan, beside
+    those of the run that it replays. form: how a table is handed in. overspent: what was released in any run beyond what
+    the plan claims. failed: kinds of error that ended runs, and how often.
     """
 
     def __init__(self, plan: Plan, *, form: Encode = as_objects, engine: Engine = ONE) -> None:
         self._plan, self._form, self._engine = plan, form, engine
         self._holds: list[bool] = []
+        self.rows = RowsAfterSteps(plan)
         self.overspent: set[str] = set()
+        self.failed: Counter[str] = Counter()
 
     def __call__(self, table: RawTable, session: Recorder) -> dict[str, str]:
         """All that leaves the run, by surface."""
         self._holds.clear()
+        self.rows.begin(session.replays)
         shown: list[object] = []
         with captured() as surfaces:
             try:
@@ -69,7 +78,7 @@ class PlanRun:
                     self._plan,
                     *_encoded(rows, labels, table, self._plan),
                     session,
-                    room=room_for(self._plan, self._engine),
+                    room=cast(Room, _Watched(room_for(self._plan, self._engine), self.rows)),
                     progress=lambda *step: shown.append(step),
                     watch=self._watch,
                     counted=False,
@@ -84,6 +93,7 @@ class PlanRun:
                 self.overspent.add(str(error))
             except Exception as error:
                 surfaces["outcome"] = f"{type(error).__name__}: {error}"
+                self.failed[type(error).__name__] += 1
         self.overspent.update(overspent(self._plan, session))
         surfaces["progress"] = repr(shown)
         surfaces["mechanisms"] = repr(session.releases)
@@ -93,13 +103,37 @@ class PlanRun:
         """Whether every declared condition held in the last run."""
         return all(self._holds)
 
-    def _watch(self, planned: PlannedStep, rows: Rows) -> None:
+    def beyond(self) -> list[Finding]:
+        """What the rows after the steps of the last run show against the plan, the conditions given."""
+        return self.rows.beyond()
+
+    def _watch(self, planned: PlannedStep, rows: Mapped) -> None:
         self._holds += [c.holds(rows, self._plan.n) for c in planned.conditions]
+        self.rows.see(rows)
 
     def allowance(self, call: Call) -> Fraction:
         """How many times its noise unit the sum of a call may move: DP-SGD accounts for that itself."""
         plan = self._plan
         return plan.learner.reach(plan.setting) if call.name == "gradient" else Fraction(1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """A room that shows the rows that reach the learner on their way in."""
+
+    room: Any
+    rows: RowsAfterSteps
+
+    def load(self, blocks: Any, n: int, bias: float) -> Any:
+        self.rows.see(blocks.rows)
+        return self.room.load(blocks, n, bias)
+
+    def load_units(self, blocks: Any, sizes: Any, bias: float) -> Any:
+        self.rows.see(blocks.rows)
+        return self.room.load_units(blocks, sizes, bias)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.room, name)
 
 
 @contextlib.contextmanager
@@ -158,7 +192,21 @@ def replay_plan(
         )
         count = pairs * (base + 1) // bases - pairs * base // bases
         near = (unit_neighbours if units else neighbours)(first, plan.domain, draws, count, at_end=at_end)
-        total.add(replay(run, first, near, holds=run.holds, allowance=run.allowance, seed=seed + base))
+        total.add(
+            replay(
+                run,
+                first,
+                near,
+                holds=run.holds,
+                allowance=run.allowance,
+                beyond=run.beyond,
+                seed=seed + base,
+            )
+        )
+    for name, found, declared in list(zip(run.rows.names, run.rows.found, run.rows.declared))[1:]:
+        total.see(name, found, declared)
+    total.unmatched += run.rows.unmatched
+    total.failed.update(run.failed)
     total.findings += [Finding("any record", what) for what in sorted(run.overspent)]
     return total
 

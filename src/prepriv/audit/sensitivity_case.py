@@ -15,11 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.guarantees.printed import down
 from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, RowShift, Step, walk
 from prepriv.space import Space
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
+ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
+WORDS = {
+    "rows_moved": "common rows moved",
+    "row_shift": "largest move of one common row",
+    "total_shift": "total move of the common rows",
+    "rows_dropped": "common rows dropped on one side",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +74,11 @@ class Case:
         """What the library declares goes out of the chain."""
         return self.shifts[-1]
 
+    @property
+    def slack(self) -> float:
+        """What floats may add to the shift of one row."""
+        return ROUNDING * (1 + self.space.radius)
+
     @cached_property
     def shifts(self) -> tuple[RowShift, ...]:
         """What is declared before the first step and after each."""
@@ -100,18 +113,35 @@ def _through(fitted: FittedMap, x: Floats, stays: NDArray[np.bool_]) -> tuple[Fl
     return np.where(stays[:, None], y, 0.0), stays
 
 
+Beaten = tuple[str, float]
+
+
+def beaten(found: RowShift, bound: RowShift, slack: float, n: int) -> list[Beaten]:
+    """Which of the four numbers are larger than declared, float rounding aside, and how large; the most telling first."""
+    out: list[Beaten] = []
+    for name in ("total_shift", "rows_dropped", "row_shift", "rows_moved"):
+        value, limit = getattr(found, name), getattr(bound, name)
+        if value > limit + slack * {"row_shift": 1, "total_shift": n}.get(name, 0):
+            out.append((f"{WORDS[name]} declared {limit:.9g}, found {down(value, 6)}", value))
+    return out
+
+
 Standing = tuple[Floats, NDArray[np.bool_], NDArray[np.integer[Any]]]
 """Rows (n, d), which of them are there (n,), and their labels (n,)."""
 
 
 def apart(first: Standing, second: Standing, bound: RowShift) -> RowShift:
     """How far apart the common rows of two data sets are; row 0 is the record, and does not count."""
-    (x, stays, one), (y, remains, two) = first, second
+    (x, stays, _), (y, remains, _) = first, second
     if bound.any_order:
-        return _apart_in_any_order(
-            np.column_stack([one, x])[stays], np.column_stack([two, y])[remains], bound
-        )
+        return _apart_in_any_order(left_over(first, second), left_over(second, first), bound)
     return _apart(x, y, stays, remains)
+
+
+def left_over(one: Standing, two: Standing) -> Floats:
+    """The rows of one without an equal row of its own among those of the other, the label in column 0."""
+    a, b = (np.column_stack([labels, x])[stays] for x, stays, labels in (one, two))
+    return _without(a, b)
 
 
 def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.bool_]) -> RowShift:
@@ -129,10 +159,9 @@ def _apart(x: Floats, y: Floats, stays: NDArray[np.bool_], remains: NDArray[np.b
 def _apart_in_any_order(a: Floats, b: Floats, bound: RowShift) -> RowShift:
     """The four numbers when rows are matched by content, the label in column 0, as kindly as possible.
 
-    Equal rows are matched first. Of what is left one row on each side may be the record, or none; the others
+    a, b: what is left once equal rows are matched, the label in column 0. One row on each side may be the record, or none; the others
     are matched at the least total distance if that is within the declared row shift, and dropped if not.
     """
-    a, b = _left_over(a, b), _left_over(b, a)
     found = [
         _matched(
             np.delete(a, slice(i, i + 1), axis=0), np.delete(b, slice(j, j + 1), axis=0), bound.row_shift
@@ -154,7 +183,7 @@ def _matched(a: Floats, b: Floats, furthest: float) -> RowShift:
     return RowShift(float(len(far)), float(far.max(initial=0.0)), math.fsum(far), dropped, any_order=True)
 
 
-def _left_over(a: Floats, b: Floats) -> Floats:
+def _without(a: Floats, b: Floats) -> Floats:
     """Rows of a without an equal partner among those of b, counted with multiplicity."""
     partners: dict[bytes, int] = {}
     for row in b + 0.0:  # no minus zero

@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.audit.sensitivity_case import QUANTITIES, Case, Pair
+from prepriv.audit.sensitivity_case import QUANTITIES, Beaten, Case, Pair, beaten
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
 from prepriv.preprocessing.base import Floats, RowShift
 
 SURVEY = 36  # structured sets that are looked at before any is climbed from
 CLIMB = 40  # moves without success before a new start
-ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +45,14 @@ class SearchResult:
         return 0.0 if found == 0 else found / bound if bound > 0 else math.inf
 
     @property
+    def beaten_by(self) -> list[Beaten]:
+        """Declared bounds that are beaten, float rounding of the measurement aside: in words, and by which number."""
+        return beaten(self.found, self.bound, self.case.slack, self.case.n)
+
+    @property
     def holds(self) -> bool:
-        """True while no declared bound is beaten, float rounding of the measurement aside."""
-        slack = ROUNDING * (1 + self.case.space.radius)
-        return (
-            self.found.rows_moved <= self.bound.rows_moved
-            and self.found.rows_dropped <= self.bound.rows_dropped
-            and self.found.row_shift <= self.bound.row_shift + slack
-            and self.found.total_shift <= self.bound.total_shift + slack * self.case.n
-        )
+        """True while no declared bound is beaten."""
+        return not self.beaten_by
 
 
 def search(

@@ -46,7 +46,9 @@ def row_of(result: SearchResult) -> tuple[str, ...]:
     """One line: name, size, found / bound of the four quantities, the ratio, a remark."""
     case, found, bound = result.case, result.found, result.bound
     pairs = [
-        f"{getattr(found, q):.4g} / {up(getattr(bound, q), 4)}" if getattr(bound, q) > 0 else "0"
+        f"{getattr(found, q):.4g} / {up(getattr(bound, q), 4)}"
+        if getattr(bound, q) + getattr(found, q) > 0
+        else "0"
         for q in ("rows_moved", "row_shift", "total_shift", "rows_dropped")
     ]
     ratio = main_ratio(result)
@@ -62,7 +64,7 @@ def row_of(result: SearchResult) -> tuple[str, ...]:
 
 def main_ratio(result: SearchResult) -> float:
     """Found over bound of the total shift, or of the dropped rows if no row moves; -1 if both bounds are zero."""
-    if result.bound.total_shift > 0:
+    if result.bound.total_shift > 0 or result.found.total_shift > 0:
         return result.ratio("total_shift")
     return result.ratio("rows_dropped") if result.bound.rows_dropped > 0 else -1.0
 

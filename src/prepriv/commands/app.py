@@ -87,7 +87,7 @@ EXAMPLES = {
     "describe": "prepriv describe people.csv --schema S.yaml --rows 39073 --epsilon 0.5 --out page.html",
     "shuffle": "prepriv shuffle --epsilon0 4 --n 10000 --delta 1e-6 --plot out.png",
     "audit sensitivity": "prepriv audit sensitivity all --seconds 10",
-    "audit replay": "prepriv audit replay S.yaml --rows 40",
+    "audit replay": "prepriv audit replay run/model",
     "audit chains": "prepriv audit chains --chains 20",
     "audit empirical": "prepriv audit empirical all",
     "reproduce": "prepriv reproduce list",
@@ -131,8 +131,8 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog="Exit codes: 0 done; 1 an audit found something; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
-        "(unavailable, corrupt, plan refused); 7 a test refused the data, which is charged; 70 a failure after private "
+        epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
+        "(unavailable, corrupt, plan refused); 7 a test refused the data, which is charged; 8 an audit decided nothing; 70 a failure after private "
         "data was opened; 130 interrupted.",
     )
     app.callback()(_options)

@@ -8,11 +8,11 @@ import typer
 
 from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
-from prepriv.commands.common import AsJson, console, print_json, print_table
+from prepriv.audit.judgement import judged
+from prepriv.commands.audit_files import end
+from prepriv.commands.common import AsJson, print_table
 from prepriv.commands.exits import Stop
 from prepriv.guarantees.printed import down, exact, up
-
-REFUTED = 1  # a claim is false: a bug of ours
 
 
 def empirical(
@@ -21,7 +21,10 @@ def empirical(
     doubt: Annotated[float, typer.Option(help="Chance of refuting a claim that is true.")] = 1e-6,
     as_json: AsJson = False,
 ) -> None:
-    """Lower bounds of what mechanisms and pipelines leak, beside their claims; exit code 1 if a claim is refuted."""
+    """Lower bounds of what mechanisms and pipelines leak, beside their claims, on made-up neighbours.
+
+    Exit code 0: held; 1: broken, a claim is refuted; 8: not decided.
+    """
     if not 0 < doubt < 1:
         raise Stop(f"--doubt must lie in (0, 1); got {doubt}")
     every = experiments()
@@ -38,18 +41,20 @@ def empirical(
         [_row(v) for v in verdicts],
         (1, 2, 3, 4),
     )
-    if as_json:
-        found = [
-            {"audited": v.name, "leaks_mu": v.mu, "claimed_mu": _claimed(v), "refuted": v.refuted}
+    found = [
+        {"audited": v.name, "leaks_mu": v.mu, "claimed_mu": _claimed(v), "refuted": v.refuted}
+        for v in verdicts
+    ]
+    judgement = judged(
+        [
+            f"at {v.name}: claimed µ at most {up(v.claimed, 4)}, found at least {down(v.mu, 4)}"
             for v in verdicts
-        ]
-        print_json({"runs": runs, "doubt": doubt, "verdicts": found})
-    unseen = sum(v.false_alarms >= 1 for v in verdicts)
-    if unseen:
-        console.print(f"{unseen} not tested: nothing was seen in so few runs; take more --runs (now {runs})")
-    refuted = [v.name for v in verdicts if v.refuted]
-    if refuted:
-        raise Stop(f"claims refuted: {', '.join(refuted)}", REFUTED)
+            if v.refuted
+        ],
+        [f"of {v.name} so few runs show nothing: take more --runs" for v in verdicts if v.false_alarms >= 1],
+        f"{runs} runs on each of two made-up neighbours refute no claim (gross errors would show; it proves nothing)",
+    )
+    end(judgement, {"runs": runs, "doubt": doubt, "verdicts": found}, as_json)
 
 
 def _row(v: Verdict) -> tuple[str, ...]:

@@ -1,28 +1,28 @@
-"""`prepriv audit replay CONFIG`: record a pipeline, replay it on neighbours with the outputs of mechanisms frozen."""
+"""`prepriv audit replay WHAT`: record a pipeline, replay it on neighbours with the outputs of mechanisms frozen."""
 
 from __future__ import annotations
 
 import csv
-import runpy
+import math
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from prepriv.audit.judgement import grouped
 from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
-from prepriv.commands.common import AsJson, console, load, print_json, print_table
+from prepriv.audit.sensitivity_case import QUANTITIES
+from prepriv.commands.audit_files import DELTA, EPSILON, end, plan_of
+from prepriv.commands.common import AsJson, console, print_table
 from prepriv.commands.exits import Stop
-from prepriv.commands.plan import plan_for
 from prepriv.domain import Domain
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.guarantees.printed import down, up
+from prepriv.pipeline.plan import Plan
 from prepriv.tables.readers import BadData, read_table
 
-FOUND = 1  # a leak, or a sum that moved too far: a bug, ours or the user's
 DEFAULT_ROWS = 60
 
 
@@ -30,7 +30,7 @@ def replay(
     config: Annotated[
         Path,
         typer.Argument(
-            help="A schema (YAML), or a Python file with `domain`, `steps` and perhaps `learner`."
+            help="A model's folder, a schema (YAML), or a Python file with `domain`, `steps` and perhaps `learner`."
         ),
     ],
     data: Annotated[
@@ -43,66 +43,37 @@ def replay(
         float, typer.Option(help="Share of empty cells in synthetic columns to impute.")
     ] = 0.02,
     pairs: Annotated[int, typer.Option(help="Adversarial neighbour pairs.", min=1)] = 200,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of the plan.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help=f"Privacy budget of the plan (default {EPSILON:g}; a model has its own)."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help=f"Well below 1 / rows (default {DELTA:g}; a model has its own).")
+    ] = None,
     adjacency: Annotated[str | None, typer.Option(help="replace-one or add-or-remove-one.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same pairs.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Nothing but outputs of mechanisms may depend on a record: try it on adversarial neighbours.
+    """Replay a pipeline on adversarial neighbours: what leaves, each sum, and the rows after each step, beside what is declared.
 
-    Works for your own steps: put their class and the pipeline into a Python file. Exit code 1 if something leaks.
+    Works for your own steps: put their class and the pipeline into a Python file. All neighbours are made up, also those
+    of --data. Exit code 0: held; 1: broken, something goes beyond what is declared; 8: not decided.
     """
     if not 0 <= missing <= 1:
         raise Stop(f"--missing must lie in [0, 1]; got {missing}")
     table = None if data is None else read_table(data)
     n = rows or (DEFAULT_ROWS if table is None else int(table.num_rows))
-    plan = _plan(config, n, epsilon, delta, adjacency, data)
+    plan = plan_of(config, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency, data=data)
     raw = None if table is None else _raw(table, plan.domain)
+    of = "made-up neighbours" if raw is None else "made-up neighbours of the table"
     if raw is not None:
         console.print("for the curator only: what follows depends on private records", style="bold red")
     total = Result()
     for form, share in ((as_objects, pairs - pairs // 2), (_as_csv, pairs // 2)):
         if share and (form is as_objects or not plan.domain.is_ball):
             total.add(_attack(plan, share, form, raw, missing, seed))
-    _print(total)
-    if as_json:
-        findings = [{"what": f.what, "kind": f.kind} for f in total.findings]
-        told = {"pairs": total.pairs, "calls": total.calls, "left_out": total.skipped}
-        print_json(told | {"reach": dict(total.reach), "findings": findings})
-    if total.findings:
-        raise Stop(f"{len(total.findings)} finding(s): the pipeline betrays a record", FOUND)
-    if not total.pairs:
-        raise Stop("no pair met the declared conditions; lower --missing, or declare other caps", FOUND)
-
-
-def _plan(
-    config: Path, n: int, epsilon: float, delta: float, adjacency: str | None, data: Path | None
-) -> Plan:
-    if config.suffix != ".py":
-        return plan_for(
-            load(config),
-            config.parent,
-            rows=n,
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=adjacency,
-            private=data,
-        )
-    if not config.is_file():
-        raise Stop(f"no such file: {config}")
-    try:
-        named = runpy.run_path(str(config))
-    except (Exception, SystemExit) as error:  # a program of the user's own
-        raise Stop(f"{config} does not run to its end ({type(error).__name__}: {error})") from None
-    domain, steps = named.get("domain"), named.get("steps")
-    if not isinstance(domain, Domain) or not isinstance(steps, list | tuple):
-        raise Stop(f"{config} must define `domain`, a Domain, and `steps`, a list of steps")
-    domain = domain.with_n(n)
-    built, learner = recipe(
-        domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=named.get("learner", "auto")
-    )
-    return make_plan(domain, built, learner, epsilon=epsilon, delta=delta, n=n)
+    _print(total, of)
+    end(total.judgement(of), _told(total, of), as_json)
 
 
 def _attack(plan: Plan, pairs: int, form: Encode, raw: RawTable | None, missing: float, seed: int) -> Result:
@@ -145,13 +116,40 @@ def _text(cell: Any) -> str:
         return "9" * 5000
 
 
-def _print(result: Result) -> None:
+def _print(result: Result, of: str) -> None:
+    rows = [
+        (name, *(f"{down(getattr(found, q), 4)} / {up(getattr(declared, q), 4)}" for q in QUANTITIES))
+        for name, (found, declared) in result.rows.items()
+    ]
+    head = ("after", *(q.replace("_", " ") for q in QUANTITIES))
+    print_table(f"How far the common rows of two {of} were apart, found / declared", head, rows, (1, 2, 3, 4))
     lines = [(name, f"{share:.6f}") for name, share in sorted(result.reach.items())]
     print_table("How far sums moved, of what was declared (at most 1)", ("mechanism", "largest"), lines, (1,))
     console.print(
-        f"{result.pairs} pairs replayed, {result.calls} calls of mechanisms; {result.skipped} pairs left out, "
+        f"{result.pairs} pairs replayed, all of {of}; {result.calls} calls of mechanisms; {result.skipped} pairs left out, "
         "on which a declared condition does not hold"
     )
-    seen = Counter((f.what, f.kind) for f in result.findings)
-    for (what, kind), count in sorted(seen.items()):
-        console.print(f"  {what}: {kind} ({count} times)", style="red", soft_wrap=True, markup=False)
+    for finding, count in grouped(result.findings):
+        text = f"  {finding.what}: {finding.kind} ({count} times)"
+        console.print(text, style="red", soft_wrap=True, markup=False)
+
+
+def _told(result: Result, of: str) -> dict[str, Any]:
+    """The same as plain data."""
+    rows = [
+        {"after": name, **{q: [getattr(found, q), _finite(getattr(declared, q))] for q in QUANTITIES}}
+        for name, (found, declared) in result.rows.items()
+    ]
+    return {
+        "of": of,
+        "pairs": result.pairs,
+        "calls": result.calls,
+        "left_out": result.skipped,
+        "rows_found_and_declared": rows,
+        "reach": dict(result.reach),
+        "findings": [{"what": f.what, "kind": f.kind} for f in result.findings],
+    }
+
+
+def _finite(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)

@@ -11,9 +11,10 @@ import typer
 
 from prepriv._text import shown
 
-FOUND = 1  # an audit or a verification found something
+FOUND = 1  # an audit found something declared to be broken, or a verification a difference
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
 REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
+NOT_DECIDED = 8  # an audit came to no verdict
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 INTERRUPTED = 130
 

@@ -154,7 +154,7 @@ def prepare(
             distances[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [distances[k] for k in planned.covers], session)
-        access = _Access(planned, plan, rows, released, session)
+        access = StepAccess(planned, plan, rows, released, session)
         training, prediction = planned.step.paid.fit(planned.step, planned.before, access)
         if type(training).keep is not FittedMap.keep and not planned.step.drops:
             raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
@@ -176,7 +176,7 @@ def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session
 
 
 @dataclass(frozen=True, eq=False)
-class _Access:
+class StepAccess:
     """What the fit of one step may see (`payment.Access`)."""
 
     planned: PlannedStep

@@ -1,0 +1,50 @@
+"""`prepriv audit sensitivity FILE.py`: attack steps of the user's own in each way of payment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prepriv._arguments import integer
+from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
+from prepriv.audit.sensitivity_table import HEAD, row_of
+from prepriv.commands.audit_files import end, named_in
+from prepriv.commands.common import console, print_table
+
+ROWS = 40  # records of made-up tables, of a file that says no n
+_MOST = 60  # of a domain's n: larger tables leave the search few pairs
+
+
+def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) -> None:
+    """Attack the steps of a Python file and end with the verdict."""
+    named = named_in(path)
+    domain = named["domain"]
+    n = integer("n", rows or named.get("n") or min(domain.n or ROWS, _MOST))
+    every = attack(targets(domain.with_n(n), tuple(named["steps"]), n), seed=seed, seconds=seconds)
+    tried = [a for a in every if a.result is not None]
+    print_table("Largest move found / declared, on made-up neighbours", HEAD, [_row(a) for a in tried], (6,))
+    for a in every:
+        if a.result is None:
+            console.print(f"not attacked: {a.target.place}: {a.target.closed}", soft_wrap=True)
+        elif isinstance(a.result.case, OwnCase):
+            for sentence, times in a.result.case.refused.items():
+                console.print(f"refused {times} times: {a.target.place}: {sentence}", soft_wrap=True)
+    told = [
+        {"attack": a.result.case.name, "pairs": a.result.pairs, "found": dict(zip(HEAD[1:], _row(a)[1:]))}
+        for a in tried
+        if a.result is not None
+    ]
+    closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
+    end(
+        judgement(every),
+        {"seed": seed, "seconds": seconds, "n": n, "attacks": told, "not_attacked": closed},
+        as_json,
+    )
+
+
+def _row(attacked: Attacked) -> tuple[str, ...]:
+    """As of a step of ours; of a sum its share alone."""
+    assert attacked.result is not None
+    name, size, *numbers, ratio, remark = row_of(attacked.result)
+    if isinstance(attacked.result.case, SumCase):
+        numbers, remark = ["-"] * 4, "" if attacked.result.holds else "BEATEN"
+    return (name, size, *numbers, ratio, remark)
