@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -95,3 +97,16 @@ def test_labels_are_the_declared_classes_whatever_their_types(classes, kind):
     labels = Domain.box(0, 1, 2, classes).labels
     assert labels.dtype.kind == kind and labels.shape == (len(classes),)
     assert all(a == b and (kind != "O" or type(a) is type(b)) for a, b in zip(labels, classes))
+
+
+def test_the_columns_of_a_domain_are_its_own_and_nobody_changes_them():
+    given = {"a": Numeric(0, 1)}
+    domain = Domain(given, classes=[0, 1])
+    before = domain.to_json()
+    given["b"] = Numeric(0, 9)
+    with pytest.raises(TypeError):
+        domain.columns["a"] = Numeric(0, 1000)
+    assert domain.to_json() == before and domain.columns == {"a": Numeric(0, 1)}
+    for copied in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain)), domain.with_n(5).with_n(7)):
+        assert copied.columns == domain.columns and list(copied.columns) == ["a"]
+    assert repr(domain.columns) == repr({"a": Numeric(0, 1)})

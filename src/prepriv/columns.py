@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -112,6 +112,27 @@ class Text:
 
 
 Column: TypeAlias = Numeric | Categorical | Text
+
+
+class Columns(Mapping[Any, Column]):
+    """The declared columns, by name and in order: a copy that nobody can change, for a plan is made of them."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[Any, Column]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, name: Any) -> Column:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
 
 
 def listed(what: str, names: Any) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ from prepriv.columns import (
     OTHER,
     Categorical,
     Column,
+    Columns,
     Numeric,
     Text,
     check_distinct,
@@ -130,6 +131,7 @@ class Domain:
             raise ValueError(
                 f"columns must map names to Numeric, Categorical or Text; got {shown(self.columns)}"
             )
+        object.__setattr__(self, "columns", Columns(self.columns))
         object.__setattr__(self, "classes", listed("classes", self.classes))
         for name, column in self.columns.items():
             if not isinstance(name, str):

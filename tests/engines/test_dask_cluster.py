@@ -334,3 +334,21 @@ def test_nothing_but_mechanisms_depends_on_a_record_on_a_cluster(two, name, tmp_
     near = neighbours(first, plan.domain, draws, 6, at_end=plan.learner.samples)
     result = replay(run, first, near, holds=lambda: all(r.holds() for r in runs), allowance=runs[0].allowance)
     assert result.findings == [] and result.pairs >= 4 and result.calls > 15
+
+
+def test_a_local_cluster_has_no_dashboard(monkeypatch):
+    """Where bokeh is installed it would show names, memory and logs to everybody on this machine."""
+    import distributed
+
+    from prepriv.engines.dask_start import local_cluster
+
+    class Asked(Exception):
+        pass
+
+    def ask(**options):
+        raise Asked(options["scheduler_kwargs"].get("dashboard"), options.get("worker_dashboard_address"))
+
+    monkeypatch.setattr(distributed, "LocalCluster", ask)
+    with pytest.raises(Asked) as asked, local_cluster():
+        pass
+    assert asked.value.args == (False, None)

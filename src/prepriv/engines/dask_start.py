@@ -28,7 +28,11 @@ def local_cluster() -> Iterator[Dask]:
     with (
         dask.config.set(CLOSED),
         distributed.LocalCluster(  # others on this machine can connect to its ports, too
-            threads_per_worker=1, dashboard_address="127.0.0.1:0", security=True, protocol="tls"
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},  # it asks for no login; without it that port has no page
+            security=True,
+            protocol="tls",
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

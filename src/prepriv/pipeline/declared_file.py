@@ -15,15 +15,30 @@ class BadSchema(ValueError):
     """The file cannot be used; the message says where and why."""
 
 
+MOST_ALIASED = 100_000  # entries in all that aliases (*name) may stand for
+_MERGE = "tag:yaml.org,2002:merge"
+
+
 class _Loader(yaml.SafeLoader):
     """YAML without the surprises of its version 1.1: yes, no, on, off, 010 and 2020-01-31 are texts, as in a table.
 
-    A key that stands twice is an error.
+    A key that stands twice is an error, and so are what repeats without an end in sight: merge keys, and aliases that
+    make more of the file than stands in it (`MOST_ALIASED`).
     """
+
+    def get_single_node(self) -> yaml.Node | None:
+        root = super().get_single_node()
+        if root is not None:
+            _check_size(root)
+        return root
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:
+            if key.tag == _MERGE:
+                raise yaml.constructor.ConstructorError(
+                    problem="'<<' merges keys; write each key out", problem_mark=key.start_mark
+                )
             if isinstance(key, yaml.ScalarNode):
                 if (key.tag, key.value) in seen:
                     raise yaml.constructor.ConstructorError(
@@ -31,6 +46,33 @@ class _Loader(yaml.SafeLoader):
                     )
                 seen.add((key.tag, key.value))
         return super().construct_mapping(node, deep=deep)
+
+
+def _check_size(root: yaml.Node) -> None:
+    """ComposerError where aliases stand for more than `MOST_ALIASED` entries in all, or one for itself."""
+    sizes: dict[
+        int, int | None
+    ] = {}  # of a node with all in it as often as it stands there; None: it is being counted
+
+    def size(node: yaml.Node) -> int:
+        if id(node) in sizes:
+            known = sizes[id(node)]
+            if known is None:
+                raise yaml.composer.ComposerError(
+                    problem="an alias stands for itself", problem_mark=node.start_mark
+                )
+            return known
+        sizes[id(node)] = None
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        inner = [part for entry in parts for part in (entry if isinstance(entry, tuple) else (entry,))]
+        sizes[id(node)] = total = 1 + sum(map(size, inner))
+        return total
+
+    if size(root) > len(sizes) + MOST_ALIASED:
+        raise yaml.composer.ComposerError(
+            problem=f"its aliases (*name) stand for more than {MOST_ALIASED} entries; write out what is meant",
+            problem_mark=root.start_mark,
+        )
 
 
 _Loader.yaml_implicit_resolvers = {}

@@ -112,4 +112,28 @@ MUTANTS: tuple[Mutant, ...] = (
         '    if options.get("sslmode") in ("disable", "allow") and',
         (SERVER, "-k", "prove"),
     ),
+    Mutant(
+        "merge keys in a schema",
+        "YAML: the billion laughs",
+        "pipeline/declared_file.py",
+        "            if key.tag == _MERGE:\n",
+        "            if False:\n",
+        ("tests/pipeline/test_declared_file.py",),
+    ),
+    Mutant(
+        "aliases of aliases in a schema",
+        "YAML: the billion laughs",
+        "pipeline/declared_file.py",
+        "    if size(root) > len(sizes) + MOST_ALIASED:\n",
+        "    if len(sizes) > MOST_ALIASED + size(root):\n",
+        ("tests/pipeline/test_declared_file.py", "-k", "one_sentence"),
+    ),
+    Mutant(
+        "columns that change after they were declared",
+        "a declared fact that the caller can edit",
+        "columns.py",
+        "        self._items = dict(items)\n",
+        "        self._items = items\n",
+        ("tests/test_domain.py", "-k", "its_own"),
+    ),
 )
