@@ -23,9 +23,9 @@ from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
+from prepriv.pipeline.admit import say_weak
 from prepriv.pipeline.charge import LedgerSetting, check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.decision import ascending, decision
@@ -80,7 +80,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def plan(self, n: int | None = None) -> Plan:
         """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
-        return self._plan(self._domain(), n)
+        plan = self._plan(self._domain(), n)
+        say_weak(plan.guarantee)
+        return plan
 
     def _plan(self, domain: Domain, n: int | None) -> Plan:
         epsilon, delta = check_budget(self.epsilon, self.delta)
@@ -138,7 +140,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
             return self._fit_with_holdout(X, y, domain, n, names)
-        plan = self.plan(n if domain.adjacency == "replace-one" else None)
+        plan = self._plan(domain, n if domain.adjacency == "replace-one" else None)
         room = self._room(plan)
         with progress_bar(shown=self.verbose) as progress:
             trained = train(
@@ -288,8 +290,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan = plan_evaluation(
             model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
         )
-        for note in plan.guarantee.weak:
-            warnings.warn(note, PrivacyWarning, stacklevel=2)
         ledger = self.ledger if ledger is None else ledger
         return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 

@@ -112,7 +112,7 @@ def accuracy(build: Callable[..., Any], epsilon: float, images: Images) -> float
     steps, learner = build(domain, n=len(x), epsilon=epsilon, delta=DELTA)
     plan = make_plan(domain, steps, learner, epsilon=epsilon, delta=DELTA)
     session = NoisySession() if plan.private else ExactSession()
-    trained = execute(plan, encode(x, domain), encode_labels(y, domain.classes), session, counted=False)
+    trained = execute(plan, encode(x, domain), encode_labels(y, domain.classes), session)
     return float((Model.of(trained).predict_index(x_test) == y_test).mean())
 
 

@@ -54,7 +54,7 @@ def accuracy(method: str, distance: float, sign: int, rate: float = 1.0, n: int 
     steps, learner = _steps(method, rate, domain, n)
     plan = make_plan(domain, steps, learner, epsilon=EPSILON, delta=DELTA)
     targets = encode_labels(y, domain.classes)
-    trained = execute(plan, encode(x, domain), targets, NoisySession(), counted=False)
+    trained = execute(plan, encode(x, domain), targets, NoisySession())
     if method == "DPSGD-F":
         trained = map_back(trained)
     if learner.bias == 0.0:

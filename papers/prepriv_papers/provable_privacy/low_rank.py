@@ -182,7 +182,7 @@ def train(
         delta=DELTA,
     )
     targets = encode_labels(labels, plan.domain.classes)
-    trained = execute(plan, encode(rows, plan.domain), targets, NoisySession(), counted=False)
+    trained = execute(plan, encode(rows, plan.domain), targets, NoisySession())
     return np.asarray((rows @ trained.weights[:-1] + trained.weights[-1])[:, -1]), plan.learner_noise
 
 

@@ -92,7 +92,7 @@ def soft_pca(
         plan = make_plan(domain, steps, learner, epsilon=epsilon, delta=DELTA, n=len(x))
         targets = encode_labels(y, domain.classes)
         try:  # public data: nothing is counted
-            trained = execute(plan, encode(x, domain), targets, NoisySession(), counted=False)
+            trained = execute(plan, encode(x, domain), targets, NoisySession())
             score = float((Model.of(trained).predict_index(x_test) == y_test).mean())
         except Refused:
             row |= {"accuracy": None, "outcome": "refused by the test (charged)"}

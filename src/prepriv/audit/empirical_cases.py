@@ -208,7 +208,7 @@ def _run(plan: Plan, data: Labelled, session: Recorder | NoisySession) -> Floats
     domain = plan.domain
     table = encode(np.array(data[0], dtype=np.float64), domain)
     targets = encode_labels(np.array(data[1]), domain.classes)
-    return execute(plan, table, targets, session, counted=False).weights
+    return execute(plan, table, targets, session).weights
 
 
 def of_calls(name: str, one: Call, two: Call, multiplier: float | None = None) -> Experiment:

@@ -81,7 +81,6 @@ class PlanRun:
                     room=cast(Room, _Watched(room_for(self._plan, self._engine), self.rows)),
                     progress=lambda *step: shown.append(step),
                     watch=self._watch,
-                    counted=False,
                 )
                 model = Model.of(trained)
                 surfaces["artifact"] = json.dumps(model.to_json(), sort_keys=True)

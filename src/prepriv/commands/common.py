@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,6 @@ from rich.table import Table as RichTable
 from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
-from prepriv.description.price import Look, pay
 from prepriv.engines.base import EngineError
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
 from prepriv.evaluation.result import PrivateEvaluation
@@ -25,7 +25,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.ledger import Noted
-from prepriv.mechanisms.session import Session
+from prepriv.pipeline.admit import CHARGED, CHARGING, READING
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.pipeline.run import Refused
@@ -34,6 +34,7 @@ from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
 from prepriv.tables.readers import BadData, read_table
+from prepriv.tables.stream import Files
 
 Plot = Annotated[Path | None, typer.Option(help="Also draw it here, as .svg.")]
 Overwrite = Annotated[
@@ -107,23 +108,72 @@ def private_data_open() -> Iterator[None]:
         ) from None
 
 
+@dataclass
+class Came:
+    """How far a command came on its way to private rows: `reached` of `prepriv.pipeline.admit.admit`."""
+
+    charging: bool = False
+    charged: bool = False
+    opened: bool = False
+    writing: bool = False
+
+    def __call__(self, stage: str) -> None:
+        self.charging |= stage == CHARGING
+        self.charged |= stage == CHARGED
+        self.opened |= stage == READING
+
+    def told(self, out: Path | None) -> str:
+        """What an interruption leaves: one sentence."""
+        booked = "after the charge, which stays" if self.charged else "while the ledger was charged"
+        charge = booked if self.charging else "before anything was charged"
+        if self.charging and not self.charged:
+            charge += "; a charge that `prepriv ledger show` lists stays"
+        if self.writing:
+            return f"interrupted {charge}, while {out} was written: each file that is there is whole"
+        return f"interrupted {charge}; nothing was written"
+
+
 @contextlib.contextmanager
-def paid(look: Look, ledger: LedgerAt) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
-    """A look at private data, charged before they are opened: (what pays for it, the receipt). Whatever ends it after a
-    charge says that the charge stays."""
-    charged = False
+def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
+    """Around a command that reads private rows: an interruption says what is left behind."""
     try:
-        payer, receipt = pay(look, None, ledger)
-        charged = receipt is not None
-        with private_data_open():
-            yield payer, receipt
+        yield
     except KeyboardInterrupt:
-        told = "after the charge, which stays" if charged else "before a charge was granted"
-        raise Stop(f"interrupted {told}", INTERRUPTED) from None
+        raise Stop(came.told(out), INTERRUPTED) from None
+
+
+@contextlib.contextmanager
+def private_run(came: Came) -> Iterator[None]:
+    """Around what admits and reads private rows: errors are as they are until the rows are open, and from then on as
+    `private_data_open` has them. A table that does not fit says so, and whether a charge stays."""
+    try:
+        yield
     except BadData as error:
-        if not charged:
+        if not came.charged:
             raise
         raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+    except Exception:
+        if not came.opened:
+            raise
+        with private_data_open():
+            raise
+
+
+def counted_rows(
+    stream: Files, columns: Sequence[str], *, unit: str | None, adjacency: str, ledger: LedgerAt
+) -> int:
+    """How many rows a private table has, where nobody declared it: under replace-one, where it is public."""
+    if unit is not None:
+        raise Stop(f"--rows must be declared: how many {unit!r} there are, not rows")
+    if adjacency != "replace-one":
+        raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
+    if ledger is not None:
+        raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
+    stream.check(columns)
+    count = stream.count()
+    if count == 0:
+        raise BadData(f"{stream.paths[0]} has no rows")
+    return count
 
 
 def print_table(
@@ -247,6 +297,15 @@ def writable_own(path: Path, mark: bytes, what: str, option: str = "--out") -> P
     writable_file(path)
     if path.exists() and not (path.is_file() and (not path.stat().st_size or mark in path.read_bytes())):
         raise Stop(f"{path} is {what} and is not overwritten: choose another {option}")
+    return path
+
+
+def writable_once(path: Path, mark: bytes, what: str) -> Path:
+    """The same for a file that privacy is paid for: one that holds such a release already is not replaced."""
+    writable_own(path, mark, f"no {what} of this library")
+    if path.exists() and path.stat().st_size:
+        article = "an" if what[0] in "aeiou" else "a"
+        raise Stop(f"{path} holds {article} {what} that privacy was paid for: choose another --out")
     return path
 
 

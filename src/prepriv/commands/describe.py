@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,21 +9,21 @@ import typer
 
 from prepriv.commands.common import (
     AsJson,
+    Came,
     Note,
     console,
     load,
     noted,
-    paid,
     print_table,
-    read_columns,
-    writable_own,
+    private_run,
+    says_what_stays,
+    writable_once,
     write_text,
 )
 from prepriv.commands.exits import Stop
-from prepriv.description.describe import Description, plan_description, release_description
+from prepriv.description.describe import Description, describe_in_private, plan_description
 from prepriv.description.page import json_text, rows, to_html
 from prepriv.guarantees.printed import exact, up
-from prepriv.tables.readers import check_table_file
 
 
 def describe(
@@ -57,17 +56,18 @@ def describe(
     if out is not None:
         if out.suffix != ".html":
             raise Stop(f"--out must end in .html; got {out.name}")
-        writable_own(out, b"<title>prepriv description</title>", "no description")
-        writable_own(out.with_suffix(".json"), b'"plan_hash": ', "no description")
-    check_table_file(data)
-    with paid(plan.look, noted(ledger, note)) as (payer, receipt):
-        raw = read_columns(data, declared, label=True, unit=True)
-        found = replace(release_description(plan, raw, payer), receipt=receipt)
-    _show(found)
-    if out is not None:
-        write_text(out, to_html(found))
-        write_text(out.with_suffix(".json"), json_text(found))
-        console.print(f"wrote {out}, {out.with_suffix('.json')}")
+        writable_once(out, b"<title>prepriv description</title>", "description")
+        writable_once(out.with_suffix(".json"), b'"plan_hash": ', "description")
+    came = Came()
+    with says_what_stays(came, out):
+        with private_run(came):
+            found = describe_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+        _show(found)
+        if out is not None:
+            came.writing = True
+            write_text(out, to_html(found))
+            write_text(out.with_suffix(".json"), json_text(found))
+            console.print(f"wrote {out}, {out.with_suffix('.json')}")
     if as_json:
         typer.echo(json_text(found), nl=False)
 

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from prepriv.commands.common import (
     AsJson,
+    Came,
     LedgerAt,
     MeasureOption,
     Note,
     console,
+    counted_rows,
     noted,
     print_json,
     print_measured,
-    private_data_open,
-    writable_own,
+    private_run,
+    says_what_stays,
+    writable_once,
 )
-from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, exact, up
-from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import check_budget
+from prepriv.pipeline.rows import PrivateTable
 from prepriv.release.model import Model
-from prepriv.tables.readers import BadData, check_table_file, read_table
+from prepriv.tables.readers import check_table_file
+from prepriv.tables.stream import Files, files
 
 _MARKS = {".json": b'"evaluation": [', ".html": b"<title>prepriv evaluation</title>"}
 
@@ -59,39 +63,32 @@ def evaluate(
 
     Rows that the model was trained on are paid for a second time: with one ledger for both, it adds them up.
     """
-    charged = False
-    account = noted(ledger, note)
-    try:
+    came, account = Came(), noted(ledger, note)
+    with says_what_stays(came, out):
         check_budget(epsilon, delta)
         released = Model.load(model)
         if out is not None:
             _check_out(out)
         check_table_file(test)
-        name = _label(released.domain, label)
+        stream, name = Files(files(test)), _label(released.domain, label)
         plan = plan_evaluation(
             released,
-            n=_rows(released, test, name, rows, account),
+            n=_rows(released.domain, stream, name, account) if rows is None else rows,
             epsilon=epsilon,
             delta=delta,
             measures=measure or None,
             error_bound=error_bound,
         )
         _say_plan(plan)
-        receipt = charge(account, plan) if account is not None else None
-        charged = receipt is not None
-        made = _run(plan, released, test, name, receipt)
+        unread = PrivateTable(stream, name, plan.domain, plan.n, "test rows", sealed=account is not None)
+        with private_run(came):
+            made = run_plan(plan, released, unread, ledger=account, reached=came)
         print_measured(made)
         if out is not None:
+            came.writing = True
             _write(made, out, account)
-        if as_json:
-            print_json(made.to_json())
-    except KeyboardInterrupt:
-        told = "after the charge, which stays" if charged else "before a charge was granted"
-        raise Stop(f"interrupted {told}", INTERRUPTED) from None
-    except BadData as error:
-        if not charged:
-            raise
-        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+    if as_json:
+        print_json(made.to_json())
 
 
 def _say_plan(plan: EvaluationPlan) -> None:
@@ -105,23 +102,6 @@ def _say_plan(plan: EvaluationPlan) -> None:
         console.print(f"  {note}")
 
 
-def _run(plan: EvaluationPlan, model: Model, test: Path, label: str, receipt: Any) -> PrivateEvaluation:
-    with private_data_open():
-        raw = _read(model.domain, test, label)
-        if plan.domain.unit is None and plan.domain.adjacency == "replace-one" and raw.num_rows != plan.n:
-            raise BadData(f"the plan is for {plan.n} test rows, which is not what the table has")
-        names = [c for c in raw.column_names if c != label]
-        return run_plan(plan, model, raw.select(names), raw[label], receipt=receipt)
-
-
-def _read(domain: Domain, test: Path, label: str) -> Any:
-    units = [] if domain.unit is None else [domain.unit]
-    raw = read_table(test, None if domain.is_ball else [*domain.columns, label, *units])
-    if raw.column_names.count(label) != 1:
-        raise BadData(f"the table has no column {label!r}, or two; --label names another")
-    return raw
-
-
 def _label(domain: Domain, label: str | None) -> str:
     if label is not None and domain.label is not None and label != domain.label:
         raise Stop(f"--label {label} is not the label of the model, {domain.label}")
@@ -133,28 +113,21 @@ def _label(domain: Domain, label: str | None) -> str:
     return name
 
 
-def _rows(model: Model, test: Path, label: str, rows: int | None, ledger: LedgerAt) -> int:
-    """The declared number of test rows; under replace-one, where it is public, counted if not declared."""
-    if rows is not None:
-        return rows
-    if model.domain.unit is not None:
-        raise Stop(f"--rows must be declared: how many {model.domain.unit!r} there are in TEST, not rows")
-    if model.domain.adjacency != "replace-one":
-        raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
-    if ledger is not None:
-        raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
-    count = int(_read(model.domain, test, label).num_rows)
-    if count == 0:
-        raise BadData(f"{test} has no rows")
-    return count
+def _rows(domain: Domain, stream: Files, label: str, ledger: LedgerAt) -> int:
+    """The number of test rows, where it is not declared."""
+    return counted_rows(
+        stream,
+        [*domain.columns, label],
+        unit=domain.unit,
+        adjacency=domain.adjacency,
+        ledger=ledger,
+    )
 
 
 def _check_out(out: Path) -> None:
     if out.suffix not in _MARKS:
         raise Stop(f"--out must end in .html or .json; got {out.suffix or 'no ending'}")
-    writable_own(out, _MARKS[out.suffix], "no evaluation of this library")
-    if out.exists() and out.stat().st_size:
-        raise Stop(f"{out} holds an evaluation that privacy was paid for: choose another --out")
+    writable_once(out, _MARKS[out.suffix], "evaluation")
 
 
 def _write(made: PrivateEvaluation, out: Path, ledger: LedgerAt) -> None:

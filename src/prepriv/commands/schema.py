@@ -14,17 +14,18 @@ from prepriv._text import shown
 from prepriv.columns import Categorical
 from prepriv.commands.common import (
     AsJson,
-    LedgerAt,
+    Came,
     Note,
     console,
     noted,
-    paid,
     print_json,
+    private_run,
+    says_what_stays,
     writable_file,
     write_text,
 )
 from prepriv.commands.exits import Stop, say
-from prepriv.description.draft import DraftPlan, PrivateDraft, plan_draft, release_draft
+from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
 from prepriv.domain import check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.declared_file import BadSchema
@@ -80,8 +81,12 @@ def schema_init(
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
-        drafted = _drafted(data, plan, noted(ledger, note))
-        _write(drafted.text(), out, as_json)
+        came = Came()
+        with says_what_stays(came, out):
+            with private_run(came):
+                drafted = draft_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+            came.writing = out is not None
+            _write(drafted.text(), out, as_json)
         _say_cost(drafted)
         return
     if ledger is not None or rows is not None or note is not None:
@@ -97,12 +102,6 @@ def schema_init(
     say(f"WARNING: {' '.join(WARNING.split())}", err=True)
     for note in leaky.notes:
         say(f"LOOK AT {note}", err=True)
-
-
-def _drafted(data: Path, plan: DraftPlan, ledger: LedgerAt) -> PrivateDraft:
-    """The private draft of a file: charged before a record is read."""
-    with paid(plan.look, ledger) as (payer, _):
-        return release_draft(plan, read_table(data, [*plan.columns, plan.label]), payer)
 
 
 def _write(text: str, out: Path | None, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,22 +12,25 @@ import typer
 from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     AsJson,
+    Came,
     LedgerAt,
     MeasureOption,
     Note,
     Overwrite,
     console,
+    counted_rows,
     load,
     noted,
     print_guarantee,
     print_json,
     print_measured,
     print_table,
-    private_data_open,
+    private_run,
     read_columns,
     reserved_run,
+    says_what_stays,
 )
-from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
 from prepriv.commands.plan import (
     AdjacencyOption,
     ClassWeight,
@@ -46,10 +48,11 @@ from prepriv.engines.named import named
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.pipeline.apart import check_other_file
-from prepriv.pipeline.charge import charge, released
+from prepriv.pipeline.charge import released
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.run import Trained, check_files, room_for
+from prepriv.pipeline.rows import PrivateTable
+from prepriv.pipeline.run import Progress, Trained, room_for
 from prepriv.pipeline.schema import Schema
 from prepriv.pipeline.train import train as run_plan
 from prepriv.release.model import FILE, Model
@@ -111,10 +114,10 @@ def train(
     Nothing is said of cells that do not fit the schema (decimal commas, another encoding, labels that are no
     declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
     """
-    came = Progress()
+    came = Came()
     if measure and holdout is None:
         raise Stop("--measure is of what --holdout measures: give both")
-    try:
+    with says_what_stays(came, out):
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:
             job = Job(
@@ -131,35 +134,8 @@ def train(
                 holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None),
             )
             report = job.run(out, overwrite, came)
-    except KeyboardInterrupt:
-        raise Stop(came.told(out), INTERRUPTED) from None
-    except ValueError:  # elsewhere bad input, with nothing charged
-        if not came.charged:
-            raise
-        raise Stop(
-            "the run failed after the charge, which stays; details are withheld", AFTER_TOUCH
-        ) from None
     if as_json:
         print_json(report.to_json())
-
-
-@dataclass
-class Progress:
-    """How far a run came, for whoever interrupts it."""
-
-    charging: bool = False
-    charged: bool = False
-    writing: bool = False
-
-    def told(self, out: Path) -> str:
-        """What is left behind: one sentence."""
-        booked = "after the charge, which stays" if self.charged else "while the ledger was charged"
-        charge = booked if self.charging else "before anything was charged"
-        if self.charging and not self.charged:
-            charge += "; a charge that `prepriv ledger show` lists stays"
-        if self.writing:
-            return f"interrupted {charge}, while {out} was written: each file that is there is whole"
-        return f"interrupted {charge}; nothing was written"
 
 
 @dataclass(frozen=True)
@@ -181,7 +157,7 @@ class Job:
     public_test: Path | None = None
     holdout: Holdout | None = None
 
-    def run(self, out: Path, overwrite: bool, came: Progress) -> Report:
+    def run(self, out: Path, overwrite: bool, came: Came) -> Report:
         """Plan, charge, train, write, and say what was spent. came: told how far it got."""
         check_budget(self.epsilon, self.delta)
         if self.public_test is not None:
@@ -190,32 +166,24 @@ class Job:
         test = self._test_table(frozen)
         stream = Files(files(self.data))
         room = room_for(frozen, self.engine)
-        check_files(room, stream)
         if room.note is not None:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
-            came.charging = self.ledger is not None
-            receipt = charge(self.ledger, whole or frozen) if self.ledger is not None else None
-            try:
-                came.charged = receipt is not None
-                trained, measured = run_on_files(stream, self.declared, frozen, room, receipt, whole)
-            except BadData as error:
-                if receipt is None:
-                    raise
-                raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
-            model = Model.of(trained)
-            evaluation = None
-            if test is not None and self.public_test is not None:
-                name = self.public_test.name  # a path would tell of this machine
-                evaluation = scored(model, test, frozen.domain, name)
-            report = Report.of(
-                frozen,
-                private=trained.private,
-                evaluation=evaluation,
-                receipt=receipt,
-                measured=measured,
-                model=model,
-            )
+            with private_run(came), progress_bar() as progress:
+                trained, measured = self._trained(stream, frozen, whole, room, progress, came)
+                model = Model.of(trained)
+                evaluation = None
+                if test is not None and self.public_test is not None:
+                    name = self.public_test.name  # a path would tell of this machine
+                    evaluation = scored(model, test, frozen.domain, name)
+                report = Report.of(
+                    frozen,
+                    private=trained.private,
+                    evaluation=evaluation,
+                    receipt=trained.receipt,
+                    measured=measured,
+                    model=model,
+                )
             try:
                 came.writing = True
                 model.save(folder / "model")
@@ -226,10 +194,26 @@ class Job:
                     f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
                 ) from None
             released(
-                self.ledger, receipt, model.text().encode()
+                self.ledger, trained.receipt, model.text().encode()
             )  # of what was written, whoever replaced it since
         _tell(report, measured, folder)
         return report
+
+    def _trained(
+        self,
+        stream: Files,
+        plan: Plan,
+        whole: HoldoutPlan | None,
+        room: Room,
+        progress: Progress | None,
+        came: Came,
+    ) -> tuple[Trained, PrivateEvaluation | None]:
+        """Admit the plan to the table, or the whole one whose part it is. With a ledger no file is opened before its charge."""
+        n, label, ledger = (whole or plan).n, self.declared.label.name, self.ledger
+        table = PrivateTable(stream, label, plan.domain, n, sealed=ledger is not None)
+        if whole is not None:
+            return train_and_evaluate(whole, table, ledger=ledger, room=room, progress=progress, reached=came)
+        return run_plan(plan, table, ledger=ledger, room=room, progress=progress, reached=came), None
 
     def _plans(self) -> tuple[Plan, HoldoutPlan | None]:
         """The plan of the training, and the one of training and measurement whose part it is."""
@@ -257,18 +241,13 @@ class Job:
         n = self.rows if self.rows is not None else schema.rows
         if n is not None:
             return n
-        if schema.unit is not None:
-            raise Stop(f"--rows must be declared: how many {schema.unit!r} there are, not rows")
-        if (self.adjacency or schema.adjacency) != "replace-one":
-            raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
-        if self.ledger is not None:
-            raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
-        stream = Files(files(self.data))
-        stream.check([*schema.columns, schema.label.name])
-        count = stream.count()
-        if count == 0:
-            raise BadData(f"{self.data} has no rows")
-        return count
+        return counted_rows(
+            Files(files(self.data)),
+            [*schema.columns, schema.label.name],
+            unit=schema.unit,
+            adjacency=self.adjacency or schema.adjacency,
+            ledger=self.ledger,
+        )
 
     def _test_table(self, plan: Plan) -> Any:
         """The public table as it was read, or None."""
@@ -301,24 +280,6 @@ def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> N
             "were not trained on; next time --holdout 0.2 sets some aside",
             soft_wrap=True,
         )
-
-
-def run_on_files(
-    stream: Files,
-    schema: Schema,
-    plan: Plan,
-    room: Room,
-    receipt: Mapping[str, Any] | None = None,
-    whole: HoldoutPlan | None = None,
-) -> tuple[Trained, PrivateEvaluation | None]:
-    """Open the private table and run the plan on it, or the whole one whose part it is. From here on no message holds a
-    value of a record."""
-    with private_data_open(), progress_bar() as progress:
-        label = schema.label.name
-        if whole is not None:
-            return train_and_evaluate(whole, stream, label, room=room, receipt=receipt, progress=progress)
-        trained = run_plan(plan, stream, label, room=room, receipt=receipt, progress=progress, checked=True)
-        return trained, None
 
 
 def scored(model: Model, table: Any, domain: Domain, name: str) -> Evaluation | Errors:

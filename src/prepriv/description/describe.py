@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
-from prepriv.description.draft import frame_of
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -30,15 +29,15 @@ from prepriv.description.estimates import (
     moment_rows,
     quantile_interval,
 )
-from prepriv.description.price import Look, multiplier, pay, price
+from prepriv.description.price import Look, PrivateFrame, frame_of, multiplier, price
 from prepriv.domain import Domain
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
+from prepriv.pipeline.admit import admit
 from prepriv.pipeline.checks import check_domain
 from prepriv.tables.encode import Table, encode, encode_labels
-from prepriv.tables.readers import BadData
 from prepriv.tables.units import by_unit
 
 QUANTILES = (0.25, 0.5, 0.75)
@@ -197,44 +196,50 @@ def describe_in_private(
     *,
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
+    reached: Callable[[str], Any] | None = None,
 ) -> Description:
-    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
-    frame = _fitting(plan, table)
-    payer, receipt = pay(plan.look, session, ledger)
-    return replace(release_description(plan, frame, payer), receipt=receipt)
-
-
-def _fitting(plan: DescribePlan, table: Any) -> Any:
-    """The table, if it has the columns and (where it is public) the number of rows of the plan. No cell is read."""
-    frame, domain = frame_of(table), plan.domain
-    wanted = [*domain.columns, *(name for name in (domain.label, domain.unit) if name is not None)]
-    missing = next((name for name in wanted if name not in frame.columns), None)
-    if missing is not None:
-        raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
-    if domain.unit is None and domain.adjacency == "replace-one" and len(frame) != plan.look.n:
-        raise BadData(f"the plan is for {plan.look.n} records, which is not what the table has")
-    return frame
-
-
-def _encoded(frame: Any, labels: Any, domain: Domain, n: int) -> tuple[Table, NDArray[np.int32]]:
-    """Encoded rows and the places of their labels; of units one row each."""
-    if domain.unit is not None:
-        return by_unit(frame.to_native(), labels, domain, n)
-    rows = encode(frame.select(list(domain.columns)).to_native(), domain)
-    return rows, np.zeros(0, np.int32) if labels is None else encode_labels(labels, domain.classes)
+    """Carry out the plan on a table, or on a file, which is opened after the charge: charged, and counted by the odometer,
+    before a cell is read (`prepriv.pipeline.admit.admit`). BadData where the table does not fit."""
+    paid = admit(plan.look, _unread(plan, table), ledger=ledger, session=session, reached=reached)
+    return replace(_released(plan, *paid.rows, plan.look.session(paid.session)), receipt=paid.receipt)
 
 
 def release_description(plan: DescribePlan, table: Any, session: Session) -> Description:
-    """The same, paid for already."""
-    frame, domain = _fitting(plan, table), plan.domain
-    as_gaps = {
-        name: replace(c, missing="impute") if isinstance(c, Numeric) else c
-        for name, c in domain.columns.items()
-    }
-    labels = None if domain.label is None else frame[domain.label].to_native()
-    gaps = replace(domain, columns=as_gaps)
-    rows, at = _encoded(frame, labels, gaps, plan.look.n)
-    ask = _Asker(plan, session)
+    """The same of rows that are made up, which nobody pays for: for audits."""
+    return _released(plan, *_unread(plan, table).read(0), session)
+
+
+def _unread(plan: DescribePlan, table: Any) -> _Described:
+    domain = plan.domain
+    wanted = [*domain.columns, *(name for name in (domain.label, domain.unit) if name is not None)]
+    public = domain.unit is None and domain.adjacency == "replace-one"
+    return _Described(table, tuple(wanted), plan.look.n if public else None, plan=plan)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Described(PrivateFrame):
+    """The same, read as a plan needs it: gaps stay gaps."""
+
+    plan: DescribePlan
+
+    def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        """(encoded rows, the places of their labels, if the domain names any); of units one row each."""
+        frame, domain = super().read(memory), self.plan.domain
+        as_gaps = {
+            name: replace(c, missing="impute") if isinstance(c, Numeric) else c
+            for name, c in domain.columns.items()
+        }
+        gaps = replace(domain, columns=as_gaps)
+        labels = None if domain.label is None else frame[domain.label].to_native()
+        if domain.unit is not None:
+            return by_unit(frame.to_native(), labels, gaps, self.plan.look.n)
+        rows = encode(frame.select(list(domain.columns)).to_native(), gaps)
+        return rows, np.zeros(0, np.int32) if labels is None else encode_labels(labels, domain.classes)
+
+
+def _released(plan: DescribePlan, rows: Table, at: NDArray[np.int32], session: Session) -> Description:
+    """What leaves of encoded rows that were admitted. at: the places of their labels."""
+    domain, ask = plan.domain, _Asker(plan, session)
     n = ask.rows(rows.n)
     columns: dict[str, NumericSummary | CategoricalSummary] = {}
     moments: dict[str, Moments] = {}

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 import yaml
 from numpy.typing import NDArray
@@ -25,18 +24,19 @@ from prepriv._arguments import LARGEST, LEAST
 from prepriv._text import shown
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
-from prepriv.description.price import Look, Part, multiplier, pay, price
+from prepriv.description.price import Look, Part, PrivateFrame, frame_of, multiplier, price
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
+from prepriv.pipeline.admit import admit
 from prepriv.pipeline.declared_file import BadSchema
 from prepriv.tables.cell import text
 from prepriv.tables.column import Cells, cells, numbers_of
 from prepriv.tables.encode import MISSING_TEXT
-from prepriv.tables.readers import BadData, names_of, wrong_header
+from prepriv.tables.readers import names_of, wrong_header
 
 FIRST_ROUND = 0.35  # of what a column gets
 SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
@@ -176,14 +176,20 @@ def draft_in_private(
     *,
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
+    reached: Callable[[str], Any] | None = None,
 ) -> PrivateDraft:
-    """Carry out the plan on a pandas, polars or Arrow table: charged, and counted by the odometer, before a cell is read.
+    """Carry out the plan on a pandas, polars or Arrow table, or on a file: charged, and counted by the odometer, before a
+    cell is read (`prepriv.pipeline.admit.admit`).
 
-    Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows.
+    Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows; a
+    file is opened after the charge.
     """
-    frame = _fitting(plan, table)
-    payer, _ = pay(plan.look, session, ledger)
-    return release_draft(plan, frame, payer)
+    look = plan.look
+    unread = PrivateFrame(
+        table, (*plan.columns, plan.label), look.n if look.adjacency == "replace-one" else None
+    )
+    paid = admit(look, unread, ledger=ledger, session=session, reached=reached)
+    return release_draft(plan, paid.rows, look.session(paid.session))
 
 
 def draft_domain(
@@ -211,20 +217,9 @@ def draft_domain(
     return draft_in_private(plan, frame, ledger=ledger).domain()
 
 
-def frame_of(table: Any) -> Any:
-    """A table of any library as narwhals has it; BadData for what is none."""
-    try:
-        return nw.from_native(table, eager_only=True)
-    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
-        raise BadData(
-            "expected a pandas, polars or Arrow table whose columns have distinct names; "
-            f"got {type(table).__name__}"
-        ) from None
-
-
 def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft:
-    """The same, paid for already."""
-    look, frame = plan.look, _fitting(plan, table)
+    """The same of a table that was admitted."""
+    look, frame = plan.look, frame_of(table)
     columns: dict[str, Column] = {}
     for i, name in enumerate(plan.columns):
         column = _column(plan, i, cells(frame[name]), session)
@@ -233,19 +228,6 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
     left_out = tuple(name for name in plan.columns if name not in columns)
     classes = _names(look, look["label"], cells(frame[plan.label]), session)
     return PrivateDraft(plan, columns, classes, left_out)
-
-
-def _fitting(plan: DraftPlan, table: Any) -> Any:
-    """The table, if its columns and (where it is public) its number of rows are the plan's. No cell is read."""
-    look, frame = plan.look, frame_of(table)
-    if not {*plan.columns, plan.label} <= set(frame.columns):
-        raise BadData("the plan is for other columns than the table has")
-    if look.adjacency == "replace-one" and len(frame) != look.n:
-        raise BadData(
-            f"the plan is for {look.n} records, which is not what the table has; a quoted cell may hold line breaks: count "
-            "records, not lines"
-        )
-    return frame
 
 
 def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column | None:

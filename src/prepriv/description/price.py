@@ -12,7 +12,10 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
+
+import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer
 from prepriv.domain import Adjacency, check_adjacency
@@ -20,10 +23,10 @@ from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
-from prepriv.mechanisms.session import Metered, NoisySession, Session
-from prepriv.pipeline import odometer
-from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.mechanisms.session import Metered, Session
+from prepriv.pipeline.admit import admit
 from prepriv.pipeline.checks import check_budget
+from prepriv.tables.readers import BadData, check_table_file, read_table
 
 LEAK = 0.25  # of delta, where values that nobody declared are released
 
@@ -127,12 +130,69 @@ def price(
         shrink *= 10
 
 
+@dataclass(frozen=True, eq=False)
+class PrivateFrame:
+    """A private table of named columns, as it came: nothing of it is read until `prepriv.pipeline.admit.admit` reads it.
+
+    table: of any library, or the path of a file, which is not opened before. names: of the columns that are read. n: where it
+    is public.
+    """
+
+    table: Any
+    names: tuple[str, ...]
+    n: int | None = None
+    stream: None = None
+    tables: tuple[Any, ...] = ()  # no step is fitted on public ones
+
+    def check(self) -> None:
+        """BadData where a table in memory lacks a column, or has another number of rows. Reads no cell."""
+        if isinstance(self.table, Path):
+            check_table_file(self.table)
+        else:
+            self._fitting(self.table)
+
+    def read(self, memory: int) -> Any:
+        """The table, as narwhals has it."""
+        there = isinstance(self.table, Path)
+        return self._fitting(read_table(self.table, list(self.names)) if there else self.table)
+
+    def _fitting(self, table: Any) -> Any:
+        frame = frame_of(table)
+        missing = next((name for name in self.names if name not in frame.columns), None)
+        if missing is not None:
+            raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+        if self.n is not None and len(frame) != self.n:
+            raise BadData(
+                f"the plan is for {self.n} records, which is not what the table has; a quoted cell may hold line breaks: "
+                "count records, not lines"
+            )
+        return frame
+
+
+def frame_of(table: Any) -> Any:
+    """A table of any library as narwhals has it; BadData for what is none."""
+    try:
+        return nw.from_native(table, eager_only=True)
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
+        raise BadData(
+            "expected a pandas, polars or Arrow table whose columns have distinct names; "
+            f"got {type(table).__name__}"
+        ) from None
+
+
+class _Held:
+    """A column in memory, checked already, whose cells the question reads once it is paid for."""
+
+    stream = None
+    tables: tuple[Any, ...] = ()
+
+    def check(self) -> None: ...
+    def read(self, memory: int) -> None: ...
+
+
 def pay(
-    look: Any, session: Session | None, ledger: str | os.PathLike[str] | None
+    question: Any, session: Session | None, ledger: str | os.PathLike[str] | None
 ) -> tuple[Session, Mapping[str, Any] | None]:
-    """Charge a look and count it, before a row is read: (where its noise comes from, the receipt)."""
-    check_ledger(ledger)
-    source = NoisySession() if session is None else session
-    receipt = charge(ledger, look) if ledger is not None else None
-    odometer.record(look, source.private, receipt)
-    return look.session(source), receipt
+    """Admit a single question to the column that its caller holds: (where its noise comes from, the receipt)."""
+    paid = admit(question, _Held(), ledger=ledger, session=session)
+    return question.session(paid.session), paid.receipt

@@ -26,6 +26,7 @@ from prepriv.description.price import pay
 from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.lattice import laplace_scale
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
@@ -55,7 +56,8 @@ class Question:
     @cached_property
     def guarantee(self) -> Guarantee:
         """Pure epsilon-DP."""
-        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency)
+        weak = notes_on(self.epsilon, 0.0, self.n, math.inf)  # no model is made here
+        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency, notes=weak)
 
     @property
     def hash(self) -> str:

@@ -31,9 +31,8 @@ from prepriv.guarantees.random_trials import random_trials
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.coins import record_coins, trial_numbers
 from prepriv.mechanisms.session import NoisySession, Session
-from prepriv.pipeline import odometer
-from prepriv.pipeline.apart import check_apart
-from prepriv.pipeline.charge import charge, check_ledger
+from prepriv.pipeline.admit import admit
+from prepriv.pipeline.charge import check_ledger
 from prepriv.pipeline.checks import check_budget, check_domain
 from prepriv.pipeline.chosen import (
     METHODS,
@@ -44,15 +43,13 @@ from prepriv.pipeline.chosen import (
     trials_stop,
     tried,
 )
-from prepriv.pipeline.plan import budget
-from prepriv.pipeline.public import check_public
-from prepriv.pipeline.rows import private_rows
-from prepriv.pipeline.run import execute
+from prepriv.pipeline.plan import Plan, budget
+from prepriv.pipeline.rows import PrivateTable
+from prepriv.pipeline.run import execute, room_for
 from prepriv.release.model import Model
 from prepriv.tables.encode import count_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table
-from prepriv.tables.units import check_units
 
 _SHRINK = 0.97
 
@@ -156,8 +153,6 @@ def choose(
     check_domain(domain)
     entrants = candidates_of(candidates)
     n = count_rows(X, y, domain)
-    if domain.unit is not None:
-        check_units(X, domain)
     if domain.adjacency != "replace-one" or domain.unit is not None:
         if domain.n is None:
             raise ValueError(
@@ -176,15 +171,23 @@ def choose(
         method=method,
         session=session,
     )
-    for each in plan.chosen.plans:
-        check_apart(each.pipeline, X, y)
-        check_public(each)
-    receipt = charge(ledger, plan) if ledger is not None else None
-    odometer.record(plan, session.private, receipt)
-    table, targets = private_rows(X, y, domain, n=n, memory=0)
-    number, model = carry_out(plan, table, targets, session)
-    won = replace(model, receipt=receipt, choice=plan.chosen)
+    paid = admit(
+        plan,
+        PrivateTable(X, y, domain, n),
+        fits=plan.chosen.plans,
+        room=lambda: _room_for_each(plan.chosen.plans),
+        ledger=ledger,
+        session=session,
+    )
+    number, model = carry_out(plan, *paid.rows, session)
+    won = replace(model, receipt=paid.receipt, choice=plan.chosen)
     return Choice(plan, number, entrants[number], won, session.private)
+
+
+def _room_for_each(plans: Sequence[Plan]) -> None:
+    """EngineError unless each could be carried out, one after the other; none is held for a run."""
+    for plan in plans:
+        room_for(plan)
 
 
 def plan_choice(
@@ -313,7 +316,7 @@ def carry_out(
 
     def trained(j: int) -> tuple[Model, int]:
         mine = parts == (j + 1 if chosen.method == "own rows" else 1)
-        model = Model.of(execute(chosen.plans[j], table.some(mine), targets[mine], session, counted=False))
+        model = Model.of(execute(chosen.plans[j], table.some(mine), targets[mine], session))
         return model, _score(model, test, truth)
 
     if chosen.stop is not None:

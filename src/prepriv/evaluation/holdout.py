@@ -28,17 +28,11 @@ from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
-from prepriv.pipeline import odometer
-from prepriv.pipeline.apart import check_apart
-from prepriv.pipeline.charge import charge
+from prepriv.pipeline.admit import admit
 from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.public import check_public
-from prepriv.pipeline.rows import private_rows
-from prepriv.pipeline.run import Progress, Trained, check_files, execute, room_for
+from prepriv.pipeline.rows import PrivateTable
+from prepriv.pipeline.run import Progress, Trained, execute, room_for
 from prepriv.release.model import Model
-from prepriv.tables.readers import BadData
-from prepriv.tables.stream import as_stream
-from prepriv.tables.units import check_units
 
 
 @dataclass(frozen=True)
@@ -137,43 +131,43 @@ def plan_holdout(
 def train_and_evaluate(
     plan: HoldoutPlan,
     rows: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     ledger: str | os.PathLike[str] | None = None,
     receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
     room: Room | None = None,
     progress: Progress | None = None,
+    reached: Callable[[str], Any] | None = None,
 ) -> tuple[Trained, PrivateEvaluation]:
     """Carry out both plans on private rows and labels, as `prepriv.pipeline.train.train` does; one charge for both.
 
     Raises as that does; where a test of the training refuses, nothing is measured either.
     """
-    check_apart(plan.training.pipeline, rows, labels)
-    check_public(plan.training)
-    if plan.training.domain.unit is not None:
-        check_units(rows, plan.training.domain)
-    session, room = session or NoisySession(), room or room_for(plan.training)
-    if receipt is None:
-        check_files(room, as_stream(rows))
-    receipt = charge(ledger, plan) if ledger is not None else receipt
-    domain, memory = plan.training.domain, room.memory
-    table, targets = private_rows(rows, labels, domain, n=plan.n, memory=memory)  # no cell before
-    odometer.record(plan, session.private, receipt)
+    training = plan.training
+    unread = rows if isinstance(rows, PrivateTable) else PrivateTable(rows, labels, training.domain, plan.n)
+    paid = admit(
+        plan,
+        unread,
+        fits=[training],
+        room=lambda: room or room_for(training),
+        ledger=ledger,
+        receipt=receipt,
+        session=session,
+        reached=reached,
+    )
+    (table, targets), session = paid.rows, paid.session
     coins = plan.coins if plan.coins is not None else record_coins(table.n, plan.holdout.share, session)
-    if len(coins) != table.n:
-        raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
     trained = execute(
-        plan.training,
+        training,
         table.some(~coins),
         targets[~coins],
         session,
-        room=room,
+        room=paid.room,
         progress=progress,
-        receipt=receipt,
-        counted=False,
+        receipt=paid.receipt,
     )
     of = cells(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
     counts = release(plan.evaluation, of, session)
     private = trained.private and session.private
-    return trained, PrivateEvaluation(plan.evaluation, counts, private, receipt, plan.guarantee)
+    return trained, PrivateEvaluation(plan.evaluation, counts, private, paid.receipt, plan.guarantee)

@@ -11,7 +11,6 @@ from typing import Any
 from prepriv._arguments import shown
 from prepriv.ledger import Ledger, Noted, condition_note
 from prepriv.ledger.urls import check_no_password
-from prepriv.pipeline import odometer
 from prepriv.pipeline.odometer import Priced
 
 
@@ -45,7 +44,6 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     """
     if plan.guarantee is None:
         raise ValueError("ledger: a run without privacy cannot be charged")
-    odometer.announce(plan)  # a warning that a filter makes an error stops the run here, with nothing charged
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
     book = Ledger.open(path)

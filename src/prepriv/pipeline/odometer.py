@@ -249,9 +249,9 @@ class Odometer:
 _PROCESS = Odometer()
 
 
-def announce(plan: Priced) -> None:
-    """Say what a run of `plan` adds up to, before it is charged in a ledger: `Odometer.announce`."""
-    _PROCESS.announce(plan, charged=True)
+def announce(plan: Priced, charged: bool) -> None:
+    """Say what a run of `plan` adds up to, before it is charged or counted: `Odometer.announce`."""
+    _PROCESS.announce(plan, charged)
 
 
 def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None) -> None:

@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import integer
-from prepriv._callers import callers_level
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.guarantees.notes import PrivacyWarning, notes_on
+from prepriv.guarantees.notes import notes_on
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.pipeline.checks import (
@@ -319,9 +317,8 @@ def make_plan(
                 if placed.tested
                 else "calibration went above the budget; please report this plan"
             )
-        _check_room(plan)
-        for note in plan.guarantee.weak:
-            warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
+        check_noise(plan.steps)
+        plan.learner.check_room(plan.learner_noise_multiplier, plan.setting)
     return plan
 
 
@@ -337,9 +334,8 @@ def _check_written(plan: Plan) -> None:
         raise ValueError("domain: a model of it could not be read back; declare texts and numbers only")
 
 
-def _check_room(plan: Plan) -> None:
-    """ValueError if some noise is too large to be drawn: now, and not in a run that was charged already."""
-    for name, factor in [(p.step.name, p.noise_multiplier) for p in plan.steps if p.noise_multiplier]:
+def check_noise(steps: Sequence[PlannedStep]) -> None:
+    """ValueError if the noise of a step is too large to be drawn: now, and not in a run that was charged already."""
+    for name, factor in [(p.step.name, p.noise_multiplier) for p in steps if p.noise_multiplier]:
         if factor > _LARGEST_MULTIPLIER:
             raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")
-    plan.learner.check_room(plan.learner_noise_multiplier, plan.setting)

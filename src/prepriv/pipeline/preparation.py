@@ -10,32 +10,25 @@ import hashlib
 import json
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from prepriv._arguments import integer
-from prepriv._callers import callers_level
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import PrivacyWarning, notes_on
-from prepriv.mechanisms.session import ExactSession, NoisySession, Session
-from prepriv.pipeline import odometer
-from prepriv.pipeline.apart import check_apart
+from prepriv.guarantees.notes import notes_on
+from prepriv.mechanisms.session import Session
+from prepriv.pipeline.admit import admit
 from prepriv.pipeline.chain import Chain, PlannedStep, chain
-from prepriv.pipeline.charge import charge
 from prepriv.pipeline.checks import check_budget, check_domain, check_steps
-from prepriv.pipeline.plan import budget, step_json
-from prepriv.pipeline.public import check_public_steps
+from prepriv.pipeline.plan import budget, check_noise, step_json
+from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import check_run, prepare
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.space import Space
-from prepriv.tables.encode import Table, encode
-from prepriv.tables.units import by_unit, check_units
+from prepriv.tables.encode import Table
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,8 @@ def make_preparation(
 ) -> Preparation:
     """Freeze and price pre-processing alone. Reads no data.
 
-    Raises ValueError for a step paid for by sensitivity: its map may not leave, and only noise of a learner pays for it.
+    Raises ValueError for a step paid for by sensitivity: its map may not leave, and only noise of a learner pays for it; and
+    for one that reads labels, which there are none of.
     """
     epsilon, delta = check_budget(epsilon, delta)
     check_domain(domain)
@@ -131,12 +125,15 @@ def make_preparation(
                 f"{step.name} is paid for by sensitivity, which the noise of a learner pays: here there is none; pay for it by "
                 "public data or by budget, or train with PrivateClassifier"
             )
+        if step.reads_labels or step.counts_classes is not None:
+            raise ValueError(
+                f"{step.name} reads labels, and pre-processing alone is handed none: train with PrivateClassifier"
+            )
     plan = Preparation(domain.with_n(integer("n", n)), epsilon, delta, tuple(steps))
     for p in plan.steps:
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, plan.n, domain.adjacency, p.incoming, p.noise_multiplier)
-    for note in plan.guarantee.weak if plan.guarantee else ():
-        warnings.warn(note, PrivacyWarning, stacklevel=callers_level())
+    check_noise(plan.steps if plan.private else ())
     return plan
 
 
@@ -151,17 +148,9 @@ def run_preparation(
 
     Raises as `prepriv.pipeline.train.train` does.
     """
-    check_apart(plan.pipeline, rows)
-    if plan.domain.unit is not None:
-        check_units(rows, plan.domain)
-    check_public_steps(plan.domain, plan.pipeline)
-    paid = plan.guarantee is not None and plan.guarantee.mu != 0
-    session = session or (NoisySession() if plan.private else ExactSession())
-    receipt = charge(ledger, plan) if ledger is not None and paid else None
-    units = plan.domain.unit is not None  # no cell before
-    table = by_unit(rows, None, plan.domain, plan.n)[0] if units else encode(rows, plan.domain)
-    check_run(plan, table, session)
-    if paid or not plan.private:
-        odometer.record(plan, session.private, receipt)
-    _, maps = prepare(plan, table, np.zeros(table.n, np.int32), session)
-    return table, maps, receipt
+    unread = PrivateTable(rows, None, plan.domain, plan.n, learned=False)
+    paid = admit(plan, unread, fits=[plan], ledger=ledger, session=session)
+    table, labels = paid.rows
+    check_run(plan, table, paid.session)
+    _, maps = prepare(plan, table, labels, paid.session)
+    return table, maps, paid.receipt

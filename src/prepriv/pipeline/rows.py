@@ -1,4 +1,5 @@
-"""Encoded rows after some fitted maps: private ones inside a run, public ones before and inside it."""
+"""Private rows before they are read, and encoded rows after some fitted maps: private ones inside a run, public ones before
+and inside it."""
 
 from __future__ import annotations
 
@@ -12,9 +13,19 @@ from numpy.typing import NDArray
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
-from prepriv.tables.encode import Table, encode, encode_stream, encode_targets, label_of
-from prepriv.tables.stream import as_stream
-from prepriv.tables.units import by_unit
+from prepriv.tables.encode import (
+    Table,
+    check_stream,
+    count_rows,
+    encode,
+    encode_stream,
+    encode_targets,
+    label_of,
+    rows_of,
+)
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Stream, as_stream
+from prepriv.tables.units import by_unit, check_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +82,88 @@ class OpenAccess:
         return Mechanisms.exact("no step", self.n)
 
 
-def private_rows(
-    rows: Any, labels: Any, domain: Domain, *, n: int, memory: int
-) -> tuple[Table, NDArray[np.int32]]:
-    """Private rows and their class indices. The n declared rows of a stream stay in memory if they fit.
+@dataclass(frozen=True, eq=False)
+class PrivateTable:
+    """A private table of a declared domain, as it came: nothing of it is read until `prepriv.pipeline.admit.admit` reads it.
 
-    Of a domain with units one row of each, which holds the others (`prepriv.tables.units.UnitTable`).
+    rows: any table, matrix or stream. labels: a column, the name of a stream's, or None (`learned` False: nothing is). n: of
+    the plan; what: that it counts. sealed: files that may not be opened before the charge: what their columns are is seen
+    when they are read.
     """
-    if domain.unit is not None:
-        return by_unit(rows, labels, domain, n)
-    if (stream := as_stream(rows)) is None:
-        return encode(rows, domain), encode_targets(labels, domain)
-    keep = stream.once or n * 8 * domain.n_inputs <= memory
-    return encode_stream(stream, domain, label_of(labels, domain), keep=keep)
+
+    rows: Any
+    labels: Any
+    domain: Domain
+    n: int
+    what: str = "records"
+    learned: bool = True
+    sealed: bool = False
+
+    def __post_init__(self) -> None:
+        if (stream := as_stream(self.rows)) is not None:
+            object.__setattr__(self, "rows", stream)
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """The rows and the labels."""
+        return self.rows, self.labels
+
+    @property
+    def stream(self) -> Stream | None:
+        """The rows, if they are read part by part."""
+        return self.rows if isinstance(self.rows, Stream) else None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of rows is public, and the plan's."""
+        return self.domain.unit is None and self.domain.adjacency == "replace-one"
+
+    def check(self) -> None:
+        """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
+        if self.sealed:
+            return
+        there = self._checked_columns()
+        if self.domain.unit is not None:
+            check_units(self.rows, self.domain)
+        elif self.counted and there not in (None, self.n):
+            raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
+
+    def _checked_columns(self) -> int | None:
+        """How many rows there are, where it is known."""
+        if (stream := self.stream) is not None:
+            check_stream(stream, self.domain, *self._label)
+            return stream.rows if self.counted else None
+        if not self.learned:
+            return rows_of(self.rows, self.domain)
+        return count_rows(self.rows, self.labels, self.domain)
+
+    @property
+    def _label(self) -> tuple[str, ...]:
+        return (label_of(self.labels, self.domain),) if self.learned else ()
+
+    def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
+
+        The n declared rows of a stream stay in `memory` if they fit. Without anything to be learned there are no indices.
+        """
+        table, targets = self._read(memory)
+        if self.counted and table.n != self.n:
+            raise BadData(
+                f"the plan is for {self.n} {self.what}, which is not what the table has; a quoted cell may hold line breaks: "
+                "count records, not lines"
+            )
+        return table, targets
+
+    def _read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        domain, stream = self.domain, self.stream
+        if domain.unit is not None:
+            return by_unit(self.rows, self.labels, domain, self.n)
+        if not self.learned:
+            return encode(self.rows, domain), np.zeros(0, np.int32)
+        if stream is None:
+            return encode(self.rows, domain), encode_targets(self.labels, domain)
+        keep = stream.once or self.n * 8 * domain.n_inputs <= memory
+        return encode_stream(stream, domain, *self._label, keep=keep)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

@@ -23,7 +23,6 @@ from prepriv.learners.base import Run
 from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
-from prepriv.pipeline import odometer
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
@@ -69,21 +68,18 @@ def execute(
     progress: Progress | None = None,
     watch: Watch | None = None,
     receipt: Mapping[str, Any] | None = None,
-    counted: bool = True,
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
     room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with
-    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. counted: False where the rows are public or made up, which
-    the odometer leaves out.
+    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. Nothing is
+    charged or counted here: private rows come through `prepriv.pipeline.admit.admit`.
 
     Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
     Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise). ValueError, too,
     where a public table of the plan shares memory with `table`.
     """
     check_run(plan, table, session)
-    if counted:
-        odometer.record(plan, session.private, receipt)
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
     run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave

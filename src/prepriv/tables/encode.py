@@ -202,13 +202,14 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
         raise BadData("a stream is no table for this: read it into a frame first")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        n = _rows_of(data, domain)
+        n = rows_of(data, domain)
         if len(label_column(labels)) != n:
             raise BadData("X and y have different numbers of rows")
     return n
 
 
-def _rows_of(data: Any, domain: Domain) -> int:
+def rows_of(data: Any, domain: Domain) -> int:
+    """How many rows a table in memory has; BadData, as `encode` says it, where it does not fit. No cell is read."""
     if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
         return len(data)
     frame = data if isinstance(data, np.ndarray) else as_frame(data)
