@@ -332,7 +332,7 @@ def test_two_conditions_of_real_steps_are_tested_together_and_nothing_is_left_to
 
     def room(x):
         session = Recorder()
-        execute(plan, encode(x, plan.domain), np.zeros(len(x), np.int32), session, counted=False)
+        execute(plan, encode(x, plan.domain), np.zeros(len(x), np.int32), session)
         (only,) = [c for c in session.calls if "test" in c.name]
         return int(only.exact[0]) / 2**20
 

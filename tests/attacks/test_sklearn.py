@@ -31,7 +31,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
 from prepriv.pipeline import odometer
-from prepriv.pipeline import train as training
+from prepriv.pipeline.rows import PrivateTable
 from prepriv.release.model import Model
 
 N = 60
@@ -54,8 +54,8 @@ def data(rng):
 def read(monkeypatch):
     """How often a fit began to read cells."""
     seen = []
-    honest = training.private_rows
-    monkeypatch.setattr(training, "private_rows", lambda *a, **o: seen.append("rows") or honest(*a, **o))
+    honest = PrivateTable.read
+    monkeypatch.setattr(PrivateTable, "read", lambda *a: seen.append("rows") or honest(*a))
     return lambda: len(seen)
 
 
@@ -249,13 +249,13 @@ def test_no_cell_is_read_where_no_charge_is_granted(ledger, read, form, spoil):
 
 def test_the_charge_is_on_disk_when_the_first_cell_is_read(data, ledger, monkeypatch):
     booked = []
-    honest = training.private_rows
+    honest = PrivateTable.read
 
     def watched(*arguments, **options):
         booked.append(len(Ledger.open(ledger).entries()))
         return honest(*arguments, **options)
 
-    monkeypatch.setattr(training, "private_rows", watched)
+    monkeypatch.setattr(PrivateTable, "read", watched)
     classifier(ledger=ledger).fit(*data).fit(*data)
     assert booked == [1, 2]
 

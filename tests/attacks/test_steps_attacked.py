@@ -42,7 +42,7 @@ def gradient_shift(plan, first, second):
     sums = []
     for rows in (first, second):
         session = Recorder()
-        execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), session, counted=False)
+        execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), session)
         sums.append(session.calls[0])
     one, two = sums
     return math.sqrt(float(((one.exact - two.exact).astype(object) ** 2).sum())) / one.sensitivity
@@ -365,7 +365,7 @@ def test_a_sum_that_the_declared_shift_does_not_cover_is_refused():
     plan = planned(BALL, OfTriples(payment=pay.Budget(0.1)))
     table = encode(np.zeros((300, 5)), BALL)
     with pytest.raises(ValueError, match="override l2_sensitivity"):
-        execute(plan, table, np.zeros(300, np.int32), Recorder(), counted=False)
+        execute(plan, table, np.zeros(300, np.int32), Recorder())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -408,10 +408,10 @@ def test_a_second_moment_that_the_declared_shift_does_not_cover_is_refused():
     ]:
         plan, recorder = planned(space, *steps), Recorder()
         if says is None:
-            execute(plan, encode(table, space), targets, recorder, counted=False)
+            execute(plan, encode(table, space), targets, recorder)
             continue
         with pytest.raises(ValueError, match=says):
-            execute(plan, encode(table, space), targets, recorder, counted=False)
+            execute(plan, encode(table, space), targets, recorder)
         assert recorder.calls == []
 
 

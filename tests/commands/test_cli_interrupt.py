@@ -38,13 +38,13 @@ def interrupt(*_args, **_kwargs):
 @pytest.mark.parametrize(
     ("at", "says", "without_ledger"),
     [
-        ("plan_for", "before anything was charged; nothing was written", None),
+        ("prepriv.commands.train.plan_for", "before anything was charged; nothing was written", None),
         (
-            "charge",
+            "prepriv.pipeline.admit.charge",
             "while the ledger was charged; a charge that `prepriv ledger show` lists stays; nothing",
             "",
         ),
-        ("run_plan", "after the charge, which stays; nothing was written", None),
+        ("prepriv.pipeline.train.execute", "after the charge, which stays; nothing was written", None),
         (
             "Model.save",
             "after the charge, which stays, while run was written",
@@ -56,11 +56,11 @@ def test_an_interrupted_run_says_what_stays(folder, monkeypatch, capsys, at, say
     if at == "Model.save":
         monkeypatch.setattr(Model, "save", interrupt)
     else:
-        monkeypatch.setattr(train, at, interrupt)
+        monkeypatch.setattr(at, interrupt)
     assert run([*TRAIN, "--ledger", "l.db"]) == 130
     err = capsys.readouterr().err
     assert err.startswith(f"prepriv: interrupted {says}") and len(err.splitlines()) == 1
-    assert len(Ledger.open("l.db").entries()) == (at in ("run_plan", "Model.save"))
+    assert len(Ledger.open("l.db").entries()) == (at in ("prepriv.pipeline.train.execute", "Model.save"))
     if without_ledger != "":
         assert run(TRAIN) == 130
         err = capsys.readouterr().err

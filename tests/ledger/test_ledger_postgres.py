@@ -34,7 +34,8 @@ from prepriv.ledger import (
     verify_file,
 )
 from prepriv.ledger.units import Quanta
-from prepriv.pipeline import train as training
+from prepriv.pipeline import admit as admission
+from prepriv.pipeline.rows import PrivateTable
 
 _NAMES = itertools.count()
 TIMEOUT = 300.0
@@ -505,7 +506,7 @@ def check_kills(server, url, monkeypatch, kills):
     Ledger.create(url, "census", epsilon=1000, delta=0.1)
     x = np.random.default_rng(0).random((40, 2))
     draw, receipts, read, dying = random.Random(kills), [], [], []
-    honest, charge, encode = postgres._Session.execute, training.charge, training.private_rows
+    honest, charge, encode = postgres._Session.execute, admission.charge, PrivateTable.read
 
     def execute(self, sql, parameters=()):
         if sql != "COMMIT" or not dying:
@@ -526,10 +527,8 @@ def check_kills(server, url, monkeypatch, kills):
         return answer
 
     monkeypatch.setattr(postgres._Session, "execute", execute)
-    monkeypatch.setattr(training, "charge", lambda *a: receipts.append(charge(*a)) or receipts[-1])
-    monkeypatch.setattr(
-        training, "private_rows", lambda *a, **o: read.append(receipts[-1]) or encode(*a, **o)
-    )
+    monkeypatch.setattr(admission, "charge", lambda *a: receipts.append(charge(*a)) or receipts[-1])
+    monkeypatch.setattr(PrivateTable, "read", lambda *a: read.append(receipts[-1]) or encode(*a))
     for kill in range(kills):
         dying.append(("before", "during", "after")[kill % 3])
         before = len(read)

@@ -27,6 +27,7 @@ from prepriv.pipeline import odometer
 from prepriv.pipeline.odometer import Odometer, composed
 from prepriv.pipeline.plan import make_plan
 from prepriv.pipeline.run import execute
+from prepriv.pipeline.train import train
 from prepriv.tables.encode import encode, encode_labels
 
 N = 40
@@ -152,10 +153,11 @@ def test_a_delta_that_no_other_curve_can_answer_stops_no_fit(fresh, said):
 
 
 def test_every_run_of_a_plan_is_counted_whoever_starts_it(data, fresh):
-    table, targets = encode(data[0], DOMAIN), encode_labels(data[1], (0, 1))
-    execute(plan(), table, targets, NoisySession())
+    """Private rows come through one function, which counts; what runs after it counts nothing a second time."""
+    train(plan(), *data)
     assert len(prepriv.spent().fits) == 1
-    execute(plan(), table, targets, NoisySession(), counted=False)  # public rows, says the caller
+    train(plan(), *data, counted=False)  # public rows, says the caller
+    execute(plan(), encode(data[0], DOMAIN), encode_labels(data[1], (0, 1)), NoisySession())
     replay_plan(plan(), pairs=2)  # made-up rows
     assert len(prepriv.spent().fits) == 1 and prepriv.spent().without_privacy == 0
 
@@ -175,6 +177,10 @@ def test_what_cannot_run_is_not_spent(data, fresh):
     for wrong in ({"epsilon": 0}, {"domain": Domain.box(0, 1, 3, [0, 1])}, {"ledger": "nowhere.db"}):
         with pytest.raises((ValueError, LedgerUnavailable)):
             classifier(**wrong).fit(*data)
+    with pytest.raises(ValueError, match="the plan is for n=41"):
+        train(plan(n=41), *data)
+    with pytest.raises(ValueError, match="needs a session with noise"):
+        train(plan(), *data, session=ExactSession())
     with pytest.raises(ValueError, match="the plan is for n=41"):
         execute(plan(n=41), encode(data[0], DOMAIN), encode_labels(data[1], (0, 1)), NoisySession())
     with pytest.raises(ValueError, match="needs a session with noise"):

@@ -225,7 +225,7 @@ def test_no_sum_moves_further_than_declared_when_one_unit_is_another(adjacency, 
         found, targets = by_unit(rows.take(at), [(labels + answers)[i] for i in at], plan.domain, plan.n)
         session = Frozen()
         monkeypatch.setattr(session, "private", True)
-        execute(replace(plan), found, targets, Recording(session), counted=False)
+        execute(replace(plan), found, targets, Recording(session))
         return session.sums
 
     class Recording(NoisySession):

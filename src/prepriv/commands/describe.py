@@ -76,6 +76,8 @@ def _show(found: Description) -> None:
     look = found.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
     console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
+    for note in look.guarantee.notes:
+        console.print(f"  {note}", soft_wrap=True)
     if look.adjacency != "replace-one":
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]

@@ -120,6 +120,7 @@ def _say_cost(drafted: PrivateDraft) -> None:
     look = drafted.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
     said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}"]
+    said += look.guarantee.notes
     said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
     said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
     said += [
