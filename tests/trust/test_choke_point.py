@@ -79,15 +79,12 @@ DOORS = {
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
     "NoisySession": (
-        "pipeline/train.py",
-        "pipeline/preparation.py",
-        "description/price.py",
+        "pipeline/admit.py",
         "evaluation/",
         PAPERS,
     ),
     "ExactSession": (
-        "pipeline/train.py",
-        "pipeline/preparation.py",
+        "pipeline/admit.py",
         "pipeline/run.py",
         "pipeline/validate.py",
         PAPERS,
@@ -99,8 +96,7 @@ TALK = {
     "warn": (
         "estimators.py",
         "pipeline/odometer.py",
-        "pipeline/plan.py",
-        "pipeline/preparation.py",
+        "pipeline/admit.py",
         "pipeline/recipes/automatic.py",  # of declared numbers
     ),
 }
