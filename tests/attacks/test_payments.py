@@ -17,6 +17,7 @@ from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, SpentError
 from prepriv.payment import check_payment
 from prepriv.pipeline.run import execute
@@ -125,8 +126,8 @@ class Louder(pre.Center):
     """Uses the session behind the handle with noise of its own choice."""
 
     def fit_budget(self, rows, space, n, mechanisms):
-        mechanisms.session.noisy_sum(
-            "more", np.zeros(3, np.int64), 1000, mechanisms.noise_multiplier / 2, exponent=0, largest=1
+        mechanisms.session.release(
+            "more", GaussianSum(1000, mechanisms.noise_multiplier / 2, 0, 1, 3), np.zeros(3, np.int64)
         )
         return super().fit_budget(rows, space, n, mechanisms)
 
@@ -163,15 +164,15 @@ def test_a_metered_session_counts_before_it_draws_and_refuses_releases_without_n
     total = np.zeros(2, np.int64)
     for multiplier in (0.0, 0.5, 0.99):
         with pytest.raises(SpentError):
-            session.noisy_sum("s", total, 1000, multiplier, exponent=0, largest=1)
+            session.release("s", GaussianSum(1000, multiplier, 0, 1, total.size), total)
     assert inner.releases == []
-    session.noisy_sum("s", total, 1000, 2.0, exponent=0, largest=1)
+    session.release("s", GaussianSum(1000, 2.0, 0, 1, total.size), total)
     with pytest.raises(SpentError):
-        session.noisy_sum("s", total, 1000, 1.1, exponent=0, largest=1)
+        session.release("s", GaussianSum(1000, 1.1, 0, 1, total.size), total)
     for _ in range(3):
-        session.noisy_sum("s", total, 1000, 2.0, exponent=0, largest=1)
+        session.release("s", GaussianSum(1000, 2.0, 0, 1, total.size), total)
     with pytest.raises(SpentError):
-        session.noisy_sum("s", total, 1000, 1000.0, exponent=0, largest=1)
+        session.release("s", GaussianSum(1000, 1000.0, 0, 1, total.size), total)
     assert len(inner.releases) == 4 and not Metered(ExactSession(), "step", 1.0).private
 
 
@@ -181,7 +182,9 @@ def test_a_metered_session_counts_before_it_draws_and_refuses_releases_without_n
 def test_the_replay_compares_what_was_spent_with_what_is_claimed(learner, monkeypatch):
     plan = make_plan(BALL, [pre.Center(payment=Budget(0.1))], learner, epsilon=1.0, delta=1e-5)
     assert replay_plan(plan, pairs=2).findings == []
-    monkeypatch.setattr(Metered, "_spend", lambda self, mu_squared: None)  # the bug, planted
+    monkeypatch.setattr(  # the bug, planted
+        Metered, "release", lambda self, name, what, exact: self._session.release(name, what, exact)
+    )
     over = dataclasses.replace(plan, pipeline=(Often(payment=Budget(0.1)),))
     found = replay_plan(over, pairs=2).findings
     assert found and all("more than is claimed" in f.what for f in found)

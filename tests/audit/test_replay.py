@@ -19,7 +19,8 @@ from prepriv.audit.replay import Neighbour, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import HOSTILE, RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun, overspent, replay_plan
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.preprocessing.base import Step
 
@@ -225,8 +226,8 @@ def test_noise_scaled_by_a_count_of_the_data_is_found():
 
     def run(data, session):
         scale = max(len(data), 1)
-        session.noisy_sum(
-            "mean", np.array([sum(data)], dtype=np.int64), 100, 2.0 / scale * 50, exponent=0, largest=10**6
+        session.release(
+            "mean", GaussianSum(100, 2.0 / scale * 50, 0, 10**6, 1), np.array([sum(data)], dtype=np.int64)
         )
         return {"artifact": ""}
 
@@ -238,7 +239,7 @@ def test_movement_is_compared_in_exact_integers():
     """One grid step too far is seen at a sensitivity of 2^40, where floats see nothing."""
 
     def run(data, session):
-        session.noisy_sum("sum", np.array([data], dtype=np.int64), 2**40, 2.0, exponent=0, largest=2**50)
+        session.release("sum", GaussianSum(2**40, 2.0, 0, 2**50, 1), np.array([data], dtype=np.int64))
         return {}
 
     assert replay(run, 0, [Neighbour("inside", 2**40)]).findings == []
@@ -254,7 +255,7 @@ def quantile(data, session):
     copies = np.diff(np.append(starts, 10))
     reaching = np.append(len(cells) - first, 0)
     scores = -np.abs(reaching - 5).astype(np.int64)
-    return {"artifact": str(session.choose("median", mechanism, scores, counts=copies))}
+    return {"artifact": str(session.release("median", mechanism, Scores(scores, copies)))}
 
 
 def test_scores_of_candidates_are_compared_candidate_by_candidate():

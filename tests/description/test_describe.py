@@ -192,7 +192,7 @@ def test_what_is_spent_is_what_is_claimed(adjacency):
     session = Recorder()
     d = described(table(), session, adjacency=adjacency, correlations=True, quantiles=(0.1, 0.5))
     look = d.plan.look
-    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    spent = sum(r.mechanism.cost.mu_squared for r in session.releases)
     assert spent == pytest.approx(look.guarantee.mu**2, rel=1e-4) and spent <= look.guarantee.mu**2 * (
         1 + 1e-9
     )

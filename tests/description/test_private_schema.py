@@ -158,7 +158,7 @@ def test_a_draft_pays_for_both_ends_of_a_range():
     """A plan that promises less than its releases spend is refused by what pays for them."""
     made, session = plan(list(table(10))), Recorder()
     draft_in_private(made, table(), session=session)
-    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    spent = sum(r.mechanism.cost.mu_squared for r in session.releases)
     paid = sum(part.mu**2 for part in made.look.parts)
     assert 0.7 * paid < spent <= paid * (1 + 1e-9)
     half = replace(made.look, parts=tuple(replace(p, mu=p.mu / 2) for p in made.look.parts))

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from sklearn import metrics
 
 import prepriv
-from prepriv.audit.replay import Recorder, moved_squared, replay
+from prepriv.audit.replay import Recorder, replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.evaluation import cells as of_rows
@@ -65,7 +65,7 @@ def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures, epsil
     recorder = Recorder()
     release(plan, cells(plan, CLF.model_, encode(X, domain), Y.astype(np.int32)), recorder)
     assert [r.name for r in recorder.releases] == [m for m in MEASURES if m in measures]
-    mu = math.sqrt(sum(r.noise_multiplier**-2 for r in recorder.releases))  # an account of its own
+    mu = math.sqrt(sum(r.mechanism.cost.mu_squared for r in recorder.releases))  # an account of its own
     delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     assert 0.999e-6 < delta <= 1e-6 * (1 + 1e-9)
     assert plan.guarantee.mu == pytest.approx(mu, rel=1e-9) and plan.guarantee.mu >= mu
@@ -93,7 +93,7 @@ def test_no_row_moves_the_counts_further_than_declared_and_some_move_them_as_far
         pairs = itertools.combinations(kinds, 2) if adjacency == "replace-one" else ((k, None) for k in kinds)
         for a, b in pairs:
             for one, two in zip(recorded[a], recorded[b]):
-                share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+                share = math.sqrt(one.moved_squared(two)) / one.sensitivity
                 farthest[one.name] = max(farthest[one.name], share)
         assert all(1 - 2**-15 < share <= 1 for share in farthest.values()), farthest
 

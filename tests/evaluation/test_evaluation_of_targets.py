@@ -13,7 +13,6 @@ import pytest
 from sklearn import metrics
 
 import prepriv
-from evaluation.test_evaluation import moved_squared
 from prepriv.audit.replay import Recorder, replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
@@ -86,7 +85,7 @@ def test_no_row_moves_the_sums_further_than_declared_and_some_as_far(adjacency):
     pairs = itertools.combinations(kinds, 2) if adjacency == "replace-one" else ((k, None) for k in kinds)
     for a, b in pairs:
         for one, two in zip(counted([kinds[0], a]), counted([kinds[0], b] if b else [kinds[0]])):
-            share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+            share = math.sqrt(one.moved_squared(two)) / one.sensitivity
             farthest[one.name] = max(farthest[one.name], share)
     assert all(1 - 2**-15 < share <= 1 for share in farthest.values()), farthest
 
@@ -99,7 +98,7 @@ def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures):
     plan = plan_evaluation(domain, n=len(Y), epsilon=0.5, measures=measures)
     recorder = Recorder()
     measured(plan, X, Y, recorder)
-    mu = math.sqrt(sum(r.noise_multiplier**-2 for r in recorder.releases))
+    mu = math.sqrt(sum(r.mechanism.cost.mu_squared for r in recorder.releases))
     assert plan.guarantee.mu == pytest.approx(mu, rel=1e-9) and plan.guarantee.mu >= mu
     assert plan.guarantee.epsilon(1e-5) <= 0.5
 

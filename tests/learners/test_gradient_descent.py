@@ -81,7 +81,7 @@ def test_noise_is_drawn_at_every_step_with_the_declared_scale(rng):
     empty = rows_of(learner, np.zeros((4, 200)), np.full(4, -1), 4)
     session = NoisySession(NoiseSource.for_tests(2))
     final = train(learner, empty, 10, n=4, radius=5.0, noise_multiplier=3.0, session=session)
-    assert [r.noise_multiplier for r in session.releases] == [3.0] * 50
+    assert [r.mechanism.noise_multiplier for r in session.releases] == [3.0] * 50
     # 50 steps of N(0, 6^2) / 4, with rate 1 and no momentum, add up
     assert np.std(final[:-1]) == pytest.approx(math.sqrt(50) * 6 / 4, rel=0.1)
 

@@ -77,18 +77,14 @@ class Chain(Session):
         self.totals, self.asked, self.answers, self._replay = [], [], [], replay
         self._rng = np.random.default_rng(5)
 
-    def noisy_sum(self, name, total, sensitivity, noise_multiplier, *, exponent, largest):
+    def _perform(self, name, asked, total):
         self.totals.append(total.copy())
-        self.asked.append((name, sensitivity, noise_multiplier, exponent, largest))
-        noise = self._rng.normal(size=total.shape) * noise_multiplier * sensitivity
-        answer = (total + noise) * 2.0**exponent if self._replay is None else self._replay[len(self.answers)]
+        self.asked.append((name, asked.sensitivity, asked.noise_multiplier, asked.exponent, asked.largest))
+        noise = self._rng.normal(size=total.shape) * asked.noise_multiplier * asked.sensitivity
+        own = (total + noise) * 2.0**asked.exponent
+        answer = own if self._replay is None else self._replay[len(self.answers)]
         self.answers.append(answer)
         return answer
-
-    def _draw(self, *args):
-        raise AssertionError
-
-    _passes = _draw
 
 
 def test_replaying_a_neighbour_asks_the_same_and_moves_only_batches_with_the_record(rng):

@@ -118,18 +118,14 @@ class Chain(Session):
         self.totals, self.asked, self.answers, self._replay = [], [], [], replay
         self._rng = np.random.default_rng(5)
 
-    def noisy_sum(self, name, total, sensitivity, noise_multiplier, *, exponent, largest):
+    def _perform(self, name, asked, total):
         self.totals.append(total.copy())
-        self.asked.append((name, sensitivity, noise_multiplier, exponent, largest))
-        noise = self._rng.normal(size=total.shape) * noise_multiplier * sensitivity
-        answer = (total + noise) * 2.0**exponent if self._replay is None else self._replay[len(self.answers)]
+        self.asked.append((name, asked.sensitivity, asked.noise_multiplier, asked.exponent, asked.largest))
+        noise = self._rng.normal(size=total.shape) * asked.noise_multiplier * asked.sensitivity
+        own = (total + noise) * 2.0**asked.exponent
+        answer = own if self._replay is None else self._replay[len(self.answers)]
         self.answers.append(answer)
         return answer
-
-    def _draw(self, *args):
-        raise AssertionError
-
-    _passes = _draw
 
 
 @pytest.mark.parametrize("loss,outputs,clip", LOSSES, ids=str)
@@ -167,7 +163,7 @@ def test_a_replaced_record_moves_its_own_step_alone_and_by_the_declared_sensitiv
     reach = learner.learning_rate / 2 * grid.clip * 2.0 ** (grid.exponent - exponent)
     assert sensitivity >= reach + math.sqrt((D + 1) * outputs)
     # Not coarsened: the rounding of the iterate is the one the account knows.
-    from prepriv.mechanisms.session import coarsen
+    from prepriv.mechanisms.gaussian_sum import coarsen
 
     assert coarsen(first.totals[0], first.asked[0][1])[2] == 0
 

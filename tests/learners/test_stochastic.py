@@ -42,21 +42,17 @@ class Recorder(Session):
         self._replay = replay
         self._rng = np.random.default_rng(0)
 
-    def noisy_sum(self, name, total, sensitivity, noise_multiplier, *, exponent, largest):
+    def _perform(self, name, asked, total):
         self.totals.append(total.copy())
-        self.asked.append((name, sensitivity, noise_multiplier, exponent, largest, total.shape))
+        told = (asked.sensitivity, asked.noise_multiplier, asked.exponent, asked.largest)
+        self.asked.append((name, *told, total.shape))
         if self._replay is None:
-            noise = self._rng.normal(size=total.shape) * noise_multiplier * sensitivity
-            answer = (total + noise) * 2.0**exponent
+            noise = self._rng.normal(size=total.shape) * asked.noise_multiplier * asked.sensitivity
+            answer = (total + noise) * 2.0**asked.exponent
         else:
             answer = self._replay.answers[len(self.answers)]
         self.answers.append(answer)
         return answer
-
-    def _draw(self, *args):
-        raise AssertionError
-
-    _passes = _draw
 
 
 # --- samplers ---
@@ -249,7 +245,7 @@ def test_an_empty_batch_is_noised_and_divided_like_any_other():
     weights = train(
         learner, rows, 10, n=1000, noise_multiplier=2.0, session=session, source=NoiseSource.for_tests(5)
     )
-    assert len(session.releases) == 30 and {r.noise_multiplier for r in session.releases} == {2.0}
+    assert len(session.releases) == 30 and {r.mechanism.noise_multiplier for r in session.releases} == {2.0}
     # 30 steps of N(0, (2C)²)/batch_size add up.
     assert np.std(weights[:-1]) == pytest.approx(2.0 * math.sqrt(30), rel=0.05)
 

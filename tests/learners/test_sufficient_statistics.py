@@ -30,9 +30,9 @@ def held(learner, x, y, n=None, radius=1.0, incoming=UNTOUCHED):
 class Seen(ExactSession):
     """Keeps the exact total and the stated sensitivity."""
 
-    def noisy_sum(self, name, total, sensitivity, noise_multiplier, **more):
-        self.total, self.sensitivity = total.copy(), sensitivity
-        return super().noisy_sum(name, total, sensitivity, noise_multiplier, **more)
+    def _perform(self, name, mechanism, exact):
+        self.total, self.sensitivity = exact.copy(), mechanism.sensitivity
+        return super()._perform(name, mechanism, exact)
 
 
 def asked(learner, x, y, n=100, incoming=UNTOUCHED, adjacency="replace-one"):
@@ -173,10 +173,10 @@ def test_one_release_with_the_noise_of_the_plan():
     learner = SufficientStatistics(bias=1.0)
     rows, session = held(learner, np.zeros((4, 150)), np.full(4, -1)), NoisySession(NoiseSource.for_tests(5))
     seen = []
-    session_sum = session.noisy_sum
-    session.noisy_sum = lambda *a, **k: seen.append(session_sum(*a, **k)) or seen[-1]
+    release = session.release
+    session.release = lambda *asked: seen.append(release(*asked)) or seen[-1]
     train(learner, rows, 1, n=4, noise_multiplier=3.0, session=session)
-    assert [(r.name, r.noise_multiplier, r.coordinates) for r in session.releases] == [
+    assert [(r.name, r.mechanism.noise_multiplier, r.mechanism.coordinates) for r in session.releases] == [
         ("gradient", 3.0, 151 * 152)
     ]
     unit = learner.unit(Setting(1.0, 150, 1, 4, "replace-one"))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from prepriv.audit.replay import Recorder, moved_squared
+from prepriv.audit.replay import Recorder
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.noise import NoiseSource
@@ -38,7 +38,7 @@ def test_histogram_moves_by_its_sensitivity_and_no_more():
             other = base if b is None else np.append(base, b)
             one = call(private_histogram, np.append(base, a), HISTOGRAM, adjacency)
             two = call(private_histogram, other, HISTOGRAM, adjacency)
-            share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+            share = math.sqrt(one.moved_squared(two)) / one.sensitivity
             assert share <= 1
             if b is None:
                 assert share == (1 if 0 <= a < 4 else 0)
@@ -76,7 +76,7 @@ def test_second_moment_stays_within_its_sensitivity_and_attains_it(adjacency, rn
             other = x if b is None else np.vstack([x, [b]])
             one = call(private_second_moment, [np.vstack([x, [a]])], MOMENT, adjacency)
             two = call(private_second_moment, [other], MOMENT, adjacency)
-            share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+            share = math.sqrt(one.moved_squared(two)) / one.sensitivity
             reached = max(reached, share)
             assert share <= 1
     assert reached > 0.999
@@ -111,7 +111,7 @@ def test_second_moment_of_rows_that_earlier_steps_moved_and_dropped(rng):
         private_second_moment([y], **options, session=other, apart=apart)
         (one,), (two,) = session.calls, other.calls
         assert one.declared == two.declared
-        share = math.sqrt(moved_squared(one.exact, two.exact)) / one.sensitivity
+        share = math.sqrt(one.moved_squared(two)) / one.sensitivity
         assert share <= 1
         reached = max(reached, share if moved + dropped else 0.0)
     assert reached > 0.7
@@ -145,7 +145,7 @@ def test_the_grid_leaves_room_for_the_noise_that_was_asked_for(n, multiplier, ap
     small = {"d": 50, "radius": 1.0, "n": n, "noise_multiplier": multiplier, "apart": apart}
     session = NoisySession(NoiseSource.for_tests(1))
     got = private_second_moment([np.eye(50)[:3]], name="m", **small, adjacency="replace-one", session=session)
-    assert np.isfinite(got).all() and session.releases[0].noise_multiplier == multiplier
+    assert np.isfinite(got).all() and session.releases[0].mechanism.noise_multiplier == multiplier
 
 
 def test_no_noise_is_drawn_where_there_is_no_room_and_no_matrix_made_that_is_too_large():

@@ -123,7 +123,7 @@ def test_the_parts_cost_what_is_declared():
     session = Recorder()
     x = np.full((50, 5), 1.0)
     instance_optimal_mean([x], **options(), noise_multiplier=2.0, session=session)
-    cost = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    cost = sum(r.mechanism.cost.mu_squared for r in session.releases)
     assert cost <= 0.25 and cost == pytest.approx(0.25)
     names = [r.name for r in session.releases]
     fine = 10.0 / 50**2

@@ -16,6 +16,7 @@ from scipy import stats
 from prepriv.exact.lattice import Lattice
 from prepriv.exact.rounding import round_up
 from prepriv.mechanisms import lattice
+from prepriv.mechanisms.gaussian_sum import check_room, coarsen
 from prepriv.mechanisms.lattice import (
     gaussian_sum_release,
     laplace_scale,
@@ -24,7 +25,6 @@ from prepriv.mechanisms.lattice import (
     poisson_threshold,
 )
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import check_room, coarsen
 
 NASTY = [
     math.nan,

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from prepriv.mechanisms.gaussian_sum import RELEASE_BITS, GaussianSum, coarsen
 from prepriv.mechanisms.mean import gaussian_sum, sum_grid
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import RELEASE_BITS, ExactSession, NoisySession, coarsen
+from prepriv.mechanisms.session import ExactSession, NoisySession
 
 OPTIONS = {"name": "sum", "dim": 3, "radius": 1.0, "shift": 2.0, "moved": 0.0, "n": 100}
 
@@ -35,9 +36,9 @@ def test_without_noise_it_is_the_sum(rng):
 
 
 class Spy(ExactSession):
-    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
-        self.total = total
-        return super()._draw(name, total, sensitivity, noise_multiplier, exponent, bits)
+    def _perform(self, name, mechanism, exact):
+        self.total = exact
+        return super()._perform(name, mechanism, exact)
 
 
 @pytest.mark.parametrize("moved", [0, 5, 99])
@@ -56,7 +57,7 @@ def test_replacing_one_record_and_moving_others_stays_within_the_sensitivity(rng
             gaussian_sum([x], **options, noise_multiplier=1.0, session=one)
             gaussian_sum([x2], **options, noise_multiplier=1.0, session=two)
         distance = sum(int(v) ** 2 for v in (one.total - two.total).tolist())
-        assert distance <= one.releases[0].sensitivity ** 2
+        assert distance <= one.releases[0].mechanism.sensitivity ** 2
 
 
 def test_coarsening_keeps_a_certified_sensitivity(rng):
@@ -75,7 +76,7 @@ def test_coarsening_keeps_a_certified_sensitivity(rng):
 def test_sums_that_could_overflow_are_refused_before_noise():
     session = NoisySession(NoiseSource.for_tests(0))
     with pytest.raises(ValueError, match="overflow"):
-        session.noisy_sum("x", np.zeros(2, np.int64), 2**20, 1.0, exponent=0, largest=2**62)
+        session.release("x", GaussianSum(2**20, 1.0, 0, 2**62, 2), np.zeros(2, np.int64))
     assert session.releases == []
     with pytest.raises(ValueError, match="too many"):
         sum_grid(10, 1.0, 2**60)

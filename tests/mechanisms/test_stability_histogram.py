@@ -74,10 +74,10 @@ def test_neighbours_differ_by_the_sensitivity_at_most():
 def test_it_is_paid_for_with_mu_and_delta():
     m = mechanism(z=2.0, delta=0.01)
     session = Metered(NoisySession(NoiseSource.for_tests(1)), "x", 0.5, 0.01)
-    assert list(session.common("x", m, {"a": 1000})) == ["a"]
+    assert list(session.release("x", m, {"a": 1000})) == ["a"]
     with pytest.raises(SpentError):
-        session.common("x", m, {"a": 1000})  # mu is left, delta is not
-    assert session.releases[0].coordinates == 0
+        session.release("x", m, {"a": 1000})  # mu is left, delta is not
+    assert isinstance(session.releases[0].mechanism, StabilityHistogram)
 
 
 @pytest.mark.parametrize("bad", [{"z": 0.0}, {"delta": 0.0}, {"delta": 0.3}, {"adjacency": "none"}])

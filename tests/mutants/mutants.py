@@ -7,7 +7,7 @@ tests/mutants/run.py` plants them one by one in a copy of the package. Bugs of o
 
 from __future__ import annotations
 
-from joints import admission, audits, bridges, cells, ledgers, premises, results, steps
+from joints import admission, audits, bridges, cells, ledgers, mechanisms, premises, results, steps
 from mutant import Mutant
 
 REPLAY = ("tests/audit/test_replay.py",)
@@ -330,8 +330,8 @@ _OLDER = (
         "a mean of half its sensitivity",
         "the factor 2 of a replaced record",
         "description/questions.py",
-        'source.pure_sum("mean", exact, 2 * _FINE, epsilon,',
-        'source.pure_sum("mean", exact, _FINE, epsilon,',
+        "LaplaceSum(2 * _FINE, epsilon,",
+        "LaplaceSum(_FINE, epsilon,",
         ("tests/description/test_questions.py", "-k", "replay and mean"),
     ),
     Mutant(
@@ -507,8 +507,8 @@ _OLDER = (
         "noise scaled by a count of the data",
         "MOSTLY AI, Opacus #571: numbers of the data in the mechanism's parameters",
         "mechanisms/mean.py",
-        "        sensitivity,\n        noise_multiplier,\n",
-        "        sensitivity,\n        noise_multiplier * n / max(sum(len(b) for b in rows), 1),\n",
+        "noise_multiplier=noise_multiplier,",
+        "noise_multiplier=noise_multiplier * n / max(sum(len(b) for b in rows), 1),",
         replayed("center and budget"),
     ),
     Mutant(
@@ -530,7 +530,7 @@ _OLDER = (
     Mutant(
         "coarsening without its rounding",
         "granularity left out of the sensitivity (Google's Proposition 1)",
-        "mechanisms/session.py",
+        "mechanisms/gaussian_sum.py",
         "    grown = -(-int(sensitivity) // (1 << shift)) + math.isqrt(total.size) + 1\n",
         "    grown = -(-int(sensitivity) // (1 << shift))\n",
         ("tests/mechanisms/test_lattice.py", "-k", "coarsen"),
@@ -644,8 +644,8 @@ _OLDER = (
         "the hidden step is shown",
         "guarantees of random stopping hold for an attacker who does not see the coins",
         "learners/one_pass.py",
-        "                    largest=int(_CLAMP),\n                )\n",
-        "                    largest=int(_CLAMP),\n                )\n                run.done(step + 1, self.steps)\n",
+        "                    _to_grid(moved, exponent),\n                )\n",
+        "                    _to_grid(moved, exponent),\n                )\n                run.done(step + 1, self.steps)\n",
         ("tests/audit/test_replay.py", "-k", "coins"),
     ),
     Mutant(
@@ -845,8 +845,8 @@ _OLDER = (
         "a split pays for adding where rows are replaced",
         "wrong adjacency factor",
         "mechanisms/split.py",
-        "        count_sensitivity(adjacency),\n",
-        "        1 << COUNT_BITS,\n",
+        "sensitivity=count_sensitivity(adjacency),",
+        "sensitivity=1 << COUNT_BITS,",
         ("tests/evaluation/test_evaluation.py", "-k", "moves_the_counts"),
     ),
     Mutant(
@@ -1326,7 +1326,7 @@ _OLDER = (
         "a handle that can be used again",
         "our own: 51 sums, epsilon 2.7 released under a claim of 1.0, found by an audit",
         "mechanisms/session.py",
-        "        if mu_squared > self._left or delta > self._delta_left:\n",
+        "        if cost.mu_squared > self._left or cost.delta > self._delta_left:\n",
         "        if False:\n",
         ("tests/attacks/test_payments.py", "-k", "pays_for_and_no_more or metered"),
     ),
@@ -2123,5 +2123,6 @@ MUTANTS = (
     *admission.MUTANTS,
     *audits.MUTANTS,
     *ledgers.MUTANTS,
+    *mechanisms.MUTANTS,
     *results.MUTANTS,
 )

@@ -3,6 +3,7 @@
 python tests/mutants/run.py             all of them; exit code 1 if one survives
 python tests/mutants/run.py noise seed  those whose name holds one of the words
 python tests/mutants/run.py --list
+python tests/mutants/run.py --jobs 2    two at a time
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,6 +111,7 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="only mutants whose name holds one of these")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--list", action="store_true", help="only list them")
     arguments = parser.parse_args()
     chosen = [m for m in MUTANTS if not arguments.words or any(w in m.name for w in arguments.words)]
@@ -119,12 +122,13 @@ def main() -> int:
     survivors = []
     with tempfile.TemporaryDirectory() as folder:
         snapshot = copy(PACKAGE, folder)  # so that nobody edits it meanwhile
-        for mutant in chosen:
-            outcome = attack(mutant, snapshot)
-            if not outcome.killed:
-                survivors.append(mutant.name)
-            verdict = "killed by" if outcome.killed else "SURVIVED  "
-            print(f"{mutant.name:48} {verdict} {outcome.by}  ({outcome.seconds:.0f} s)", flush=True)
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            for outcome in pool.map(lambda mutant: attack(mutant, snapshot), chosen):
+                name = outcome.mutant.name
+                if not outcome.killed:
+                    survivors.append(name)
+                verdict = "killed by" if outcome.killed else "SURVIVED  "
+                print(f"{name:48} {verdict} {outcome.by}  ({outcome.seconds:.0f} s)", flush=True)
     print(
         f"{len(chosen) - len(survivors)} of {len(chosen)} killed"
         + (f"; survivors: {survivors}" if survivors else "")

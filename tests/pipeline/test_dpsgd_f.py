@@ -54,7 +54,7 @@ def test_all_releases_together_cost_what_the_guarantee_says(name, adjacency, rng
     x, y = data(rng)
     session = NoisySession(NoiseSource.for_tests(3))
     execute(plan, encode(x, declared), encode_labels(y, declared.classes), session)
-    spent = sum(1 / r.noise_multiplier**2 for r in session.releases)
+    spent = sum(r.mechanism.cost.mu_squared for r in session.releases)
     assert plan.guarantee.epsilon(1e-4) <= 2.0
     assert spent <= plan.guarantee.mu**2 <= gdp_mu(2.0, 1e-4) ** 2
     assert spent == pytest.approx(plan.guarantee.mu**2, rel=1e-6)

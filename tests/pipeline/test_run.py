@@ -16,6 +16,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Softmax
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.propose_test_release import DistanceTest
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap
@@ -40,16 +41,11 @@ class Replay(Session):
         super().__init__()
         self.sums: list[np.ndarray] = []
 
-    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
-        self.sums.append(total.copy())
-        noise = NoiseSource.for_tests(len(self.sums)).rounded_gaussian(
-            noise_multiplier * sensitivity, total.size
-        )
-        return np.ldexp(noise.reshape(total.shape).astype(float), exponent)
-
-    def _passes(self, name, distance, test):
-        self.sums.append(np.array([test.steps(distance)]))
-        return True
+    def _perform(self, name, mechanism, exact):
+        self.sums.append(mechanism.recorded(exact))
+        if isinstance(mechanism, DistanceTest):
+            return True
+        return mechanism.perform(np.zeros_like(exact), NoiseSource.for_tests(len(self.sums)))
 
 
 def data(rng, n=200):
@@ -92,7 +88,7 @@ def test_replayed_on_a_neighbour_every_sum_moves_within_its_sensitivity_and_the_
         assert [r.name for r in two.releases] == [r.name for r in one.releases]
         for a, b, release in zip(one.sums, two.sums, one.releases):
             moved = sum(int(v) ** 2 for v in (a - b).ravel().tolist())
-            assert moved <= release.sensitivity**2, release.name
+            assert moved <= release.mechanism.reach**2, release.name
 
 
 def test_planted_bug_too_small_a_shift_is_seen_by_the_replay(rng):
@@ -125,7 +121,7 @@ def test_planted_bug_too_small_a_shift_is_seen_by_the_replay(rng):
     x4[1] = [0, 0, 0, 0]
     one, two = Replay(), Replay()
     run(lied, x3, y, one), run(lied, x4, y, two)
-    assert np.linalg.norm((one.sums[0] - two.sums[0]).astype(float)) > one.releases[0].sensitivity
+    assert np.linalg.norm((one.sums[0] - two.sums[0]).astype(float)) > one.releases[0].mechanism.sensitivity
 
 
 def test_nothing_confidential_is_in_the_release(rng):

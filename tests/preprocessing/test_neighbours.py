@@ -11,7 +11,7 @@ from neighbouring import Summing
 
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
-from prepriv.audit.replay import Recorder, moved_squared
+from prepriv.audit.replay import Recorder
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.pipeline.rows import Mapped
@@ -79,7 +79,7 @@ def first_sum_moves(domain, steps, x, x2):
         seen = Recorder()
         execute(plan, encode(rows, plan.domain), np.zeros(len(rows), np.int32), seen)
         calls.append(seen.calls[0])
-    return moved_squared(calls[0].exact, calls[1].exact), calls[0].sensitivity
+    return calls[0].moved_squared(calls[1]), calls[0].sensitivity
 
 
 @pytest.mark.parametrize("radius", [0.4, 0.501, 0.55, 0.6, 0.8])

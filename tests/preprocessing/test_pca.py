@@ -160,7 +160,9 @@ def test_private_fit_with_noise_is_useful_and_records_one_release():
     session = NoisySession(NoiseSource())
     fitted = PCA(3, payment=Budget(0.1)).fit_budget([x], space, n, Mechanism(session, n, 5.0))
     assert np.linalg.svd(fitted.components.T @ leading(x.T @ x, 3))[1].min() > 0.99
-    assert [r.coordinates for r in session.releases] == [100] and session.releases[0].noise_multiplier == 5.0
+    assert [r.mechanism.coordinates for r in session.releases] == [100] and session.releases[
+        0
+    ].mechanism.noise_multiplier == 5.0
 
 
 def test_the_matrix_has_the_law_of_the_upper_triangle_with_the_weights_of_the_norm():

@@ -74,8 +74,11 @@ DOORS = {
     "private_quantile": (),
     "private_threshold": (),
     "ExponentialMechanism": ("pipeline/chosen.py",),
-    "passes": ("pipeline/run.py",),  # of a Session
-    "noisy_sum": ("learners/", "evaluation/choose.py", PAPERS),  # of a Session
+    "passes": (),
+    "perform": (),  # of a Mechanism: a Session calls it, nothing else
+    "noiseless": (),
+    "GaussianSum": ("learners/", "evaluation/choose.py", PAPERS),
+    "LaplaceSum": ("description/questions.py",),
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
     "NoisySession": (
@@ -211,7 +214,7 @@ PLANTED = {
     "from prepriv.mechanisms.lattice import gaussian_sum_release\ngaussian_sum_release(1)": "door",
     "def f(source): return source.rounded_gaussian(2.0, 3)": "door",
     "from prepriv.mechanisms.session import NoisySession\nNoisySession()": "door",
-    "def f(s): return s.noisy_sum": "door",
+    "def f(m, source): return m.perform(1, source)": "door",
 }
 
 

@@ -19,6 +19,7 @@ from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.run import execute
@@ -170,13 +171,10 @@ def test_noise_that_hides_nothing_is_refused_before_any_draw(multiplier):
     with pytest.raises(ValueError, match="noise_multiplier"):
         PoissonSGD(Softmax(), batch_size=10, steps=5).parts(multiplier, setting)
     with pytest.raises(ValueError):
-        NoisySession().noisy_sum(
+        NoisySession().release(
             "x",
+            GaussianSum(2**20, multiplier if multiplier == multiplier else 0.0, 0, 10, 2),
             np.zeros(2, np.int64),
-            2**20,
-            multiplier if multiplier == multiplier else 0.0,
-            exponent=0,
-            largest=10,
         )
 
 

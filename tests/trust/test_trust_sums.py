@@ -10,8 +10,9 @@ import pytest
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
+from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import NoisySession, coarsen
+from prepriv.mechanisms.session import NoisySession
 
 
 def quantized(x, y, radius, clip):
@@ -74,8 +75,8 @@ def test_one_record_at_the_edge_of_overflow_moves_the_release_by_no_more_than_an
     for seed in range(20):
         a, b = (
             float(
-                NoisySession(NoiseSource.for_tests(seed)).noisy_sum(
-                    "sum", v, sensitivity, 2.0, exponent=0, largest=2**50
+                NoisySession(NoiseSource.for_tests(seed)).release(
+                    "sum", GaussianSum(sensitivity, 2.0, 0, 2**50, 1), v
                 )[0]
             )
             for v in (one, two)

@@ -199,9 +199,9 @@ class Frozen(ExactSession):
         super().__init__()
         self.sums = []
 
-    def _draw(self, name, total, sensitivity, noise_multiplier, exponent, bits):
-        self.sums.append((name, np.asarray(total).astype(object).copy(), sensitivity))
-        return np.zeros(np.shape(total)) + 0.01 * len(self.sums)  # what leaves is the same on both sides
+    def _perform(self, name, mechanism, exact):
+        self.sums.append((name, np.asarray(exact).astype(object).copy(), mechanism.sensitivity))
+        return np.zeros(np.shape(exact)) + 0.01 * len(self.sums)  # what leaves is the same on both sides
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
@@ -231,7 +231,7 @@ def test_no_sum_moves_further_than_declared_when_one_unit_is_another(adjacency, 
     class Recording(NoisySession):
         def __init__(self, inner):
             super().__init__(NoiseSource())
-            self._draw = inner._draw
+            self._perform = inner._perform
 
     def unit(count, age, ward, label, name="x"):
         rows = pa.table(

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.base import Floats
 
@@ -63,7 +64,7 @@ def _root(below: Floats, many: Floats, d: int) -> float:
 def normal_numbers(count: int) -> Floats:
     """Standard normal numbers on a grid of 2^-30, from a session."""
     zeros = np.zeros(count, dtype=np.int64)
-    return NoisySession().noisy_sum("normal", zeros, 2**BITS, 1.0, exponent=-BITS, largest=2**BITS)
+    return NoisySession().release("normal", GaussianSum(2**BITS, 1.0, -BITS, 2**BITS, count), zeros)
 
 
 def analyze_gauss(moment: Floats, n: int, k: int, mu: float) -> Floats:
@@ -77,13 +78,10 @@ def analyze_gauss(moment: Floats, n: int, k: int, mu: float) -> Floats:
     weight = np.where(at[0] == at[1], 1.0, math.sqrt(2.0))
     total = moment[at] * weight
     sensitivity = math.ceil(math.sqrt(2.0) * 2.0**BITS * (1 + 1e-9) + math.sqrt(len(total)))
-    noisy = NoisySession().noisy_sum(
+    noisy = NoisySession().release(
         "second moment",
+        GaussianSum(sensitivity, 1 / mu, -BITS, largest=2 * n * 2**BITS, coordinates=len(total)),
         np.rint(total * 2.0**BITS).astype(np.int64),
-        sensitivity,
-        1 / mu,
-        exponent=-BITS,
-        largest=2 * n * 2**BITS,
     )
     matrix = np.zeros((d, d))
     matrix[at] = noisy / weight

@@ -23,11 +23,12 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.subsets import uniform_subset
 from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
 from prepriv.mechanisms.lattice import gaussian_sum_release, laplace_scale, poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import DistanceTest, GaussianTest, LaplaceTest
 from prepriv.mechanisms.quantile import Grid, private_quantile
-from prepriv.mechanisms.session import NoisySession, coarsen
+from prepriv.mechanisms.session import NoisySession
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.payment import Budget, Sensitivity
 from prepriv.pipeline.plan import Plan, make_plan
@@ -194,6 +195,12 @@ def by_budget(step: Step, records: tuple[list[float], list[float]]) -> Experimen
     return of_calls(step.name, call, other)
 
 
+def noise_of(call: Call) -> float:
+    """The noise multiplier of a Gaussian sum."""
+    assert isinstance(call.mechanism, GaussianSum)
+    return call.mechanism.noise_multiplier
+
+
 def calls(plan: Plan, one_set: Labelled, other_set: Labelled, name: str) -> tuple[Call, Call]:
     """The first call of a mechanism by this name on each of two data sets, outputs frozen."""
     first = Recorder()
@@ -213,7 +220,7 @@ def _run(plan: Plan, data: Labelled, session: Recorder | NoisySession) -> Floats
 
 def of_calls(name: str, one: Call, two: Call, multiplier: float | None = None) -> Experiment:
     """Releases of two exact sums by the real mechanism, with the noise that was asked for."""
-    asked = multiplier or float(one.declared[3])  # type: ignore[arg-type]
+    asked = multiplier or noise_of(one)
     rough, sensitivity, shift = coarsen(one.exact, one.sensitivity)
     totals = {False: rough, True: coarsen(two.exact, one.sensitivity)[0]}
     onto = (totals[True] - totals[False]).astype(np.float64)
@@ -320,8 +327,8 @@ def deduplicated(*, naive: bool, copies: int = 8) -> Experiment:
         return of_calls(name, one, two)
     grid = learner.grid(domain.space.radius, n, plan.incoming)
     cheap = 2 * grid.clip / one.sensitivity  # the noise of a record that only replaces itself
-    honest = of_calls(name, one, two, float(one.declared[3]) * cheap)  # type: ignore[arg-type]
-    return Experiment("naive deduplication", gaussian(1 / float(one.declared[3])), honest.draw)  # type: ignore[arg-type]
+    honest = of_calls(name, one, two, noise_of(one) * cheap)
+    return Experiment("naive deduplication", gaussian(1 / noise_of(one)), honest.draw)
 
 
 def whole_pipeline(noise: float = 1.0) -> Experiment:

@@ -16,177 +16,94 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.audit.judgement import Finding, Judgement, grouped, judged
 from prepriv.audit.rows_apart import larger
-from prepriv.mechanisms._counts import COUNT_BITS
-from prepriv.mechanisms.exponential import ExponentialMechanism
-from prepriv.mechanisms.noise import SMALLEST_GAUSSIAN_SCALE, NoiseSource
-from prepriv.mechanisms.propose_test_release import GaussianTest, LaplaceTest
-from prepriv.mechanisms.session import Session, candidate, coarsen
-from prepriv.mechanisms.stability_histogram import StabilityHistogram
+from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
+from prepriv.mechanisms.mechanism import Mechanism, squared_distance
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.propose_test_release import DistanceTest
+from prepriv.mechanisms.session import Session
 from prepriv.preprocessing.base import RowShift
 
 D = TypeVar("D")
-Output = NDArray[np.float64]
-Answer = Output | bool | int | dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
     """One use of a mechanism.
 
-    declared: all it was told besides the private number: name, shape, sensitivity, noise, grid. exact: the
-    private number, int64 in grid steps. sensitivity: the bound on its movement (L2, grid steps). ends: for
-    scores of candidates, the number of candidates up to the end of each group of equal score: then the bound is
-    on how far apart the movements of two candidates' scores are. keys: for counts of values that nobody declared, the
-    values, which differ between neighbours. pure: the bound is in L1.
+    mechanism: all it was told besides the private value. form: shape and type of that, where it is an array. exact: the
+    private value, as `Mechanism.recorded` keeps it.
     """
 
     name: str
-    declared: tuple[object, ...]
-    exact: NDArray[np.int64]
-    sensitivity: int
-    ends: NDArray[np.int64] | None = None
-    keys: tuple[str, ...] | None = None
-    pure: bool = False
+    mechanism: Mechanism
+    form: tuple[object, ...]
+    exact: Any
+
+    @property
+    def declared(self) -> tuple[object, ...]:
+        """What may depend on no record."""
+        return self.name, self.mechanism, self.form
+
+    @property
+    def sensitivity(self) -> int:
+        """The bound on the movement of the private value."""
+        return self.mechanism.reach
 
     def moved_squared(self, other: Call) -> int:
-        """The square of how far the private number of another run is from this one's, exact."""
-        if self.pure:
-            return sum(abs(int(v)) for v in np.subtract(self.exact, other.exact).ravel()) ** 2
-        if self.keys is not None and other.keys is not None:
-            one, two = (dict(zip(c.keys or (), c.exact.tolist())) for c in (self, other))
-            return sum((one.get(key, 0) - two.get(key, 0)) ** 2 for key in {**one, **two})
-        if self.ends is None or other.ends is None:
-            return moved_squared(self.exact, other.exact)
-        # Scores are compared wherever a group of either run ends: candidates are public, groups are not.
-        last = np.union1d(self.ends, other.ends) - 1
-        moves = [a - b for a, b in zip(self._scores(last[last >= 0]), other._scores(last[last >= 0]))]
-        return (max(moves) - min(moves)) ** 2 if moves else 0
-
-    def _scores(self, candidates: NDArray[np.int64]) -> list[int]:
-        assert self.ends is not None
-        return [int(v) for v in self.exact[np.searchsorted(self.ends, candidates, side="right")]]
+        """The square of how far the private value of another run is from this one's, exact."""
+        return self.mechanism.moved_squared(self.exact, other.exact)
 
 
 class Recorder(Session):
     """A session that writes down what it is asked and answers from a public stream, or with frozen outputs.
 
-    `private` is False: nothing made with it protects anybody.
+    `private` is False: nothing made with it protects anybody. Every test passes.
     """
 
     private = False
 
-    def __init__(self, frozen: Sequence[Answer] | None = None, *, seed: int = 0) -> None:
+    def __init__(self, frozen: Sequence[Any] | None = None, *, seed: int = 0) -> None:
         super().__init__()
         self.calls: list[Call] = []
-        self.outputs: list[Answer] = []
-        self._frozen = frozen
+        self.outputs: list[Any] = []
+        self._frozen = frozen or ()
         self.replays = frozen is not None
         self._seed, self._stream = seed, NoiseSource.for_tests(seed)
-
-    def noisy_sum(
-        self,
-        name: str,
-        total: NDArray[np.int64],
-        sensitivity: int,
-        noise_multiplier: float,
-        *,
-        exponent: int,
-        largest: int,
-    ) -> Output:
-        declared = (total.shape, str(total.dtype), sensitivity, noise_multiplier, exponent, largest)
-        self.calls.append(Call(name, declared, total.copy(), sensitivity))
-        return super().noisy_sum(
-            name, total, sensitivity, noise_multiplier, exponent=exponent, largest=largest
-        )
 
     def batch_source(self) -> NoiseSource:
         return _Coins.for_tests(self._seed + 1)
 
-    def _draw(
-        self,
-        name: str,
-        total: NDArray[np.int64],
-        sensitivity: int,
-        noise_multiplier: float,
-        exponent: int,
-        bits: int,
-    ) -> Output:
-        frozen = self._next()
-        if isinstance(frozen, np.ndarray) and frozen.shape == total.shape:
-            answer = frozen
-        else:
-            scale = max(noise_multiplier * sensitivity, SMALLEST_GAUSSIAN_SCALE)
-            noise = self._stream.rounded_gaussian(scale, total.size).reshape(total.shape)
-            answer = np.ldexp((total + noise).astype(np.float64), exponent)
-        self.outputs.append(answer)
-        return answer.copy()
-
-    def _passes(self, name: str, distance: float, test: GaussianTest | LaplaceTest) -> bool:
-        declared = (type(test).__name__, test.sensitivity, test.scale, test.threshold)
-        steps = np.array([test.steps(distance)], dtype=np.int64)
-        self.calls.append(Call(name, declared, steps, test.sensitivity))
-        frozen = self._next()
-        self.outputs.append(frozen if isinstance(frozen, bool) else True)
-        return bool(self.outputs[-1])
-
-    def _choose(
-        self,
-        name: str,
-        mechanism: ExponentialMechanism,
-        scores: NDArray[np.int64],
-        copies: NDArray[np.int64],
-    ) -> int:
-        ends = np.cumsum(copies)
-        declared = (mechanism.epsilon, mechanism.score_range, int(ends[-1]))
-        self.calls.append(Call(name, declared, scores.copy(), mechanism.score_range, ends))
-        frozen = self._next()
-        if not isinstance(frozen, int):
-            frozen = candidate(mechanism.choose(scores, self._stream, counts=copies), copies)
-        self.outputs.append(frozen)
-        return frozen
-
-    def _common(
-        self, name: str, mechanism: StabilityHistogram, counts: Mapping[str, int]
-    ) -> dict[str, float]:
-        keys = tuple(sorted(counts))
-        exact = np.array([counts[key] for key in keys], dtype=np.int64) << COUNT_BITS
-        declared = (mechanism.noise_multiplier, mechanism.delta, mechanism.threshold, mechanism.adjacency)
-        self.calls.append(Call(name, declared, exact, mechanism.sensitivity, keys=keys))
-        frozen = self._next()
-        answer = frozen if isinstance(frozen, dict) else mechanism.release(counts, self._stream)
-        self.outputs.append(answer)
-        return dict(answer)
-
-    def pure_sum(
-        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float, *, largest: int
-    ) -> NDArray[np.int64]:
-        declared = (total.shape, sensitivity, epsilon, largest)
-        self.calls.append(Call(name, declared, total.copy(), sensitivity, pure=True))
-        return super().pure_sum(name, total, sensitivity, epsilon, largest=largest)
-
-    def _pure(
-        self, name: str, total: NDArray[np.int64], sensitivity: int, epsilon: float
-    ) -> NDArray[np.int64]:
-        frozen = self._next()
-        noise = self._stream.discrete_laplace(sensitivity / epsilon, total.size).reshape(total.shape)
-        answer = (total + noise).astype(np.float64)
-        if isinstance(frozen, np.ndarray) and frozen.shape == total.shape:
-            answer = frozen
-        self.outputs.append(answer)
-        return np.asarray(answer).astype(np.int64)
-
-    def _next(self) -> Answer | None:
+    def _perform(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
+        form = (exact.shape, str(exact.dtype)) if isinstance(exact, np.ndarray) else ()
+        self.calls.append(Call(name, mechanism, form, mechanism.recorded(exact)))
         at = len(self.outputs)
-        return self._frozen[at] if self._frozen is not None and at < len(self._frozen) else None
+        answer = self._frozen[at] if at < len(self._frozen) else None
+        if isinstance(mechanism, DistanceTest):
+            answer = answer if isinstance(answer, bool) else True
+        elif not _alike(answer, drawn := self._drawn(mechanism, exact)):
+            answer = drawn
+        self.outputs.append(answer)
+        return copy(answer)
+
+    def _drawn(self, mechanism: Mechanism, exact: Any) -> Any:
+        """The same number of draws from the stream whether an output is frozen or not."""
+        quiet = isinstance(mechanism, GaussianSum) and mechanism.cost is None
+        return mechanism.noiseless(exact) if quiet else mechanism.perform(exact, self._stream)
+
+
+def _alike(one: Any, two: Any) -> bool:
+    """Whether a frozen output can stand for this one."""
+    return type(one) is type(two) and getattr(one, "shape", None) == getattr(two, "shape", None)
 
 
 class _Coins(NoiseSource):
@@ -322,7 +239,7 @@ def _moves(
     if len(one) != len(two):
         found.append(f"there are {len(one)} calls of mechanisms, and {len(two)} on the neighbour")
     for k, (a, b) in enumerate(zip(one, two), 1):
-        if (a.name, a.declared) != (b.name, b.declared):
+        if a.declared != b.declared:
             found.append(f"call {k} ({a.name}): the mechanism was told something else")
             continue
         factor = allowance(a)
@@ -331,19 +248,10 @@ def _moves(
         reach[a.name] = max(share, reach.get(a.name, 0.0))
         if square > (factor * a.sensitivity) ** 2:
             found.append(f"call {k} ({a.name}): it moved {share:.6g} times as far as declared")
-        if a.ends is not None or a.keys is not None or a.pure:
+        if not isinstance(a.mechanism, GaussianSum):
             continue
         rough, grown, shift = coarsen(a.exact, a.sensitivity)
         other = coarsen(b.exact, a.sensitivity)[0]
-        if moved_squared(rough << shift, other << shift) > (factor * grown * 2**shift) ** 2:
+        if squared_distance(rough << shift, other << shift) > (factor * grown * 2**shift) ** 2:
             found.append(f"call {k} ({a.name}): its sum moved too far once rounded to the coarse grid")
     return found
-
-
-def moved_squared(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
-    """Squared distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md)."""
-    difference = np.subtract(a, b).ravel()
-    small = difference.min(initial=0) > -(2**24) and difference.max(initial=0) < 2**24
-    if small and difference.size < 2**14:
-        return int(difference @ difference)
-    return sum(v * v for v in difference.tolist())

@@ -220,9 +220,9 @@ def overspent(plan: Plan, session: Recorder) -> list[str]:
     found = []
     for release in session.releases if plan.private else ():
         owner = next((n for n in (release.name, release.name.rsplit(" (", 1)[0]) if n in left), None)
-        cost = 1 / Fraction(release.noise_multiplier) ** 2 if release.noise_multiplier > 0 else None
-        if owner is None or cost is None or cost > left[owner] * (1 + Fraction(1, 10**9)):
+        cost = release.mechanism.cost
+        if owner is None or cost is None or cost.mu_squared > left[owner] * (1 + Fraction(1, 10**9)):
             found.append(f"a release of {release.name} spends more than is claimed")
             continue
-        left[owner] -= cost
+        left[owner] -= cost.mu_squared
     return found

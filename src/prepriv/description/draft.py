@@ -318,7 +318,7 @@ def _names(look: Look, part: Part, column: Cells, session: Session) -> tuple[str
         noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
     )
     counts = {name: count for name, count in zip(names, times) if _is_name(name)}
-    seen = session.common(f"values of {part.name}", mechanism, counts)
+    seen = session.release(f"values of {part.name}", mechanism, counts)
     most = sorted(seen, key=lambda name: (-seen[name], name))[:MOST_NAMES]
     return tuple(sorted(most))
 

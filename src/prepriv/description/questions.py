@@ -27,6 +27,7 @@ from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
+from prepriv.mechanisms.laplace_sum import LaplaceSum
 from prepriv.mechanisms.lattice import laplace_scale
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
@@ -114,7 +115,7 @@ def count(
     question = Question("count", _n(flags, n, adjacency), adjacency, epsilon)
     source, _ = pay(question, session, ledger)
     exact = np.array([np.count_nonzero(flags)], dtype=np.int64)
-    noisy = source.pure_sum("count", exact, 1, epsilon, largest=2 * question.n)
+    noisy = source.release("count", LaplaceSum(1, epsilon, largest=2 * question.n, coordinates=1), exact)
     return _laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
 
 
@@ -144,7 +145,14 @@ def mean(
     steps = np.clip(np.rint(np.where(there, u, 0.0) * _FINE), -_FINE, _FINE).astype(np.int64)
     # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
     exact = np.array([steps.sum(), there.sum() * _FINE], dtype=np.int64)
-    noisy = source.pure_sum("mean", exact, 2 * _FINE, epsilon, largest=2 * question.n * _FINE) / _FINE
+    noisy = (
+        source.release(
+            "mean",
+            LaplaceSum(2 * _FINE, epsilon, largest=2 * question.n * _FINE, coordinates=exact.size),
+            exact,
+        )
+        / _FINE
+    )
     half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
     near = float(noisy[1])
     # As good as all rows, where their number is public: then the noise of the count moves nothing.
@@ -181,7 +189,9 @@ def histogram(
     at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
     exact = np.bincount(at, minlength=bins).astype(np.int64)
     moves = 2 if adjacency == "replace-one" else 1
-    noisy = source.pure_sum("histogram", exact, moves, epsilon, largest=2 * question.n)
+    noisy = source.release(
+        "histogram", LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=bins), exact
+    )
     edges = bounds.low + (bounds.high - bounds.low) * np.linspace(0, 1, bins + 1)
     counts = (_laplace(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
     return Histogram(tuple(edges.tolist()), tuple(counts))

@@ -30,6 +30,8 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.random_trials import random_trials
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.coins import record_coins, trial_numbers
+from prepriv.mechanisms.exponential import Scores
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.pipeline.admit import admit
 from prepriv.pipeline.charge import check_ledger
@@ -322,7 +324,7 @@ def carry_out(
     if chosen.stop is not None:
         return _best_of_trials(plan, chosen.stop, trained, session)
     models, scores = zip(*(trained(j) for j in range(k)))
-    number = session.choose("choice", chosen.mechanism, np.array(scores, dtype=np.int64))
+    number = session.release("choice", chosen.mechanism, Scores.single(np.array(scores, dtype=np.int64)))
     return number, models[number]
 
 
@@ -343,13 +345,16 @@ def _best_of_trials(
     steps = score_steps(plan.chosen.domain) << COUNT_BITS  # how far a record moves a score
     for j in trial_numbers(len(plan.chosen.plans), stop, session):
         model, score = trained(j)
-        noisy = session.noisy_sum(
+        noisy = session.release(
             "score",
+            GaussianSum(
+                sensitivity=steps,
+                noise_multiplier=1 / plan.chosen.epsilon * (1 + 1e-12),
+                exponent=-COUNT_BITS,
+                largest=2 * plan.n * steps,
+                coordinates=1,
+            ),
             np.array([score << COUNT_BITS], dtype=np.int64),
-            steps,
-            1 / plan.chosen.epsilon * (1 + 1e-12),
-            exponent=-COUNT_BITS,
-            largest=2 * plan.n * steps,
         )
         if best is None or float(noisy[0]) > best[0]:
             best = (float(noisy[0]), j, model)

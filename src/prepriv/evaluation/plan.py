@@ -22,8 +22,8 @@ from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice import noise_scale
-from prepriv.mechanisms.session import check_room
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.plan import budget
 from prepriv.release.model import Model

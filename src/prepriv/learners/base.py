@@ -22,8 +22,9 @@ from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.losses import Loss
+from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import Session, check_room
+from prepriv.mechanisms.session import Session
 from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 Floats = NDArray[np.float64]
@@ -69,13 +70,16 @@ class Run:
 
     def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: Grid, n: int) -> Floats:
         """A sum of gradients with noise, in gradient units. sensitivity: in steps of the grid."""
-        return self.session.noisy_sum(
+        return self.session.release(
             "gradient",
+            GaussianSum(
+                sensitivity=sensitivity,
+                noise_multiplier=self.noise_multiplier,
+                exponent=grid.exponent,
+                largest=2 * max(n, 1) * grid.clip,
+                coordinates=total.size,
+            ),
             total,
-            sensitivity,
-            self.noise_multiplier,
-            exponent=grid.exponent,
-            largest=2 * max(n, 1) * grid.clip,
         )
 
     def done(self, step: int, steps: int) -> None:

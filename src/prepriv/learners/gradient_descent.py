@@ -18,7 +18,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
 from prepriv.learners.base import Floats, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
-from prepriv.mechanisms.session import coarse_steps
+from prepriv.mechanisms.gaussian_sum import coarse_steps
 
 
 @dataclass(frozen=True)

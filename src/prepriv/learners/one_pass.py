@@ -22,7 +22,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
-from prepriv.mechanisms.session import RELEASE_BITS
+from prepriv.mechanisms.gaussian_sum import RELEASE_BITS, GaussianSum
 
 _CLAMP = 2.0**50  # grid steps: no coordinate of an iterate leaves this box (a projection, like the ball)
 
@@ -163,13 +163,16 @@ class OnePassSGD(StochasticLearner):
                 point = project(iterate, self.weight_bound)
                 descent = np.ldexp(gradient_sum(point, block).astype(np.float64), grid.exponent)
                 moved = kept * point - self.learning_rate / self.batch_size * descent
-                iterate = run.session.noisy_sum(
+                iterate = run.session.release(
                     "gradient",
+                    GaussianSum(
+                        sensitivity=sensitivity,
+                        noise_multiplier=run.noise_multiplier,
+                        exponent=exponent,
+                        largest=int(_CLAMP),
+                        coordinates=coordinates,
+                    ),
                     _to_grid(moved, exponent),
-                    sensitivity,
-                    run.noise_multiplier,
-                    exponent=exponent,
-                    largest=int(_CLAMP),
                 )
         run.done(
             self.steps, self.steps

@@ -26,9 +26,9 @@ from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacem
 from prepriv.learners.base import Floats, Learner, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
+from prepriv.mechanisms.gaussian_sum import coarse_steps
 from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.session import coarse_steps
 from prepriv.preprocessing.base import UNTOUCHED
 
 HOPELESS = 50.0  # a batch that can move by this many noise scales is not worth a loss distribution

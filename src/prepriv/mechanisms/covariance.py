@@ -17,7 +17,8 @@ from prepriv.domain import Adjacency, check_adjacency
 from prepriv.exact.ball import INSIDE, into_ball, plain_norms
 from prepriv.exact.grid import EXACT
 from prepriv.exact.lattice import Lattice
-from prepriv.mechanisms.session import Session, check_room
+from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room
+from prepriv.mechanisms.session import Session
 
 _BITS = 22
 _LARGEST_D = 16_000  # up to here a float norm is off by less than that; the matrix then has 2 GB
@@ -101,12 +102,15 @@ def private_second_moment(
                 inside = into_ball(x, radius, plain_norms(x), inside=INSIDE)
                 ints = grid.quantize(inside).astype(np.float64)
             total += (ints.T @ ints).astype(np.int64)
-    noisy = session.noisy_sum(
+    noisy = session.release(
         name,
+        GaussianSum(
+            sensitivity=sensitivity,
+            noise_multiplier=noise_multiplier,
+            exponent=2 * grid.exponent,
+            largest=2 * n * grid.sensitivity**2,
+            coordinates=d * d,
+        ),
         total,
-        sensitivity,
-        noise_multiplier,
-        exponent=2 * grid.exponent,
-        largest=2 * n * grid.sensitivity**2,
     )
     return (noisy + noisy.T) / (2 * n)

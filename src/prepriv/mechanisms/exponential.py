@@ -18,6 +18,7 @@ from prepriv._arguments import integer, number
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms._bounded_range import BoundedRange, bounded_range_epsilon, bounded_range_mu
 from prepriv.mechanisms._precision import context
+from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 
 WEIGHT_BITS = 208  # weight of the best candidate; the least weight keeps 80 of them
@@ -26,8 +27,30 @@ _EXTRA_BITS = 80  # beyond the total weight and the counts, for the uniform that
 _RESERVE = Fraction(1, 2**30)  # share of epsilon kept for all rounding
 
 
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The private values of an exponential mechanism, as `ExponentialMechanism.choose` takes them.
+
+    values: int64, (m,). copies: of each candidate, int64, (m,); the set of all copies depends on no record.
+    """
+
+    values: NDArray[np.int64]
+    copies: NDArray[np.int64]
+
+    @classmethod
+    def single(cls, values: NDArray[np.int64]) -> Scores:
+        """One copy of each candidate."""
+        return cls(values, np.ones(len(values), dtype=np.int64))
+
+    def place(self, number: int) -> tuple[int, int]:
+        """(candidate, which of its copies) of a number among all copies in order."""
+        ends = np.cumsum(self.copies)
+        candidate = int(np.searchsorted(ends, number, side="right"))
+        return candidate, number - int(ends[candidate] - self.copies[candidate])
+
+
 @dataclass(frozen=True)
-class ExponentialMechanism:
+class ExponentialMechanism(Mechanism):
     """Chooses candidate i with probability in proportion to exp(epsilon * score_i / score_range).
 
     score_range: a positive integer R such that between neighbouring data sets the changes of all scores lie
@@ -64,6 +87,37 @@ class ExponentialMechanism:
     def tradeoff(self) -> TradeoffFunction:
         """Its trade-off function: the exact curve of bounded range."""
         return BoundedRange(float(self.epsilon))
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(Fraction(self.mu) ** 2)
+
+    @property
+    def reach(self) -> int:
+        return self.score_range
+
+    def perform(self, exact: Scores, source: NoiseSource) -> int:
+        """The number, among all copies in order, of the candidate that is chosen."""
+        i, j = self.choose(exact.values, source, counts=exact.copies)
+        return int(exact.copies[:i].sum()) + j
+
+    def noiseless(self, exact: Scores) -> int:
+        """The middle copy of the first of the best."""
+        there = exact.copies > 0
+        best = int(np.flatnonzero(there & (exact.values == exact.values[there].max()))[0])
+        return int(exact.copies[:best].sum()) + (int(exact.copies[best]) - 1) // 2
+
+    def recorded(self, exact: Scores) -> Scores:
+        return Scores(exact.values.copy(), exact.copies.copy())
+
+    def moved_squared(self, one: Scores, two: Scores) -> int:
+        """How far apart the movements of two candidates' scores are, squared."""
+        # Scores are compared wherever a group of either data set ends: candidates are public, groups are not.
+        ends = [np.cumsum(scores.copies) for scores in (one, two)]
+        last = np.union1d(*ends) - 1
+        of = [s.values[np.searchsorted(e, last[last >= 0], side="right")] for s, e in zip((one, two), ends)]
+        moves = [int(a) - int(b) for a, b in zip(*of)]
+        return (max(moves) - min(moves)) ** 2 if moves else 0
 
     def choose(
         self,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prepriv.domain import Adjacency
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
-from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.instance_optimal_mean import instance_optimal_mean
 from prepriv.mechanisms.mean import gaussian_sum
@@ -174,7 +174,5 @@ class _Recorded(ExponentialMechanism):
         self, scores: NDArray[np.int64], source: NoiseSource, *, counts: NDArray[np.int64] | None = None
     ) -> tuple[int, int]:
         plain = ExponentialMechanism(self.epsilon, self.score_range)
-        copies = np.ones(len(scores), dtype=np.int64) if counts is None else counts
-        at, ends = self.session.choose(self.name, plain, scores, counts=copies), np.cumsum(copies)
-        segment = int(np.searchsorted(ends, at, side="right"))
-        return segment, at - int(ends[segment] - copies[segment])
+        exact = Scores.single(scores) if counts is None else Scores(scores, counts)
+        return exact.place(self.session.release(self.name, plain, exact))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer
 from prepriv.domain import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import Session
 
 
@@ -37,11 +38,14 @@ def private_histogram(
         raise ValueError(f"indices must be integers of shape (n,); got {flat.dtype}, {flat.ndim} dimensions")
     inside = flat[(flat >= 0) & (flat < bins)]
     counts = np.bincount(inside.astype(np.int64), minlength=bins).astype(np.int64)
-    return session.noisy_sum(
+    return session.release(
         name,
+        GaussianSum(
+            sensitivity=sensitivity,
+            noise_multiplier=noise_multiplier,
+            exponent=-COUNT_BITS,
+            largest=2 * n << COUNT_BITS,
+            coordinates=bins,
+        ),
         counts << COUNT_BITS,
-        sensitivity,
-        noise_multiplier,
-        exponent=-COUNT_BITS,
-        largest=2 * n << COUNT_BITS,
     )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer, number
 from prepriv.domain import Adjacency
 from prepriv.exact.ball import into_ball, plain_norms
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
@@ -110,13 +111,16 @@ def noisy_search(
         counts = np.zeros(dim, dtype=np.int64)
         for block in rows:
             counts += (block > middle).sum(axis=0)
-        noisy = session.noisy_sum(
+        noisy = session.release(
             name,
+            GaussianSum(
+                sensitivity=sensitivity,
+                noise_multiplier=noise_multiplier * math.sqrt(rounds) * (1 + 1e-12),
+                exponent=-COUNT_BITS,
+                largest=2 * max(n, 1) << COUNT_BITS,
+                coordinates=dim,
+            ),
             counts << COUNT_BITS,
-            sensitivity,
-            noise_multiplier * math.sqrt(rounds) * (1 + 1e-12),
-            exponent=-COUNT_BITS,
-            largest=2 * max(n, 1) << COUNT_BITS,
         )
         more = noisy > above
         lower, upper = np.where(more, middle, lower), np.where(more, upper, middle)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from prepriv.exact.ball import INSIDE, into_ball, plain_norms
 from prepriv.exact.lattice import Lattice
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import Session
 
 
@@ -52,11 +53,14 @@ def gaussian_sum(
             total += grid.quantize(inside).sum(axis=0)
     rounding = (moved + 1) * (math.isqrt(dim) + 1)
     sensitivity = math.ceil(shift / grid.step * (1 + 1e-9)) + math.ceil(rounding)
-    return session.noisy_sum(
+    return session.release(
         name,
+        GaussianSum(
+            sensitivity=sensitivity,
+            noise_multiplier=noise_multiplier,
+            exponent=grid.exponent,
+            largest=2 * n * grid.sensitivity,
+            coordinates=dim,
+        ),
         total,
-        sensitivity,
-        noise_multiplier,
-        exponent=grid.exponent,
-        largest=2 * n * grid.sensitivity,
     )

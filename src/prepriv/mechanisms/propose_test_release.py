@@ -22,6 +22,7 @@ from prepriv._arguments import number
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms.lattice import laplace_scale, noise_scale
+from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 
 STEPS = 2**20  # grid steps for a distance of one
@@ -31,7 +32,7 @@ _UP = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistanceTest(abc.ABC):
+class DistanceTest(Mechanism):
     """The test of propose-test-release.
 
     delta: bound on the probability to pass on data for which the condition, or that of a neighbour, fails.
@@ -52,6 +53,20 @@ class DistanceTest(abc.ABC):
         """
         steps = self.steps(distance)
         return steps + int(self._noise(source)[0]) >= self.threshold
+
+    @property
+    def reach(self) -> int:
+        return self.sensitivity
+
+    def perform(self, exact: float, source: NoiseSource) -> bool:
+        return self.passes(exact, source)
+
+    def noiseless(self, exact: float) -> bool:
+        """A run without privacy is not tested."""
+        return True
+
+    def recorded(self, exact: float) -> NDArray[np.int64]:
+        return np.array([self.steps(exact)], dtype=np.int64)
 
     def steps(self, distance: float) -> int:
         """The distance less its error, in grid steps rounded down: at most 0 if the condition fails."""
@@ -123,6 +138,10 @@ class LaplaceTest(DistanceTest):
         return laplace(float(self.epsilon))
 
     @property
+    def cost(self) -> None:
+        return None
+
+    @property
     def scale(self) -> float:
         """Scale of the noise in grid steps."""
         # two steps more: the curve of discrete Laplace noise lies that close to the continuous one's
@@ -157,6 +176,10 @@ class GaussianTest(DistanceTest):
     @property
     def tradeoff(self) -> TradeoffFunction:
         return gaussian(float(self.mu))
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(Fraction(self.mu) ** 2)
 
     @property
     def scale(self) -> float:

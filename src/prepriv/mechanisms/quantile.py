@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
-from prepriv.mechanisms.exponential import ExponentialMechanism
+from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 
@@ -119,10 +119,9 @@ class QuantileRelease:
     def release(self, values: NDArray[np.floating], *, name: str, above: int, session: Session) -> float:
         """A grid point, as in `private_quantile`."""
         starts, lengths, scores = _scored(values, above, self.grid)
-        at = session.choose(name, self.mechanism, scores, counts=lengths)
-        ends = np.cumsum(lengths)
-        segment = int(np.searchsorted(ends, at, side="right"))
-        return self.grid[int(starts[segment]) + at - int(ends[segment] - lengths[segment])]
+        exact = Scores(scores, lengths)
+        segment, offset = exact.place(session.release(name, self.mechanism, exact))
+        return self.grid[int(starts[segment]) + offset]
 
 
 def _scored(

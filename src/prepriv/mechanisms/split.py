@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer
 from prepriv.domain import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
+from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import Session
 
 
@@ -31,11 +32,14 @@ def private_split(
         parts = np.floor(np.ldexp(np.clip(np.nan_to_num(shares, nan=0.0), 0.0, 1.0), COUNT_BITS))
     first = int(parts.sum(dtype=np.int64))
     total = np.array([first, (len(parts) << COUNT_BITS) - first], dtype=np.int64)
-    return session.noisy_sum(
+    return session.release(
         name,
+        GaussianSum(
+            sensitivity=count_sensitivity(adjacency),
+            noise_multiplier=noise_multiplier,
+            exponent=-COUNT_BITS,
+            largest=2 * n << COUNT_BITS,
+            coordinates=2,
+        ),
         total,
-        count_sensitivity(adjacency),
-        noise_multiplier,
-        exponent=-COUNT_BITS,
-        largest=2 * n << COUNT_BITS,
     )

@@ -19,13 +19,14 @@ from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.lattice import noise_scale
+from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 
 _UP = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class StabilityHistogram:
+class StabilityHistogram(Mechanism):
     """Noisy counts of the values that occur, those below a threshold left out.
 
     noise_multiplier: noise over the L2 sensitivity of the counts. delta: in (0, 0.25], the chance that a value of one
@@ -47,6 +48,23 @@ class StabilityHistogram:
         length("noise_multiplier", self.noise_multiplier)
         number("delta", self.delta, above=0.0, at_most=0.25)
         check_adjacency(self.adjacency)
+
+    @property
+    def cost(self) -> Cost | None:
+        return Cost.of_noise(self.noise_multiplier, self.delta)
+
+    @property
+    def reach(self) -> int:
+        return self.sensitivity
+
+    def perform(self, exact: Mapping[str, int], source: NoiseSource) -> dict[str, float]:
+        return self.release(exact, source)
+
+    def recorded(self, exact: Mapping[str, int]) -> dict[str, int]:
+        return dict(exact)
+
+    def moved_squared(self, one: Mapping[str, int], two: Mapping[str, int]) -> int:
+        return sum((one.get(v, 0) - two.get(v, 0)) ** 2 for v in {**one, **two}) << 2 * COUNT_BITS
 
     @property
     def sensitivity(self) -> int:

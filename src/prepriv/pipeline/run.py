@@ -167,7 +167,7 @@ def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session
     """
     assert planned.test is not None
     distance = 0.0 if any(math.isnan(q) for q in distances) else max(0.0, min(distances))
-    if not session.passes(planned.test_name, distance, planned.test):
+    if not session.release(planned.test_name, planned.test, distance):
         raise Refused(", ".join(plan.steps[k].step.name for k in planned.covers))
 
 

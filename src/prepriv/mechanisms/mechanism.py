@@ -1,0 +1,76 @@
+"""What a mechanism is: one release, declared before it runs. A `Session` performs it; nothing else can."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from prepriv.mechanisms.noise import NoiseSource
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one release takes of a budget, exactly.
+
+    mu_squared: of Gaussian differential privacy, which adds up. delta: the chance that it shows a value of one record
+    alone.
+    """
+
+    mu_squared: Fraction
+    delta: Fraction = Fraction(0)
+
+    @classmethod
+    def of_noise(cls, noise_multiplier: float, delta: float = 0.0) -> Cost | None:
+        """Of Gaussian noise of this multiplier; None without noise, which no budget pays for."""
+        return cls(1 / Fraction(noise_multiplier) ** 2, Fraction(delta)) if noise_multiplier > 0 else None
+
+
+class Mechanism(abc.ABC):
+    """One release, declared: a frozen value in which nothing depends on a record.
+
+    It says what it costs, how it is drawn, what it is without noise and how far two private values are apart; the session
+    that draws it, the meter that counts it and the audit that attacks it ask the same object. A new mechanism is one
+    subclass. Proof: docs/proofs/composition.md.
+    """
+
+    @property
+    @abc.abstractmethod
+    def cost(self) -> Cost | None:
+        """What it takes of a budget of Gaussian releases; None: no such budget pays for it."""
+
+    @property
+    @abc.abstractmethod
+    def reach(self) -> int:
+        """How far the private values of neighbours are apart, at most, in the units of `moved_squared`: its sensitivity."""
+
+    def check(self, name: str) -> None:  # noqa: B027  most are checked when they are made
+        """ValueError, from public numbers alone, where it cannot be drawn: before any charge."""
+
+    @abc.abstractmethod
+    def perform(self, exact: Any, source: NoiseSource) -> Any:
+        """What leaves."""
+
+    def noiseless(self, exact: Any) -> Any:
+        """What leaves a run without privacy. TypeError where that is nothing."""
+        raise TypeError(f"{type(self).__name__} has no answer without noise")
+
+    def recorded(self, exact: Any) -> Any:
+        """The private value as audits keep it: a copy, in the units of `reach`."""
+        return exact.copy()
+
+    def moved_squared(self, one: Any, two: Any) -> int:
+        """The square of how far two recorded values are apart, exactly: for audits."""
+        return squared_distance(one, two)
+
+
+def squared_distance(one: Any, two: Any) -> int:
+    """Squared L2 distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md)."""
+    difference = np.subtract(one, two).ravel()
+    small = difference.min(initial=0) > -(2**24) and difference.max(initial=0) < 2**24
+    if small and difference.size < 2**14:
+        return int(difference @ difference)
+    return sum(v * v for v in difference.tolist())
