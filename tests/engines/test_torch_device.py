@@ -48,16 +48,19 @@ def test_a_device_that_is_not_there_or_rounds_is_one_sentence_and_nothing_is_cha
     fit_refused(tmp_path / "rounds", "not exact on cpu", Torch())
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("loss, outputs", [(Softmax(), 3), (Logistic(), 1)])
-def test_torch_gives_the_integers_of_numpy(rng, fine, loss, outputs, monkeypatch):
-    pytest.importorskip("torch", reason="torch is not installed: pip install prepriv[torch]")
+def test_torch_gives_the_integers_of_numpy(rng, fine, loss, outputs, device, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install prepriv[torch]")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("this machine has no GPU")
     n, d = 5000, 7
     grid = Grid.of(5.1, 0.7, n, fine=fine)
     x, y = 2 * rng.standard_normal((n, d)), rng.integers(-1, max(outputs, 2), n)
     x[::97] = np.nan
     blocks = [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]
-    rows = [engine.room(grid, n, d).load(blocks, n, 1.0) for engine in (Threads(2), Torch("cpu"))]
+    rows = [engine.room(grid, n, d).load(blocks, n, 1.0) for engine in (Threads(2), Torch(device))]
     assert rows[0].shape == rows[1].shape == (n, d + 1)
     index = np.flatnonzero(rng.random(n) < 0.3)
     for chunk in (2**25, 1, 2**18):
@@ -69,3 +72,20 @@ def test_torch_gives_the_integers_of_numpy(rng, fine, loss, outputs, monkeypatch
                 assert (a(weights, index) == b(weights, index)).all()
             assert (b(weights, index[:0]) == 0).all() and b(weights).dtype == np.int64
             assert np.abs(a(weights)).max() > 2**20
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_whole_fit_releases_the_same_bits_on_a_device(rng, device, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install prepriv[torch]")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("this machine has no GPU")
+    from engines.clusters import released
+    from prepriv.pipeline.plan import make_plan
+    from prepriv.pipeline.recipes.automatic import recipe
+
+    x = rng.random((4000, 5))
+    y = (x.sum(axis=1) > 2.5).astype(int)
+    domain = prepriv.Domain.box(0, 1, features=5, classes=[0, 1], n=4000)
+    steps, learner = recipe(domain, n=4000, epsilon=1.0, delta=1e-5)
+    plan = make_plan(domain, steps, learner, epsilon=1.0, delta=1e-5)
+    assert released(plan, x, Threads(2), labels=y) == released(plan, x, Torch(device), labels=y)
