@@ -14,9 +14,14 @@ class NotImported(ValueError):
     """A class of somebody else's that is not imported here."""
 
 
+def is_ours(cls: type[Any]) -> bool:
+    """Whether the class is of this package."""
+    return f"{cls.__module__}.".startswith("prepriv.")
+
+
 def kind_of(cls: type[Any]) -> str:
     """How a class is named in files: a short name for ours, the import path for anybody else's."""
-    if f"{cls.__module__}.".startswith("prepriv."):
+    if is_ours(cls):
         name = getattr(cls, "name", None)
         return name if isinstance(name, str) else cls.__name__
     return f"{cls.__module__}.{cls.__qualname__}"

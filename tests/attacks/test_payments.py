@@ -150,7 +150,10 @@ def rows_and_labels():
 )
 def test_a_step_releases_what_its_share_pays_for_and_no_more(step):
     """Fifty sums, epsilon = 2.706 released under a claim of 1.0."""
-    plan = make_plan(BALL, [step], LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match=rf"^{step.name} asked for more releases"):  # before any charge
+        make_plan(BALL, [step], LEARNER, epsilon=1.0, delta=1e-5)
+    plan = make_plan(BALL, [pre.Center(payment=Budget(0.1))], LEARNER, epsilon=1.0, delta=1e-5)
+    plan = dataclasses.replace(plan, pipeline=(step,))
     session = NoisySession()
     with pytest.raises(SpentError, match=rf"^{step.name} asked for more releases"):
         execute(plan, *rows_and_labels(), session)

@@ -362,7 +362,10 @@ class OfTriples(pre.Step):
 
 
 def test_a_sum_that_the_declared_shift_does_not_cover_is_refused():
-    plan = planned(BALL, OfTriples(payment=pay.Budget(0.1)))
+    step = OfTriples(payment=pay.Budget(0.1))
+    with pytest.raises(ValueError, match="override l2_sensitivity"):  # before any charge
+        planned(BALL, step)
+    plan = dataclasses.replace(planned(BALL), pipeline=(step,))
     table = encode(np.zeros((300, 5)), BALL)
     with pytest.raises(ValueError, match="override l2_sensitivity"):
         execute(plan, table, np.zeros(300, np.int32), Recorder())
@@ -379,6 +382,9 @@ class Moments(pre.Step):
 
     def output(self, space):
         return space
+
+    def lipschitz(self, space):
+        return 1.0
 
     def fit_budget(self, rows, space, n, mechanisms):
         many = [self.times * block for block in rows]
@@ -406,10 +412,13 @@ def test_a_second_moment_that_the_declared_shift_does_not_cover_is_refused():
         ([StatedMoments(times=3.0, states=12.7, payment=budget)], None),
         ([moved, StatedMoments(states=50.0, payment=budget)], "the noise of a second moment"),
     ]:
-        plan, recorder = planned(space, *steps), Recorder()
+        recorder = Recorder()
         if says is None:
-            execute(plan, encode(table, space), targets, recorder)
+            execute(planned(space, *steps), encode(table, space), targets, recorder)
             continue
+        with pytest.raises(ValueError, match=says):  # before any charge
+            planned(space, *steps)
+        plan = dataclasses.replace(planned(space), pipeline=tuple(steps))
         with pytest.raises(ValueError, match=says):
             execute(plan, encode(table, space), targets, recorder)
         assert recorder.calls == []

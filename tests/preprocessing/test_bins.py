@@ -132,7 +132,7 @@ def test_no_neighbour_moves_the_histogram_of_the_edges_by_more_than_is_declared(
             sums.append(total)
             return total
 
-    watched = Watched(**vars(Mechanisms.exact("QuantileBins", 5)))
+    watched = Watched(**vars(Mechanisms.exact("QuantileBins", [], np.zeros(5, np.int32))))
     corners = [*itertools.product([0.0, 0.31, 1.0, math.nan], repeat=2)]
     base = np.full((4, 2), 0.5)
     for corner in corners:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from prepriv.guarantees.printed import down
 from prepriv.pipeline.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, FittedMap, Floats, RowShift, Step, walk
+from prepriv.preprocessing.said import shift_after
 from prepriv.space import Space
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
@@ -84,7 +85,7 @@ class Case:
         """What is declared before the first step and after each."""
         shifts = [self.incoming]
         for step, space, _ in walk(self.steps, self.space):
-            shifts.append(step.paid.outgoing(step, space, self.n, shifts[-1]))
+            shifts.append(shift_after(step, space, self.n, shifts[-1]))
         return tuple(shifts)
 
     def measure(self, pair: Pair) -> RowShift | None:

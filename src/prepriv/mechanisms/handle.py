@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,15 +25,22 @@ Rows = Iterable[Floats]
 LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be calibrated to
 
 
+class NotCovered(ValueError):
+    """A mechanism was asked for what its noise is not for: a fault of the step, seen on made-up rows before a charge."""
+
+
 @dataclass(frozen=True)
 class Mechanisms:
     """The mechanisms of one step, each with the noise that the whole share of the step pays for: it may ask one once.
 
     name: of the step. n, adjacency: declared. noise_multiplier: over the sensitivity, of the whole share. apart: what earlier steps did to the common rows.
     l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
-    step says so itself; if not, it is that of the rows as they reach it, and no other sum is given. session: one that
-    counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn.
-    Rows are blocks of floats (b, dim) that can be read again and again.
+    step says so itself; if not, no sum is given that can move further. session: one that
+    counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn. rows: the rows as
+    they reach the step, the very object that the step is handed; plain: how far their own sum can move. labels: the class
+    index of each record.
+    Rows are blocks of floats (b, dim) that can be read again and again, one row a record: a row of zeros for a record that
+    does not count.
     """
 
     name: str
@@ -44,23 +51,30 @@ class Mechanisms:
     stated: bool
     noise_multiplier: float
     session: Session
+    rows: Rows
+    plain: float
+    labels: NDArray[np.integer[Any]]
 
     @classmethod
-    def exact(cls, name: str, n: int) -> Mechanisms:
+    def exact(cls, name: str, rows: Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
         """Without noise and without limit: for rows that need no protection, made up or of an audit."""
-        return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession())
+        n = len(labels)
+        return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession(), rows, math.inf, labels)
 
     def sum(self, rows: Rows, *, dim: int, radius: float) -> Floats:
         """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
 
-        ValueError if one record can move that sum by more than `l2_sensitivity`, unless the step states it.
+        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or if there
+        are not as many rows as records.
         """
-        record = 2 if self.adjacency == "replace-one" else 1
-        self._check_covered(
-            "a sum", radius, radius * (record + 2 * self.apart.rows_moved + self.apart.rows_dropped)
-        )
+        if rows is self.rows:
+            needed = self.plain
+        else:  # of anything that is made of a row: where a row moves or is dropped, it moves from anywhere to anywhere
+            record = 2 if self.adjacency == "replace-one" else 1
+            needed = radius * (record + 2 * (self.apart.rows_moved + self.apart.rows_dropped))
+        self._check_covered("a sum", radius, needed)
         return gaussian_sum(
-            rows,
+            self._one_a_record(rows, dim),
             name=self.name,
             dim=dim,
             radius=radius,
@@ -74,21 +88,22 @@ class Mechanisms:
     def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
         """(1/n) times the noisy sum of x x^T over rows (b, d), (d, d), symmetric. A longer row is pulled back to radius.
 
-        ValueError if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or by more
-        than the noise of this mechanism is for.
+        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or by more
+        than the noise of this mechanism is for, or if there are not as many rows as records.
         """
-        record = math.sqrt(2) if self.adjacency == "replace-one" else 1.0
-        any_rows = radius**2 * (record + math.sqrt(2) * self.apart.rows_moved + self.apart.rows_dropped)
-        self._check_covered("a second moment", radius, any_rows)
         grid, steps = second_moment_grid(radius, self.n, d, self.adjacency, self.noise_multiplier, self.apart)
-        needed = self.l2_sensitivity if self.stated else any_rows
-        if needed > grid.step**2 * steps * (1 + 1e-9):
-            raise ValueError(
+        needed = self.l2_sensitivity
+        if not self.stated and rows is not self.rows:
+            record = math.sqrt(2) if self.adjacency == "replace-one" else 1.0
+            needed = radius**2 * (record + math.sqrt(2) * (self.apart.rows_moved + self.apart.rows_dropped))
+            self._check_covered("a second moment", radius, needed)
+        if (self.stated or rows is not self.rows) and needed > grid.step**2 * steps * (1 + 1e-9):
+            raise NotCovered(
                 f"{self.name} asks for a second moment of rows of norm {radius:g} that can move by {needed:g}; the noise "
                 f"of a second moment of the rows as they reach it is for {grid.step**2 * steps:g}"
             )
         return private_second_moment(
-            rows,
+            self._one_a_record(rows, d),
             name=self.name,
             d=d,
             radius=radius,
@@ -103,7 +118,7 @@ class Mechanisms:
         """The instance-optimal mean of rows (b, d), (d,) (`instance_optimal_mean`): for rows that no step has moved."""
         self._need_untouched("an instance-optimal mean")
         return instance_optimal_mean(
-            rows,
+            self._one_a_record(rows, d),
             name=self.name,
             d=d,
             radius=radius,
@@ -114,10 +129,10 @@ class Mechanisms:
             precision=precision,
         )
 
-    def class_counts(self, labels: NDArray[np.integer[Any]], classes: int) -> Floats:
-        """(classes,) noisy counts of the class indices of the records, (n',): no step changes a label."""
+    def class_counts(self, classes: int) -> Floats:
+        """(classes,) noisy counts of the class indices of the records, also of dropped ones: no step changes a label."""
         return private_histogram(
-            labels,
+            self.labels,
             name=self.name,
             bins=classes,
             n=self.n,
@@ -133,6 +148,7 @@ class Mechanisms:
         at most n / 2, epsilon that of the exponential mechanism its share buys (docs/proofs/dpsgd_f.md).
         """
         self._need_untouched("a threshold")
+        self.check_records(len(values))
         mu = LARGEST_MU
         if self.noise_multiplier > 0:
             mu = min(LARGEST_MU, (1 - 1e-12) / self.noise_multiplier)
@@ -150,17 +166,48 @@ class Mechanisms:
             outliers=outliers,
         )
 
+    def _one_a_record(self, rows: Rows, dim: int) -> _Counted:
+        return _Counted(rows, dim, self)
+
+    def check_records(self, rows: int) -> None:
+        """NotCovered unless there are as many rows as records."""
+        if rows != len(self.labels):
+            raise NotCovered(
+                f"{self.name} asks for a mechanism of other rows than one a record, where one record could count more than "
+                "once: give one row for each row that reaches the step, of zeros where it does not count"
+            )
+
     def _check_covered(self, what: str, radius: float, needed: float) -> None:
-        """ValueError where a step that states no `l2_sensitivity` asks for another sum than that of its rows."""
+        """NotCovered where a step that states no `l2_sensitivity` asks for a sum that moves further than its noise is for."""
         if not self.stated and needed > self.l2_sensitivity * (1 + 1e-9):
-            raise ValueError(
+            raise NotCovered(
                 f"{self.name} asks for {what} of rows of norm {radius:g}, which one record can move by {needed:g}; its "
                 f"noise is for {self.l2_sensitivity:g}: override l2_sensitivity with what this sum can move by"
             )
 
     def _need_untouched(self, what: str) -> None:
         if self.apart != Apart():
-            raise ValueError(f"{self.name} asks for {what}, which needs rows that no earlier step has moved")
+            raise NotCovered(f"{self.name} asks for {what}, which needs rows that no earlier step has moved")
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Rows that are counted as they are read."""
+
+    rows: Rows
+    dim: int
+    handle: Mechanisms
+
+    def __iter__(self) -> Iterator[Floats]:
+        seen = 0
+        for block in self.rows:
+            if block.shape[1:] != (self.dim,):
+                raise NotCovered(
+                    f"{self.handle.name} asks for a mechanism of rows of {self.dim} numbers and gives others"
+                )
+            seen += len(block)
+            yield block
+        self.handle.check_records(seen)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.checks import check_domain, check_records, check_steps
 from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
-from prepriv.pipeline.price import Costless
 from prepriv.pipeline.ran import Ran, what_ran
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.space import Space
@@ -198,15 +197,23 @@ def _alternatives(
     for i, step in enumerate(steps):
         if not step.ways:
             continue
-        rest = [*steps[:i], Costless(inner=step), *steps[i + 1 :]]
-        placed = chain(rest, domain, domain.n, math.inf, release=False)
-        space, outputs = placed.space, ran.outputs(len(domain.classes))
-        setting = Setting(space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming)
-        without = ran.direct(setting, delta)
+        without, closed = None, ""
+        fixed = [payment for payment in (pay.Public(), pay.Budget()) if payment.way in step.ways]
+        try:  # one map for both of two neighbours, whichever of the two ways it is fitted in
+            for payment in fixed[:1]:
+                rest = [*steps[:i], dataclasses.replace(step, payment=payment), *steps[i + 1 :]]
+                placed = chain(rest, domain, domain.n, math.inf, release=False)
+                space, outputs = placed.space, ran.outputs(len(domain.classes))
+                setting = Setting(space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming)
+                without = ran.direct(setting, delta)
+        except ValueError as refused:
+            closed = str(refused)
         for way in pay.WAYS:
-            note, epsilon = step.closed_ways().get(way, ""), None
+            note, epsilon = step.closed_ways().get(way, closed), None
             if way == step.way:
                 epsilon, note = real, "as it is"
+            elif without is None:
+                pass
             elif way in step.ways and way == pay.Public.way:
                 epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
             elif way in step.ways and way == pay.Budget.way:

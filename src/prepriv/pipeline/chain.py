@@ -18,6 +18,7 @@ from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.condition import Condition
+from prepriv.preprocessing.said import shift_after
 from prepriv.space import Space
 
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
@@ -176,7 +177,7 @@ def _placed(
             f"{step.name} is paid for by sensitivity, which has no account of units of several rows; pay for it by public "
             "data or by budget"
         )
-    outgoing = paid.outgoing(step, before, n, dataclasses.replace(incoming, conditions=()))
+    outgoing = shift_after(step, before, n, dataclasses.replace(incoming, conditions=()))
     own, kept = outgoing.conditions, incoming.conditions
     if paid.test == 0:
         kept += own

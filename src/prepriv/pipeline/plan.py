@@ -33,9 +33,9 @@ from prepriv.pipeline.checks import (
     check_domain,
     check_learner,
     check_loss,
-    check_map,
     check_steps,
     check_unit,
+    rehearse,
 )
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.pipeline.decision import checked
@@ -307,9 +307,9 @@ def make_plan(
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
     _check_written(plan)
     for p in plan.steps:
-        check_map(p.step, p.before)
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
+        rehearse(p, domain, n, plan.private)
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(

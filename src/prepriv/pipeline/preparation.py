@@ -22,7 +22,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.admit import admit
 from prepriv.pipeline.chain import Chain, PlannedStep, chain
-from prepriv.pipeline.checks import check_budget, check_domain, check_steps
+from prepriv.pipeline.checks import check_budget, check_domain, check_steps, rehearse
 from prepriv.pipeline.plan import budget, check_noise, step_json
 from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import check_run, prepare
@@ -133,6 +133,7 @@ def make_preparation(
     for p in plan.steps:
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, plan.n, domain.adjacency, p.incoming, p.noise_multiplier)
+        rehearse(p, plan.domain, plan.n, plan.private)
     check_noise(plan.steps if plan.private else ())
     return plan
 

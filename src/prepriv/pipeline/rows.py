@@ -47,6 +47,10 @@ class Mapped:
             for fitted in self.maps:
                 keep = fitted.keep(x, start)
                 x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
+                if len(x) != len(block):
+                    raise ValueError(
+                        f"{type(fitted).__name__} must make one row of each row (see FittedMap.keep)"
+                    )
                 if keep is not None:
                     kept = keep if kept is None else kept & keep
             if kept is not None:
@@ -79,7 +83,7 @@ class OpenAccess:
         return self.rows
 
     def mechanisms(self) -> Mechanisms:
-        return Mechanisms.exact("no step", self.n)
+        return Mechanisms.exact("no step", self.rows, self.rows.labels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,14 +20,14 @@ from prepriv.engines.base import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Run
-from prepriv.mechanisms.covariance import Apart
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.mechanisms.session import ExactSession, Metered, Session
+from prepriv.mechanisms.session import ExactSession, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
+from prepriv.pipeline.handed import check_fitted, handed, kept_inside, mechanisms_of
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Step
 from prepriv.tables.encode import Table
 from prepriv.tables.stream import Files, Stream
 from prepriv.tables.units import UnitTable
@@ -147,14 +147,15 @@ def prepare(
         if watch is not None:
             watch(planned, rows)
         if planned.step.paid.test > 0 and plan.private:
-            distances[i] = planned.step.distance(rows, planned.before, plan.n, planned.incoming)
+            seen = handed(rows, planned.step)
+            distances[i] = planned.step.distance(seen, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [distances[k] for k in planned.covers], session)
         access = StepAccess(planned, plan, rows, released, session)
+        asked = len(session.releases)
         training, prediction = planned.step.paid.fit(planned.step, planned.before, access)
-        if type(training).keep is not FittedMap.keep and not planned.step.drops:
-            raise ValueError(f"the map of {planned.step.name} can drop rows: the step must say so (`drops`)")
-        private.append(training)
+        check_fitted(planned.step, training, prediction, session, asked)
+        private += [training, *kept_inside(planned.step, training, planned.before)]
         released.append(prediction)
     return Mapped(table, tuple(private), targets), tuple(released)
 
@@ -190,23 +191,18 @@ class StepAccess:
         rows = public_rows(data, self.plan.domain, self.released)
         return rows, rows.table.n
 
-    def private(self) -> Mapped:
-        return self.rows
+    @cached_property
+    def handed(self) -> Rows:
+        return handed(self.rows, self.planned.step)
+
+    def private(self) -> Rows:
+        return self.handed
 
     def mechanisms(self) -> Mechanisms:
         """With the plan's noise and shift, and a session that pays for no more than the step's share."""
-        p, plan = self.planned, self.plan
-        assert p.shift is not None and p.noise_multiplier is not None
-        name, session = p.step.name, self.session
-        return Mechanisms(
-            name,
-            plan.n,
-            plan.domain.adjacency,
-            Apart(p.incoming.total_shift, p.incoming.rows_moved, p.incoming.rows_dropped),
-            l2_sensitivity=p.shift,
-            stated=type(p.step).l2_sensitivity is not Step.l2_sensitivity,
-            noise_multiplier=p.noise_multiplier,
-            session=Metered(session, name, 1 / p.noise_multiplier**2) if plan.private else session,
+        plan, labels = self.plan, self.rows.labels
+        return mechanisms_of(
+            self.planned, plan.domain, plan.n, plan.private, self.session, self.handed, labels
         )
 
 

@@ -138,7 +138,7 @@ class FittedMap(abc.ABC):
 class ReleasedMap(FittedMap):
     """A map that may leave: made from public data, declared constants or the output of a mechanism.
 
-    A subclass of somebody else's is named in an artifact by its import path, and read back where that is imported.
+    A third-party subclass is named in an artifact by its import path, and read back where that is imported.
     """
 
     @abc.abstractmethod
@@ -175,10 +175,13 @@ class ConfidentialMap(FittedMap):
 class Step(abc.ABC):
     """One pre-processing step. Subclasses are frozen dataclasses; the payment is the step's own choice.
 
+    No default here is a claim: what a step does not say of itself is refused wherever a guarantee needs it, and a subclass
+    says it anew of code that it replaces (`preprocessing.said`).
+
     ways: the ways to pay that are open to this step; empty for a data-independent one, which is free.
     at_prediction: whether the model needs the fitted map on new rows. If so, and the step is paid for by
     sensitivity, the model cannot be released, and the plan refuses. fitted_state: what the fit computes, in words.
-    Caps: what may be declared of the data (`payment.Caps`), checked when the step is made; None: any names.
+    Caps: what may be declared of the data (`payment.Caps`), checked when the step is made; here nothing may.
     """
 
     payment: Payment | None = field(default=None, kw_only=True)
@@ -187,22 +190,23 @@ class Step(abc.ABC):
     why_not: ClassVar[dict[str, str]] = {}
     at_prediction: ClassVar[bool] = True
     fitted_state: ClassVar[str] = "fitted values"
-    Caps: ClassVar[type[Caps] | None] = None
+    Caps: ClassVar[type[Caps]] = Caps
 
     @property
     def reads_labels(self) -> bool:
-        """Whether `fit_confidential` must be handed LabelledRows."""
+        """Whether its fits must be handed LabelledRows; rows come without labels else."""
         return False
 
     @property
     def drops(self) -> bool:
-        """Whether the fitted map may drop rows (`FittedMap.keep`)."""
+        """Whether the fitted map may drop rows (`FittedMap.keep`). The map of a step that does not say so is refused."""
         return False
 
     @property
     def after_drops(self) -> bool:
-        """Whether the step may follow one that drops rows, which are rows of zeros from then on."""
-        return True
+        """Whether the step may follow one that drops rows, which are rows of zeros from then on: as far as nothing else is
+        said, one map for both of two neighbours may, and one that is fitted on each of them may not."""
+        return self.paid.leaves
 
     @property
     def counts_classes(self) -> int | None:
@@ -224,8 +228,7 @@ class Step(abc.ABC):
                 way, "it depends on no data and is free" if not self.ways else "no method known"
             )
             raise ValueError(f"{self.name} cannot be paid for by {way}: {reason}")
-        if self.Caps is not None:
-            self.Caps.of(self.name, self.paid)
+        self.Caps.of(self.name, self.paid)
 
     @property
     def name(self) -> str:
@@ -251,8 +254,8 @@ class Step(abc.ABC):
         """The declared space of the rows after this step."""
 
     def lipschitz(self, space: Space) -> float:
-        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none."""
-        return 1.0
+        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said of it."""
+        return math.inf
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
@@ -268,7 +271,7 @@ class Step(abc.ABC):
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.
 
-        Raises ValueError if the map bounds no shift.
+        A map that drops rows may drop a moved row on one side only. Raises ValueError if the map bounds no shift.
         """
         lipschitz = self.lipschitz(space)
         if incoming.rows_moved > 0 and math.isinf(lipschitz):
@@ -276,7 +279,9 @@ class Step(abc.ABC):
                 f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
                 "use one that is: Homogenize, ClipNorm, Normalize with a floor"
             )
-        return incoming.through(lipschitz).within(self.output(space).diameter)
+        out = incoming.through(lipschitz).within(self.output(space).diameter)
+        dropped = incoming.rows_dropped + (incoming.rows_moved if self.drops else 0.0)
+        return dataclasses.replace(out, rows_dropped=dropped)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
@@ -308,7 +313,10 @@ class Step(abc.ABC):
         return Identity()
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """Budget: L2 sensitivity of the one sum this step asks for."""
+        """Budget: L2 sensitivity of the one sum this step asks for; here, that of the rows as they reach it.
+
+        Another sum is refused unless the step says how far it moves (`mechanisms.handle.Mechanisms`).
+        """
         return sum_shift(space, adjacency, incoming)
 
     def check_release(  # noqa: B027  most sums fit wherever their noise does

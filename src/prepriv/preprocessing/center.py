@@ -52,6 +52,9 @@ class Center(Step):
         # A missing cell is filled later, from anywhere in [-w, w]: no row of the old box less the mean.
         return Space(-w, w, math.hypot(seen, float(np.linalg.norm(w[gaps]))), gaps, space.names)
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0
+
     def _inside(self, mean: Floats, space: Space) -> Floats:
         mean = np.clip(mean, space.low, space.high)
         norm = float(np.linalg.norm(mean))

@@ -11,7 +11,7 @@ from prepriv._arguments import integer, settle
 from prepriv.domain import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing.base import Floats, LabelledRows, ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
 from prepriv.space import Space
 
 
@@ -59,13 +59,15 @@ class ClassCounts(Step):
     def output(self, space: Space) -> Space:
         return space
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0
+
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """Of the counts: a record is in one of them, replaced in two. What steps do to rows changes no label."""
         return count_sensitivity(adjacency) / 2.0**COUNT_BITS
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        assert isinstance(rows, LabelledRows)
-        counts = mechanisms.class_counts(rows.labels, self.classes)
+        counts = mechanisms.class_counts(self.classes)
         return CountedClasses(
             np.maximum(counts, max(1.0, mechanisms.noise_multiplier * mechanisms.l2_sensitivity))
         )

@@ -162,6 +162,9 @@ class ClipFeatures(Step):
         radius = min(math.hypot(space.radius, pushed), corner)
         return Space(low, high, max(radius, 1e-12), space.may_miss, space.names)
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0
+
     def free(self, space: Space) -> ReleasedMap:
         after = self.output(space)
         return ClipMap(after.low, after.high)

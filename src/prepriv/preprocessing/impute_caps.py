@@ -222,6 +222,9 @@ class Imputer(Step):
     def output(self, space: Space) -> Space:
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0  # common rows miss the same cells
+
     def missing(self, space: Space, n: int) -> MissingCaps:
         """Its caps on missing cells, in records."""
         return MissingCaps.of(self.Caps.of(self.name, self.paid), space, n)

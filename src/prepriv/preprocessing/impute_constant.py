@@ -38,5 +38,8 @@ class ConstantImputer(Step):
         radius = math.hypot(space.radius, abs(self.value) * math.sqrt(int(filled.sum())))
         return Space(low, high, radius * (1 + 1e-12), np.zeros(space.d, dtype=bool), space.names)
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0
+
     def free(self, space: Space) -> ReleasedMap:
         return FillReleased(np.full(space.d, self.value))

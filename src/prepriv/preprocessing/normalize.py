@@ -47,6 +47,9 @@ class ClipNorm(Step):
         need_filled(self.name, space)
         return space.within(self.radius)
 
+    def lipschitz(self, space: Space) -> float:
+        return 1.0
+
     def free(self, space: Space) -> ReleasedMap:
         return ScaleRows(self.radius, self.radius)
 

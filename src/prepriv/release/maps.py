@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._kinds import check_class, find_kind, kind_of
+from prepriv._kinds import check_class, find_kind, is_ours, kind_of
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.augment_by_distance import Augment
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
@@ -37,7 +37,7 @@ from prepriv.release.arrays import pack, unpack
 def write_map(released: ReleasedMap) -> dict[str, Any]:
     """Plain data, arrays packed. Raises ValueError for a map of somebody else's that could never be read back."""
     data, cls = dict(released.to_json()), type(released)
-    if not _is_ours(cls):
+    if not is_ours(cls):
         check_class(cls)
         data["map"] = kind_of(cls)
     return {k: _packed(v) for k, v in data.items()}
@@ -49,13 +49,9 @@ def read_map(data: Mapping[str, Any]) -> ReleasedMap:
     if kind in _READERS:
         return _READERS[kind](data)
     cls = find_kind(ReleasedMap, kind)
-    if _is_ours(cls):
+    if is_ours(cls):
         raise ValueError("no such map")
     return cls.from_json({k: unpack(v, k) if isinstance(v, dict) else v for k, v in data.items()})
-
-
-def _is_ours(cls: type[ReleasedMap]) -> bool:
-    return f"{cls.__module__}.".startswith("prepriv.")
 
 
 def _packed(value: Any) -> Any:

@@ -4,4 +4,120 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-MUTANTS: tuple[Mutant, ...] = ()
+CLOSED = "tests/attacks/test_own_steps_closed.py"
+KIND = "a default that is a claim: a step of one's own"
+
+
+def closed(which: str) -> tuple[str, ...]:
+    """The tests of steps of one's own whose name holds `which`."""
+    return (CLOSED, "-k", which)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a step that says nothing is 1-Lipschitz",
+        KIND,
+        "preprocessing/base.py",
+        '        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said of it."""\n'
+        "        return math.inf\n",
+        '        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said of it."""\n'
+        "        return 1.0\n",
+        closed("says_nothing_of_its_map"),
+    ),
+    Mutant(
+        "a moved row is never dropped on one side only",
+        KIND,
+        "preprocessing/base.py",
+        "incoming.rows_dropped + (incoming.rows_moved if self.drops else 0.0)",
+        "incoming.rows_dropped",
+        closed("moved_row_on_one_side"),
+    ),
+    Mutant(
+        "a confidential step may follow dropped rows unsaid",
+        KIND,
+        "preprocessing/base.py",
+        "        return self.paid.leaves\n",
+        "        return True\n",
+        closed("may_follow_one_that_drops"),
+    ),
+    Mutant(
+        "a parent speaks for the code of its child",
+        KIND,
+        "_said.py",
+        "is_ours(c) or issubclass(speaker, c)",
+        "is_ours(c) or issubclass(c, speaker)",
+        closed("inherits_no_word"),
+    ),
+    Mutant(
+        "a parent speaks for a helper of its child",
+        KIND,
+        "_said.py",
+        "        if old is not None and not getattr",
+        "        if old is None and not getattr",
+        closed("helper_that_is_replaced"),
+    ),
+    Mutant(
+        "a dropped row moves by a radius, whatever is made of it",
+        "a premise of one thing, used of another",
+        "mechanisms/handle.py",
+        "needed = radius * (record + 2 * (self.apart.rows_moved + self.apart.rows_dropped))",
+        "needed = radius * (record + 2 * self.apart.rows_moved + self.apart.rows_dropped)",
+        closed("by_a_diameter and not moment"),
+    ),
+    Mutant(
+        "a dropped row moves a second moment by its square",
+        "a premise of one thing, used of another",
+        "mechanisms/handle.py",
+        "(record + math.sqrt(2) * (self.apart.rows_moved + self.apart.rows_dropped))",
+        "(record + math.sqrt(2) * self.apart.rows_moved + self.apart.rows_dropped)",
+        closed("by_a_diameter and moment"),
+    ),
+    Mutant(
+        "a record gives as many rows as it likes",
+        "a premise of one thing, used of another",
+        "mechanisms/handle.py",
+        "if rows != len(self.labels):",
+        "if rows < len(self.labels):",
+        closed("one_row_a_record"),
+    ),
+    Mutant(
+        "rows of a step of one's own stay where they are",
+        "a premise of one thing, used of another",
+        "pipeline/handed.py",
+        "else [Inside(step.output(space))]",
+        "else []",
+        closed("held_inside_by_the_run"),
+    ),
+    Mutant(
+        "a step may say the same whatever comes in",
+        KIND,
+        "preprocessing/said.py",
+        "if lost or (deaf and not most):",
+        "if lost:",
+        closed("does_not_count_what_comes_in"),
+    ),
+    Mutant(
+        "a map may hide that it drops rows",
+        KIND,
+        "pipeline/handed.py",
+        'getattr(training.keep, "__func__", None) is not FittedMap.keep',
+        "type(training).keep is not FittedMap.keep",
+        closed("attribute_of_its_own"),
+    ),
+    Mutant(
+        "a budget step need not ask",
+        KIND,
+        "pipeline/handed.py",
+        "if step.paid.share > 0 and len(session.releases) == asked:",
+        "if step.paid.share > 1 and len(session.releases) == asked:",
+        closed("asks_for_nothing"),
+    ),
+    Mutant(
+        "labels for every step",
+        KIND,
+        "pipeline/handed.py",
+        "return rows if step.reads_labels else Unlabelled(rows)",
+        "return rows",
+        closed("labels_are_handed"),
+    ),
+)

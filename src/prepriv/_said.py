@@ -1,0 +1,61 @@
+"""What a class says of code, and of which: the word of a parent about code that a subclass replaces is not its word.
+
+A word is a method or an attribute that a claim rests on: a sensitivity, a Lipschitz constant, an account. It holds for the
+code of the class that gives it. A class that replaces that code has to give the word anew; the default of the root class
+(`Step`, `Learner`, `Condition`) has to be one that claims nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from prepriv._kinds import is_ours
+
+
+def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequence[str]) -> None:
+    """ValueError unless each word of `cls` comes from a class that knows the code it speaks of, or from the root.
+
+    code: names of the root's methods that the words speak of. With them counts whatever else a class replaces: a helper may
+    be called from anywhere. Classes of this package are the code that was proved and attacked as it is.
+    """
+    above = [c for c in cls.__mro__ if c not in root.__mro__]
+    for word in words:
+        speaker = next((c for c in above if word in vars(c)), None)
+        for c in above:
+            if speaker is None:
+                break
+            name = None if is_ours(c) or issubclass(speaker, c) else _replaced(c, above, root, code)
+            if name is not None:
+                raise ValueError(
+                    f"{cls.__name__} takes {word} from {speaker.__name__}, which knows nothing of the {name} of {c.__name__}: say "
+                    f"{word} in {c.__name__} itself (where the old one is still true: {word} = {speaker.__name__}.{word})"
+                )
+
+
+def says(cls: type[Any], root: type[Any], word: str, code: Sequence[str]) -> bool:
+    """Whether the class gives that word itself, of the code it has: not the root's default, and not a parent's."""
+    try:
+        check_said(cls, root, (word,), code)
+    except ValueError:
+        return False
+    return any(word in vars(c) for c in cls.__mro__ if c not in root.__mro__)
+
+
+def _replaced(c: type[Any], above: Sequence[type[Any]], root: type[Any], code: Sequence[str]) -> str | None:
+    """The first piece of code that `c` has in place of another class's, or None."""
+    parents = above[above.index(c) + 1 :]
+    for name, value in vars(c).items():
+        if name in code:
+            return name
+        if name.startswith("__") or hasattr(root, name) or not _is_code(value):
+            continue
+        old = next((vars(p)[name] for p in parents if name in vars(p)), None)
+        if old is not None and not getattr(old, "__isabstractmethod__", False):
+            return name
+    return None
+
+
+def _is_code(value: Any) -> bool:
+    return callable(value) or inspect.isdatadescriptor(value) or hasattr(value, "__get__")

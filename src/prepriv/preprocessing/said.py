@@ -1,0 +1,75 @@
+"""What a step has to say of itself in its place in a chain, and what of it can be checked before a record is read.
+
+A step of one's own is code that nobody here has seen. What it says of itself is believed where it says it of its own code
+(`_said.check_said`); what it does not say is refused wherever a guarantee needs it.
+"""
+
+from __future__ import annotations
+
+from prepriv._kinds import is_ours
+from prepriv._said import check_said, says
+from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
+from prepriv.preprocessing.condition import Condition
+from prepriv.space import Space
+
+MAKES = {"free": "free", "public": "fit_public", "budget": "fit_budget", "sensitivity": "fit_confidential"}
+"""By way to pay: the method that makes the map of the rows, which every word of a step speaks of."""
+
+
+def says_its_sum(step: Step) -> bool:
+    """Whether the step says itself how far the sum that it asks for moves between neighbours."""
+    return says(type(step), Step, "l2_sensitivity", (MAKES["budget"],))
+
+
+def check_words(step: Step, incoming: RowShift) -> None:
+    """ValueError unless the step says itself what its place in a chain rests on: of its own code, not of a parent's."""
+    Step.__post_init__(step)  # a subclass may have replaced it
+    cls, code = type(step), (MAKES[step.way],)
+    for name in ("paid", "way"):
+        if getattr(cls, name) is not getattr(Step, name):
+            raise ValueError(
+                f"{step.name} replaces `{name}`: a step is paid for by its payment and nothing else"
+            )
+    if not step.paid.leaves:
+        check_said(cls, Step, ("sensitivity", "conditions"), (*code, "Caps"))
+        if incoming.rows_dropped > 0:
+            check_said(cls, Step, ("after_drops",), (*code, "sensitivity"))
+        if step.paid.test > 0:
+            check_said(cls, Step, ("distance",), (*code, "sensitivity", "conditions", "Caps"))
+    elif incoming.rows_moved > 0 and cls.propagate is not Step.propagate:
+        check_said(cls, Step, ("propagate",), code)
+    elif incoming.rows_moved > 0:
+        check_said(cls, Step, ("lipschitz",), code)
+        if cls.lipschitz is Step.lipschitz:
+            raise ValueError(
+                f"{step.name} says nothing of how far apart its map can move two rows, so it cannot follow a step paid for by "
+                "sensitivity: override lipschitz with a constant that holds for every two rows that can reach it"
+            )
+
+
+def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShift:
+    """How far apart the common rows are after a step: what it says, held against what no step can change.
+
+    Raises ValueError where the step does not say it, or does not count what comes in.
+    """
+    check_words(step, incoming)
+    out: RowShift = step.paid.outgoing(step, space, n, incoming)
+    for condition in out.conditions:
+        check_said(type(condition), Condition, ("sentence",), ("holds",))
+    if is_ours(type(step)) or incoming.is_zero:
+        return out
+    lost = out.rows_dropped < incoming.rows_dropped or (incoming.any_order and not out.any_order)
+    deaf = incoming.rows_moved > 0 and _numbers(out) == _numbers(
+        step.paid.outgoing(step, space, n, UNTOUCHED)
+    )
+    most = out.rows_moved >= n - 1 and out.row_shift >= step.output(space).diameter
+    if lost or (deaf and not most):
+        raise ValueError(
+            f"{step.name} says the same whatever comes in: what goes out has to count the rows that earlier steps have moved or "
+            "dropped, which `incoming` tells (docs/proofs/chaining.md)"
+        )
+    return out
+
+
+def _numbers(shift: RowShift) -> tuple[float, ...]:
+    return shift.rows_moved, shift.row_shift, shift.total_shift, shift.rows_dropped
