@@ -12,13 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from prepriv import Domain, Numeric, make_plan
+from prepriv import Domain, Numeric, learners, make_plan
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv._said import check_said
 from prepriv.audit.random_chains import LEARNER, UnreleasedPlan
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import PlanRun
+from prepriv.learners.base import CLAIMS, TRAINS, Learner
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.account import account
 from prepriv.pipeline.handed import Inside
 from prepriv.pipeline.preparation import make_preparation
@@ -672,3 +677,62 @@ def test_a_condition_says_what_it_checks():
         ValueError, match="takes sentence from Few, which knows nothing of the holds of Other"
     ):
         planned(BALL, Rests(payment=pay.Sensitivity()))
+
+
+# ------------------------------------------------------------------------------------- learners and losses
+
+
+class Twice(GradientDescent):
+    """Takes each noisy step twice, at the price of one."""
+
+    def train(self, rows, setting, run):
+        super().train(rows, setting, run)
+        return super().train(rows, setting, run)
+
+
+class Once(Twice):
+    exact = True
+    takes_units, premise, unit = GradientDescent.takes_units, GradientDescent.premise, GradientDescent.unit
+    parts, smooth = GradientDescent.parts, GradientDescent.smooth
+
+
+class Steeper(Logistic):
+    """Five times the gradient, and the bound of the logistic loss."""
+
+    def residual(self, scores, targets, out=None):
+        return 5 * super().residual(scores, targets)
+
+
+def test_a_learner_says_itself_what_its_run_costs():
+    with pytest.raises(
+        ValueError, match="takes exact from GradientDescent, which knows nothing of the train of Twice"
+    ):
+        make_plan(BALL, [], Twice(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="knows nothing of the train of Twice"):
+        account([], Twice(Logistic(), steps=2), domain=BALL, noise_multiplier=40.0)
+    plan = make_plan(BALL, [], Once(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
+    with pytest.raises(SpentError, match="Once asked for more releases"):  # it said so, and it is not true
+        run(plan)
+
+
+def test_a_loss_says_itself_what_its_gradient_is_bounded_by():
+    with pytest.raises(
+        ValueError, match="takes gradient_norm from Logistic, which knows nothing of the residual of Steeper"
+    ):
+        make_plan(BALL, [], GradientDescent(Steeper(), steps=2), epsilon=1.0, delta=1e-5)
+
+
+LEARNERS = [
+    k
+    for k in vars(learners).values()
+    if inspect.isclass(k) and issubclass(k, Learner) and not inspect.isabstract(k)
+]
+
+
+@pytest.mark.parametrize("cls", LEARNERS, ids=lambda c: c.__name__)
+def test_a_subclass_of_each_learner_inherits_no_claim_about_a_run_of_its_own(cls):
+    check_said(cls, Learner, CLAIMS, TRAINS)
+    for name in TRAINS:
+        mine = type("Mine", (cls,), {name: lambda self, *args: None})
+        with pytest.raises(ValueError, match=f"knows nothing of the {name} of Mine"):
+            check_said(mine, Learner, CLAIMS, TRAINS)

@@ -91,6 +91,8 @@ class Run:
 class Learner(abc.ABC):
     """Settings that mean the same in every learner, and what a pipeline asks. Subclasses are frozen dataclasses.
 
+    No default here is a claim, and a subclass says again what holds of a run that it replaces (`CLAIMS`).
+
     exact: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier. samples: whether a step sees a random
     part of the rows, by their places. takes_units: whether its account is one of records in any order, so that a unit of
     several rows can stand for a record (docs/proofs/units.md).
@@ -209,6 +211,23 @@ class Learner(abc.ABC):
 
         Sums are divided by declared numbers, never by a count of rows.
         """
+
+
+CLAIMS = (
+    "exact",
+    "takes_units",
+    "samples",
+    "premise",
+    "unit",
+    "shift",
+    "parts",
+    "accounts",
+    "smooth",
+    "reach",
+)
+"""What an account rests on: the words of a learner, each of them about its own run."""
+TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
+"""The methods of a learner that a run is made of."""
 
 
 class Momentum(Learner):

@@ -76,6 +76,10 @@ class Loss(ABC):
         """β: W ↦ record gradient is β-Lipschitz for ‖x‖ ≤ radius; infinite for the hinge."""
 
 
+BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
+"""What a learner is told of a loss: words about its residual."""
+
+
 @dataclass(frozen=True)
 class Logistic(Loss):
     """log(1 + exp(−y·score)), y = ±1 for class 1 and 0: two classes, one output."""

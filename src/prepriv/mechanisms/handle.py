@@ -92,12 +92,12 @@ class Mechanisms:
         than the noise of this mechanism is for, or if there are not as many rows as records.
         """
         grid, steps = second_moment_grid(radius, self.n, d, self.adjacency, self.noise_multiplier, self.apart)
-        needed = self.l2_sensitivity
+        needed = self.l2_sensitivity if self.stated else 0.0  # of the rows themselves: what the noise is for
         if not self.stated and rows is not self.rows:
             record = math.sqrt(2) if self.adjacency == "replace-one" else 1.0
             needed = radius**2 * (record + math.sqrt(2) * (self.apart.rows_moved + self.apart.rows_dropped))
             self._check_covered("a second moment", radius, needed)
-        if (self.stated or rows is not self.rows) and needed > grid.step**2 * steps * (1 + 1e-9):
+        if needed > grid.step**2 * steps * (1 + 1e-9):
             raise NotCovered(
                 f"{self.name} asks for a second moment of rows of norm {radius:g} that can move by {needed:g}; the noise "
                 f"of a second moment of the rows as they reach it is for {grid.step**2 * steps:g}"

@@ -12,10 +12,11 @@ import numpy as np
 
 from prepriv._arguments import kind, real, shown
 from prepriv._kinds import check_class, is_ours
+from prepriv._said import check_said
 from prepriv.domain import Domain
 from prepriv.exact.ball import row_norms
-from prepriv.learners.base import Learner
-from prepriv.learners.losses import Loss
+from prepriv.learners.base import CLAIMS, TRAINS, Learner
+from prepriv.learners.losses import BOUNDS, Loss
 from prepriv.learners.targets import TargetLoss
 from prepriv.mechanisms.handle import Mechanisms, NotCovered
 from prepriv.mechanisms.session import ExactSession, Session, SpentError
@@ -200,3 +201,6 @@ def check_learner(learner: Any) -> None:
         raise ValueError(
             f"learner must be one of prepriv.learners, such as GradientDescent; got {kind(learner)}"
         )
+    check_said(type(learner), Learner, CLAIMS, TRAINS)
+    if isinstance(learner.loss, Loss):
+        check_said(type(learner.loss), Loss, BOUNDS, ("residual", "value", "outputs"))

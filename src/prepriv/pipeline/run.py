@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.engines.base import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
 from prepriv.learners.base import Run
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.mechanisms.session import ExactSession, Session
+from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.handed import check_fitted, handed, kept_inside, mechanisms_of
@@ -81,12 +82,24 @@ def execute(
     """
     check_run(plan, table, session)
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
-    run = Run(session, plan.learner_noise_multiplier, progress=progress and partial(progress, "training"))
+    run = Run(
+        _paid_for(plan, session),
+        plan.learner_noise_multiplier,
+        progress=progress and partial(progress, "training"),
+    )
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         held = _held(rows, plan, room, progress)
         weights = plan.learner.train(held, plan.setting, run)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, released, weights, plan.private and session.private, receipt)
+
+
+def _paid_for(plan: Plan, session: Session) -> Session:
+    """For a third-party learner of Gaussian steps: a session that pays for the steps it declares, and no more."""
+    learner, z = plan.learner, plan.learner_noise_multiplier
+    if is_ours(type(learner)) or not (learner.exact and plan.private):
+        return session
+    return Metered(session, learner.name, learner.steps / z**2)
 
 
 def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None) -> Held:

@@ -113,6 +113,22 @@ MUTANTS: tuple[Mutant, ...] = (
         closed("asks_for_nothing"),
     ),
     Mutant(
+        "a learner's account is believed of another run",
+        KIND,
+        "pipeline/checks.py",
+        "    check_said(type(learner), Learner, CLAIMS, TRAINS)\n",
+        "",
+        closed("says_itself_what_its_run_costs"),
+    ),
+    Mutant(
+        "a learner of one's own takes as many steps as it likes",
+        KIND,
+        "pipeline/run.py",
+        "    return Metered(session, learner.name, learner.steps / z**2)\n",
+        "    return session\n",
+        closed("says_itself_what_its_run_costs"),
+    ),
+    Mutant(
         "labels for every step",
         KIND,
         "pipeline/handed.py",
