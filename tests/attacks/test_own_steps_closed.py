@@ -203,6 +203,12 @@ def test_a_confidential_step_says_itself_that_it_may_follow_one_that_drops_rows(
     drop = pre.DeduplicateCells(payment=pay.Sensitivity())
     with pytest.raises(ValueError, match="Deaf cannot follow a step that drops rows"):
         planned(BALL, drop, Deaf(payment=pay.Sensitivity()))
+    said = {"RankReduction": True, "SoftPCA": True, "StandardScaler": True}  # as proved; the others refuse
+    for cls in BUILT_IN:
+        if cls.ways == ("sensitivity",) or cls is pre.StandardScaler:
+            step = object.__new__(cls)
+            vars(step).update(payment=pay.Sensitivity())
+            assert step.after_drops == said.get(cls.__name__, False)
 
 
 def test_a_cap_that_no_step_reads_is_refused_by_name():

@@ -222,6 +222,10 @@ class RankReduction(_Leading):
         super().__post_init__()
         truth("centred", self.centred)
 
+    @property
+    def after_drops(self) -> bool:
+        return True  # its bounds count a dropped row
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         if self.k >= space.d:

@@ -143,6 +143,10 @@ class StandardScaler(Step):
         ratio = 1 / self.floor if self.center == "mean" else 1 / (2 * self.floor)
         return np.full(len(self._columns(space)), ratio)
 
+    @property
+    def after_drops(self) -> bool:
+        return True  # its bounds count a dropped row
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         columns, reach = self._columns(space), self._reach(space)

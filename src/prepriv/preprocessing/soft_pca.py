@@ -72,6 +72,10 @@ class SoftPCA(Step):
         square = space.radius**2
         return square / (square + self.strength) * (1 + 1e-8)
 
+    @property
+    def after_drops(self) -> bool:
+        return True  # its bounds count a dropped row
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         least = 100 * LAPACK_ERROR * space.d * space.radius**2
