@@ -1,4 +1,4 @@
-"""Random chains of one to four steps on random tables: through encoding, plan and run, against all that is declared.
+"""Random chains of one to six steps on random tables, under both adjacencies: through encoding, plan and run, against all that is declared.
 
 For each chain the replay compares what leaves and how far every sum moved, the gradient's included; and the rows that
 reach each step are compared with what the plan says is the most by which they can differ. Pairs of which a printed
@@ -12,23 +12,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prepriv import preprocessing as pre
 from prepriv.audit.judgement import Finding
-from prepriv.audit.replay import Result, replay
+from prepriv.audit.replay import Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.columns import Categorical, Numeric
-from prepriv.domain import Domain
+from prepriv.domain import ADJACENCIES, Domain
+from prepriv.evaluation.holdout import Holdout, plan_holdout
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.payment import Budget, Payment, Public, Sensitivity
+from prepriv.pipeline.chain import chain
 from prepriv.pipeline.plan import Plan
 from prepriv.preprocessing.base import Step
 
-LONGEST = 4  # steps of a chain
+LONGEST = 6  # steps of a chain
+_DRAWS = 4  # steps that are tried for each place of a chain
 ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
 LEARNER = GradientDescent(Softmax(), steps=2, learning_rate=2.0, weight_bound=3.0)
+_HELD_OUT = 0.15  # of the chains: a part of the records is held out by coins
 _PUBLIC = 12  # rows of a public table
 
 
@@ -65,7 +72,10 @@ def attack_chains(
             out.refused += 1
             continue
         table = random_table(plan.domain, plan.n, draws)
-        run = PlanRun(plan)
+        run = _run(plan, draws)
+        if run is None:
+            out.refused += 1
+            continue
         near = neighbours(table, plan.domain, draws, pairs)
         found = replay(run, table, near, holds=run.holds, beyond=run.beyond, seed=seed + k)
         name = " > ".join(f"{s.name}({s.way})" for s in plan.pipeline)
@@ -73,41 +83,100 @@ def attack_chains(
         found.findings += [Finding(name, what) for what in sorted(run.overspent)]
         found.unmatched, found.failed = run.rows.unmatched, run.failed
         out.result.add(found)
-        behind = ("encoding", *(s.name for s in plan.pipeline))
-        for step, moved, declared in zip(behind, run.rows.found, run.rows.declared):
+        after = ("encoding", *(s.name for s in plan.pipeline))
+        for step, moved, declared in zip(after, run.rows.found, run.rows.declared):
             if declared.total_shift > 0:
                 ratio = moved.total_shift / declared.total_shift
                 out.ratios[step] = max(ratio, out.ratios.get(step, 0.0))
     return out
 
 
+def _run(plan: Plan, draws: Draws) -> PlanRun | None:
+    """How a plan is run: on all records, or on a part that coins choose; None if that is refused."""
+    if plan.domain.adjacency != "replace-one" or not draws.chance(_HELD_OUT):
+        return PlanRun(plan)
+    coins = Recorder(seed=draws.below(2**20))
+    try:
+        part = plan_holdout(
+            Holdout(0.3),
+            lambda n: dataclasses.replace(plan, domain=plan.domain.with_n(n)),
+            plan.n,
+            plan.domain,
+            coins,
+        )
+        part.training.guarantee  # noqa: B018  computes every space, shift and event
+    except ValueError:
+        return None
+    assert part.coins is not None
+    return PartRun(plan, part.training, ~part.coins)
+
+
+class PartRun(PlanRun):
+    """Runs a plan on the part of the records that coins chose. What is declared, is declared of all of them.
+
+    whole: the plan for all records, whose conditions must hold of all. part: of those that are chosen, a mask of the rows.
+    """
+
+    def __init__(self, whole: Plan, part: Plan, chosen: NDArray[np.bool_]) -> None:
+        super().__init__(part)
+        self._whole, self._chosen = PlanRun(whole), chosen
+
+    def __call__(self, table: RawTable, session: Recorder) -> dict[str, str]:
+        self._whole(table, Recorder())
+        labels = tuple(label for label, chosen in zip(table.labels, self._chosen) if chosen)
+        return super().__call__(RawTable(table.rows[self._chosen], labels), session)
+
+    def holds(self) -> bool:
+        """Whether what is declared of all records held in the last run."""
+        return self._whole.holds()
+
+
 # ------------------------------------------------------------------------------------------------ what is attacked
 
 
 def random_plan(draws: Draws) -> UnreleasedPlan | None:
-    """A plan of one to four steps over a small table; None if the plan refuses them."""
+    """A plan of one to six steps over a small table; None if the plan refuses them."""
     n = draws.pick((6, 9, 16, 24, 40))
     domain = _domain(draws, n)
-    steps = tuple(draws.pick(STEPS)(draws, domain) for _ in range(1 + draws.below(LONGEST)))
-    watched = (*steps, pre.Rescale(1.0))  # so that the rows are seen as they reach the learner
-    plan = UnreleasedPlan(domain, 3.0, 1e-4, watched, LEARNER, 1.0, 1e-5)
+    images = domain.space.image is not None and draws.chance(0.7)
+    steps: tuple[Step, ...] = (_scattering(draws, domain),) if images else ()
+    for _ in range(1 - len(steps) + draws.below(LONGEST)):
+        for _ in range(_DRAWS):
+            longer = (*steps, draws.pick(STEPS)(draws, domain))
+            if _stands(longer, domain, n):
+                steps = longer
+                break
+    plan = UnreleasedPlan(domain, 3.0, 1e-4, steps, LEARNER, 1.0, 1e-5)
     try:
         plan.guarantee  # noqa: B018  computes every space, shift and event
     except ValueError:
         return None
-    return plan
+    return plan if steps else None
+
+
+def _stands(steps: tuple[Step, ...], domain: Domain, n: int) -> bool:
+    """Whether the steps can stand one after the other; gaps may be filled later."""
+    try:
+        chain((*steps, pre.ConstantImputer(0.0)), domain, n, 3.0, test_delta=1e-5, release=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _domain(draws: Draws, n: int) -> Domain:
+    adjacency = draws.pick(ADJACENCIES) if draws.chance(0.5) else "replace-one"
     if draws.chance(0.25):
-        return Domain.ball(draws.pick((1, 2, 3)), (0, 1), radius=draws.pick((0.5, 1.0, 4.0)), n=n)
+        radius = draws.pick((0.5, 1.0, 4.0))
+        return Domain.ball(draws.pick((1, 2, 3)), (0, 1), radius=radius, n=n, adjacency=adjacency)
+    if draws.chance(0.08):
+        return Domain.images(4, 4, 1, (0, 1), n=n, adjacency=adjacency)
     columns: dict[str, Numeric | Categorical] = {}
     for j in range(draws.pick((1, 2, 2, 3))):
         low, high = draws.pick(((0, 1), (-3, 10), (0.25, 0.26), (-1e6, 1e6)))
         columns[f"x{j}"] = Numeric(low, high, "impute") if draws.chance(0.7) else Numeric(low, high)
     if draws.chance(0.3):
         columns["kind"] = Categorical(("a", "b", "c"))
-    return Domain(columns, (0, 1), n=n)
+    return Domain(columns, (0, 1), n=n, adjacency=adjacency)
 
 
 def random_table(domain: Domain, n: int, draws: Draws) -> RawTable:
@@ -155,6 +224,10 @@ def _public_or_budget(draws: Draws, domain: Domain) -> Payment:
     return Public(synthetic(domain, _PUBLIC, draws).rows) if draws.chance(0.4) else Budget(0.1)
 
 
+def _scattering(draws: Draws, domain: Domain) -> Step:
+    return pre.Scattering(1, 2, draws.pick((0.001, 0.5)))
+
+
 STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.MeanImputer(payment=_sensitivity(w, **_missing(w))),
     lambda w, _: pre.MedianImputer(payment=_sensitivity(w, gap=w.pick((0.3, 0.6, 1.0)), **_missing(w))),
@@ -164,11 +237,17 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     ),
     lambda w, _: pre.RegressionImputer(w.size(0.05, 2.0), w.size(0.3, 2.0), payment=_sensitivity(w, **_missing(w))),
     lambda w, _: pre.RegressionImputer(0.1, payment=_sensitivity(w, curvature=0.05, **_missing(w))),
+    lambda w, _: pre.ConstantImputer(w.pick((0.0, 0.5, -2.0))),
     lambda w, t: pre.MeanImputer(payment=_public_or_budget(w, t)),
+    lambda w, t: pre.RegressionImputer(w.size(0.05, 2.0), payment=_public_or_budget(w, t)),
+    lambda w, t: pre.TrimmedMeanImputer(0.1, payment=Public(synthetic(t, _PUBLIC, w).rows)),
     lambda w, t: pre.MedianImputer(payment=_public_or_budget(w, t)),
     lambda w, t: pre.StandardScaler(w.size(0.02, 0.5), w.pick(("max", "root")), w.pick(("mean", "midpoint")), payment=_any(w, t)),
     lambda w, t: pre.MinMaxScaler(w.size(0.05, 0.5), payment=_public_or_budget(w, t)),
     lambda w, t: pre.Center(payment=_public_or_budget(w, t)),
+    lambda w, _: pre.InstanceOptimalCenter(w.pick((None, 0.01)), payment=Budget(0.1)),
+    lambda w, _: pre.AugmentByDistance(w.pick((None, 2.0)), payment=Budget(0.1)),
+    _scattering,
     lambda w, t: pre.PCA(1 + w.below(2), payment=_public_or_budget(w, t)),
     lambda w, t: pre.QuantileTransform(5, payment=Public(synthetic(t, _PUBLIC, w).rows)),
     lambda w, _: pre.SoftPCA(w.size(0.01, 1.0), w.chance(0.5), payment=Sensitivity()),
