@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "an output that is not in its declared range",
         "preprocessing/augment_by_distance.py",
         "np.maximum(norms, ROOT2)",
-        "np.maximum(norms, 1.0)",
+        "np.minimum(norms, ROOT2)",
         (*CHAINS, "-k", "by_itself and Augment"),
     ),
     Mutant(
