@@ -125,7 +125,11 @@ def run_of(found: Found) -> tuple[Any, float | None]:
     if found.library == "diffprivlib":
         return ran_elsewhere("diffprivlib", {"epsilon": found.stated}, found.records)
     settings = {"noise_multiplier": noise_of(found), "max_grad_norm": found.clip, "epochs": found.epochs}
-    settings |= {"batch_size": found.batch or found.records, "poisson_sampling": found.sampled}
+    settings |= {
+        "batch_size": found.batch or found.records,
+        "poisson_sampling": found.sampled,
+        "drop_last": False,  # the default of a DataLoader; none of the sources says otherwise
+    }
     return ran_elsewhere("Opacus", settings, found.records)
 
 
@@ -143,7 +147,7 @@ def real(found: Found) -> tuple[float, float, list[str]]:
             continue
         gaps = isinstance(part, SimpleImputer)
         try:
-            priced += from_sklearn(part, _box(found, gaps))
+            priced += from_sklearn(part, _box(found, gaps), missing=0.05, deviation=0.1)
         except Unpriced as error:
             unpriced.append(error.refused[0][0])
         except ValueError as error:

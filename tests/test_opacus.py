@@ -23,9 +23,32 @@ BOX = Domain.box(0, 1, features=3, classes=[0, 1], n=N)
 RUN = {"epochs": 2, "max_grad_norm": 0.5}
 
 
-class RandomSampler(list):
-    replacement = False
-    num_samples = N
+def named(module, name, **attributes):
+    """An object of a class that is called as one of torch or Opacus is."""
+    kind = type(name, (), {"__module__": module})
+    return vars(made := kind()).update(attributes) or made
+
+
+def random_sampler(**attributes):
+    drawn = {"replacement": False, "num_samples": N} | attributes
+    return named("torch.utils.data.sampler", "RandomSampler", **drawn)
+
+
+def poisson(rate=1 / 20, n=N, **attributes):
+    """What `make_private` returns as a DataLoader."""
+    drawn = {"sample_rate": rate, "num_samples": n, "generator": None} | attributes
+    loader = Loader(n=n, batch=round(n * rate))
+    loader.batch_size, loader.sample_rate = None, rate
+    loader.batch_sampler = named("opacus.utils.uniform_sampler", "UniformWithReplacementSampler", **drawn)
+    loader.length = int(1 / rate)
+    return loader
+
+
+def optimizer_of(found, name="DPOptimizer", **attributes):
+    """What it returns as an optimizer."""
+    set_ = {"noise_multiplier": found.noise_multiplier, "max_grad_norm": 0.5, "loss_reduction": "mean"}
+    set_ |= {"generator": None, "secure_mode": False} | attributes
+    return named("opacus.optimizers.optimizer", name, **set_)
 
 
 class WeightedRandomSampler(list):
@@ -35,16 +58,55 @@ class WeightedRandomSampler(list):
 class Loader:
     """What is read of a DataLoader of torch."""
 
-    def __init__(self, n=N, batch=100, sampler=None, drop_last=False):
-        self.dataset, self.batch_size, self.drop_last = range(n), batch, drop_last
-        self.sampler = RandomSampler() if sampler is None else sampler
+    def __init__(self, n=N, batch=100, sampler=None, drop_last=False, dataset=None):
+        self.dataset = range(n) if dataset is None else dataset
+        self.batch_size, self.drop_last = batch, drop_last
+        self.sampler = random_sampler() if sampler is None else sampler
+        self.length = None
 
     def __len__(self):
-        return (
+        return self.length or (
             len(self.dataset) // self.batch_size
             if self.drop_last
             else -(-len(self.dataset) // self.batch_size)
         )
+
+
+class OwnRows(Loader):
+    def __iter__(self):
+        return iter([0] * N)
+
+
+def seeded():
+    loader = Loader()
+    loader.generator = object()
+    return loader
+
+
+def mixed():
+    loader = Loader()
+    loader.collate_fn = lambda rows: sum(rows)
+    return loader
+
+
+class ConcatDataset(list):
+    __module__ = "torch.utils.data.dataset"
+
+
+class Subset(list):
+    __module__ = "torch.utils.data.dataset"
+
+
+def twice():
+    rows, made = range(N // 2), ConcatDataset(range(N))
+    made.datasets = [rows, rows]
+    return made
+
+
+def picked(places):
+    made = Subset(places)
+    made.dataset, made.indices = range(N), places
+    return made
 
 
 class OwnBatches(Loader):
@@ -130,8 +192,14 @@ REFUSED = {
     ),
     "rows were dropped": ({"loader": Loader(n=1900)}, "holds 1900 rows, the domain declares n=2000"),
     "weights": ({"loader": Loader(sampler=WeightedRandomSampler())}, "WeightedRandomSampler has no account"),
-    "with replacement": ({"loader": Loader(sampler=type("RandomSampler", (), {"replacement": True})())}, "more than once"),
-    "some rows": ({"loader": Loader(sampler=type("RandomSampler", (), {"num_samples": 10})())}, "or not all"),
+    "with replacement": ({"loader": Loader(sampler=random_sampler(replacement=True))}, "more than once"),
+    "some rows": ({"loader": Loader(sampler=random_sampler(num_samples=10))}, "or not all"),
+    "a sampler that inherits": ({"loader": Loader(sampler=named("mine", "RandomSampler"))}, "RandomSampler has no account"),
+    "a loader that inherits": ({"loader": OwnRows()}, "OwnRows is not torch's DataLoader"),
+    "a seed for the batches": ({"loader": seeded()}, "knows its seed knows the batches"),
+    "records that are mixed": ({"loader": mixed()}, "collate_fn of its own"),
+    "a row twice": ({"loader": Loader(batch=100, dataset=twice())}, "holds some rows twice"),
+    "a row twice, within": ({"loader": Loader(batch=100, dataset=picked([0, *range(N - 1)]))}, "holds some rows twice"),
     "a stream": ({"loader": SimpleNamespace(dataset=iter(()))}, "known length"),
     "own batches": ({"loader": OwnBatches()}, "batch sampler of its own"),
     "no batch": ({"loader": Loader(batch=5000, drop_last=True)}, "0 batches of 2000 rows"),
@@ -148,17 +216,48 @@ def test_what_no_account_covers_is_refused_with_a_sentence(name):
         made(**options)
 
 
+def twice_but_once():
+    """Parts of one dataset that share no row."""
+    first, second = picked(range(N // 2)), picked(range(N // 2, N))
+    rows, loader = ConcatDataset(range(N)), poisson()
+    rows.datasets, loader.dataset = [first, second], rows
+    return loader
+
+
+def other_sampler():
+    loader = poisson()
+    loader.batch_sampler = named(
+        "opacus.utils.uniform_sampler", "DistributedUniformWithReplacementSampler", sample_rate=1 / 20
+    )
+    return loader
+
+
 def test_what_ran_is_held_against_what_was_claimed():
     found = plain()
-    optimizer = SimpleNamespace(noise_multiplier=found.noise_multiplier, max_grad_norm=0.5)
-    loader = SimpleNamespace(batch_sampler=SimpleNamespace(sample_rate=1 / 20))
-    found.check(optimizer, loader, [(found.noise_multiplier, 1 / 20, 40)])
+    assert found.n == N
+    honest = optimizer_of(found)
+    found.check(honest, poisson(), [(found.noise_multiplier, 1 / 20, 40)])
+    coins = object()
+    secure = optimizer_of(found, secure_mode=True, generator=coins)
+    found.check(secure, poisson(generator=coins))
+    found.check(None, twice_but_once())
     for optimizer, loader, history, said in (
         (SimpleNamespace(noise_multiplier=0.1, max_grad_norm=0.5), None, (), "noise_multiplier 0.1"),
         (SimpleNamespace(noise_multiplier=found.noise_multiplier, max_grad_norm=1.0), None, (), "max_grad_norm 1.0"),
         (SimpleNamespace(), None, (), "no noise_multiplier to check"),
-        (None, SimpleNamespace(batch_sampler=SimpleNamespace(sample_rate=0.06)), (), "rate 0.06"),
-        (None, SimpleNamespace(batch_sampler=SimpleNamespace()), (), "give the DataLoader that make_private"),
+        (optimizer_of(found, max_grad_norm=[0.5, 0.5]), None, (), "no max_grad_norm to check, one number"),
+        (optimizer_of(found, "AdaClipDPOptimizer"), None, (), "AdaClipDPOptimizer; only Opacus' DPOptimizer"),
+        (optimizer_of(found, loss_reduction="none"), None, (), "loss_reduction 'none'"),
+        (optimizer_of(found, generator=coins), None, (), "knows its seed knows the noise"),
+        (secure, poisson(generator=object()), (), "knows its seed knows the batches"),
+        (honest, poisson(generator=coins), (), "knows its seed knows the batches"),
+        (None, poisson(1 / 16), (), "rate 0.0625"),
+        (None, poisson(1 / 40), (), "40 batches an epoch; the guarantee is of 20"),
+        (None, poisson(n=2 * N), (), "holds 4000 rows; the guarantee is of 2000"),
+        (None, poisson(num_samples=2 * N), (), "draws from 4000 places"),
+        (None, other_sampler(), (), "DistributedUniformWithReplacementSampler is not Opacus'"),
+        (None, Loader(), (), "give the DataLoader that make_private"),
+        (None, None, [(found.noise_multiplier, 1 / 20)], "that of Opacus' accountant"),
         (None, None, [(found.noise_multiplier, 1 / 20, 41)], "41 batches ran"),
         (None, None, [(0.1, 1 / 20, 4)], "less noise"),
         (None, None, [(found.noise_multiplier, 0.06, 4)], "rate above"),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prepriv._arguments import integer, length, shown, truth
+from prepriv._arguments import integer, length, truth
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
@@ -21,20 +21,29 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import AnyModel
-from prepriv.learners.stochastic import PoissonSGD
 from prepriv.pipeline.account import secrets_to_keep, steps_of, zero_rows
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.claim import claim
-from prepriv.pipeline.other_libraries import ShuffledBatches
+from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatches
 from prepriv.pipeline.plan import budget, decide
 from prepriv.pipeline.ran import what_ran
+from prepriv.pipeline.torch_loaders import (
+    check_loader,
+    check_optimizer,
+    check_poisson,
+    check_sampler,
+    lengths,
+    secure_generator,
+)
 from prepriv.preprocessing.base import Step
 from prepriv.transformer import PrivateTransformer
 
-_COIN = 2.0**-24  # a float32 coin falls below a rate that much more often
 _DIGITS = 6  # of a noise multiplier, rounded up
 _NOTES = (
-    "Opacus adds noise in floating point from a pseudo-random generator: use secure_mode=True, whose floats no account covers",
+    "Opacus adds noise in floating point from a pseudo-random generator: use secure_mode=True, whose floats no account covers; "
+    "without it a seed that is known, as of torch.manual_seed(0), makes the noise known",
+    "holds only if each place of the dataset is one record, made from that record alone, and no optimizer but the private one "
+    "trains on it",
     "what else was chosen on the private rows (clip, rate, epochs) is not covered",
 )
 
@@ -43,14 +52,15 @@ _NOTES = (
 class Calibrated:
     """What to run, and what it is worth.
 
-    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together. epochs: of
-    the DataLoader. steps: batches in all, at most. sample_rate: of a Poisson batch, None where the batches are shuffled.
-    transformer: fits the steps that are paid by budget, with their part of it; None where there are none.
+    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together. n: rows of
+    the DataLoader, one a record. epochs: of the DataLoader. steps: batches in all, at most. sample_rate: of a Poisson batch, None
+    where the batches are shuffled. transformer: fits the steps that are paid by budget, with their part of it; None where there are none.
     """
 
     noise_multiplier: float
     guarantee: Guarantee
     max_grad_norm: float
+    n: int
     epochs: int
     steps: int
     sample_rate: float | None
@@ -95,9 +105,11 @@ class Calibrated:
                 "nothing was given to check: give optimizer, data_loader or a history of batches that ran"
             )
         if optimizer is not None:
-            self._check_optimizer(optimizer)
+            check_optimizer(optimizer, self.noise_multiplier, self.max_grad_norm)
         if data_loader is not None:
-            self._check_loader(data_loader)
+            self._check_loader(data_loader, optimizer)
+        if not all(isinstance(entry, tuple | list) and len(entry) == 3 for entry in ran):
+            raise ValueError("history must be that of Opacus' accountant: (noise, rate, batches) of what ran")
         if not sum(steps for *_, steps in ran) <= self.steps or any(steps < 0 for *_, steps in ran):
             raise ValueError(
                 f"{sum(steps for *_, steps in ran)} batches ran; the guarantee is of {self.steps}"
@@ -109,29 +121,25 @@ class Calibrated:
         ):  # larger shuffled batches: more epochs in as many steps
             raise ValueError(f"a batch was drawn at a rate above {self.epochs / self.steps:g}")
 
-    def _check_optimizer(self, optimizer: Any) -> None:
-        for name in ("noise_multiplier", "max_grad_norm"):
-            got, wanted = getattr(optimizer, name, None), getattr(self, name)
-            if not isinstance(got, int | float):
-                raise ValueError(
-                    f"the optimizer has no {name} to check: give the one that make_private returned"
-                )
-            if not (got >= wanted if name == "noise_multiplier" else got == wanted):
-                raise ValueError(f"the optimizer has {name} {got}; the guarantee is of {wanted}")
-
-    def _check_loader(self, loader: Any) -> None:
-        sampler = getattr(loader, "batch_sampler", None)
-        rate = getattr(sampler, "sample_rate", None)
-        if (rate is None) != (self.sample_rate is None):
-            said = "Poisson batches" if self.sample_rate is not None else "shuffled batches"
+    def _check_loader(self, loader: Any, optimizer: Any) -> None:
+        poisson, batches = self.sample_rate is not None, self.steps // self.epochs
+        if hasattr(getattr(loader, "batch_sampler", None), "sample_rate") != poisson:
+            said = "Poisson batches" if poisson else "shuffled batches"
             raise ValueError(f"the guarantee is of {said}: give the DataLoader that make_private returned")
-        if rate is None:
-            _check_sampler(loader)
-            rate = 1 / max(_lengths(loader)[1], 1)
-        if not rate <= self.epochs / self.steps * (1 + 1e-12):
+        n, length = lengths(loader)
+        if n != self.n:
             raise ValueError(
-                f"the DataLoader draws at rate {rate:g}; the guarantee is of {self.epochs / self.steps:g}"
+                f"the DataLoader holds {n} rows; the guarantee is of {self.n}, each record in one of them"
             )
+        if poisson:
+            rate = check_poisson(loader, n, secure_generator(optimizer))
+        else:
+            rate = 1 / max(length, 1)
+        check_sampler(loader)
+        if not rate <= 1 / batches * (1 + 1e-12):
+            raise ValueError(f"the DataLoader draws at rate {rate:g}; the guarantee is of {1 / batches:g}")
+        if length > batches:
+            raise ValueError(f"the DataLoader has {length} batches an epoch; the guarantee is of {batches}")
 
 
 def calibrate(
@@ -155,10 +163,10 @@ def calibrate(
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: without noise there is nothing to calibrate")
     steps, read = steps_of(steps, domain)
-    unknown = sorted(set(run) - {"epochs", "max_grad_norm", "poisson_sampling"})
+    unknown = sorted(map(str, set(run) - {"epochs", "max_grad_norm", "poisson_sampling"}))
     if unknown or "epochs" not in run:
         raise ValueError(
-            f"run must give epochs, and may give max_grad_norm and poisson_sampling; got {', '.join(sorted(run))}"
+            f"run must give epochs, and may give max_grad_norm and poisson_sampling; got {', '.join(sorted(map(str, run)))}"
         )
     epochs, clip = integer("epochs", run["epochs"]), length("max_grad_norm", run.get("max_grad_norm", 1.0))
     poisson = truth("poisson_sampling", run.get("poisson_sampling", True))
@@ -166,10 +174,12 @@ def calibrate(
     domain = domain.with_n(n)
     learner: Learner
     if poisson:  # whole records, at or above the rate at which float32 coins fall
-        drawn = min(n, math.ceil(n * (1 / batches + _COIN)))
-        learner = PoissonSGD(AnyModel(), batch_size=drawn, steps=epochs * batches, clip_norm=clip)
+        drawn = min(n, math.ceil(n * (1 / batches + COIN)))
+        learner = PoissonBatches(
+            AnyModel(), batch_size=drawn, steps=epochs * batches, clip_norm=clip, records=n
+        )
     else:
-        learner = ShuffledBatches(AnyModel(), steps=epochs, clip_norm=clip)
+        learner = ShuffledBatches(AnyModel(), steps=epochs, clip_norm=clip, records=n)
     placed, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
     noise = float(up(learner.unit(setting) * multiplier / clip, _DIGITS))
     made = claim(placed, learner, setting, noise * clip / learner.unit(setting), delta)
@@ -181,6 +191,7 @@ def calibrate(
         noise,
         replace(made, conditions=conditions, notes=(*notes, *weak)),
         clip,
+        n,
         epochs,
         epochs * batches,
         1 / batches if poisson else None,
@@ -198,56 +209,3 @@ def _transformer(
     mu = budget(epsilon, delta) * math.sqrt(share)
     spent = float(down(float(gdp_epsilon(mu, delta)), _DIGITS)) if share else 1.0
     return PrivateTransformer(domain, list(steps), epsilon=spent, delta=delta)
-
-
-def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, int]:
-    """(records, batches an epoch) of a DataLoader. ValueError, one sentence, for what leaks or what no account covers."""
-    if domain.adjacency != "replace-one":
-        raise ValueError(
-            "Opacus takes its rate and its normaliser from the number of rows, which add-or-remove-one keeps secret: declare "
-            "adjacency replace-one"
-        )
-    n, batches = _lengths(loader)
-    if domain.n is not None and n != domain.n:
-        raise ValueError(
-            f"the DataLoader holds {n} rows, the domain declares n={domain.n}: rows left out for what they hold change the public n"
-        )
-    if n < 1 or batches < 1:
-        raise ValueError(
-            f"the DataLoader has {batches} batches of {n} rows: with drop_last a batch must be no larger than n"
-        )
-    if getattr(loader, "batch_size", None) is None and not hasattr(loader, "sample_rate"):
-        raise ValueError(
-            "the DataLoader has a batch sampler of its own: give batch_size, and leave the drawing to Opacus"
-        )
-    _check_sampler(loader)
-    if hasattr(loader, "sample_rate") and not poisson:
-        raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
-    if hasattr(loader, "sample_rate") and not float(loader.sample_rate) <= 1 / batches * (1 + 1e-12):
-        raise ValueError(
-            f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
-        )
-    return n, batches
-
-
-def _lengths(loader: Any) -> tuple[int, int]:
-    """(records, batches an epoch)."""
-    dataset = getattr(loader, "dataset", None)
-    if dataset is None or not hasattr(dataset, "__len__") or not hasattr(loader, "__len__"):
-        raise ValueError(
-            "the DataLoader needs a dataset of known length: a stream has no rate to account for"
-        )
-    return len(dataset), len(loader)
-
-
-def _check_sampler(loader: Any) -> None:
-    """ValueError unless a DataLoader draws each row once an epoch, or leaves the drawing to Opacus."""
-    n, _ = _lengths(loader)
-    sampler = getattr(loader, "sampler", None)
-    name = type(sampler).__name__
-    if name not in ("RandomSampler", "SequentialSampler", "NoneType") and not hasattr(loader, "sample_rate"):
-        raise ValueError(
-            f"the sampler {name} has no account here: which rows it draws, how often and on which machine is not uniform; use shuffle=True"
-        )
-    if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", n) != n:
-        raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")

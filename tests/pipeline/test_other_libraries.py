@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -26,16 +27,20 @@ def epsilon(steps, ran, noise, **options):
 
 def test_opacus_is_poisson_sampling_with_its_noise():
     ran, noise = ran_elsewhere("Opacus", OPACUS, N)
-    assert ran == PoissonSGD(AnyModel(), batch_size=100, steps=80, clip_norm=1.0) and noise == 1.2
-    same = {"noise_multiplier": 1.2, "l2_norm_clip": 1.0, "batch_size": 100, "num_epochs": 4}
-    assert ran_elsewhere("TF-Privacy", same, N) == (ran, noise)
-    steps = {"noise_multiplier": 1.2, "clipping_norm": 1.0, "expected_batch_size": 100, "num_updates": 80}
-    assert ran_elsewhere("jax-privacy", steps, N) == (ran, noise)
+    # One record more than 100: a float32 coin falls below 0.05 a little more often than that.
+    assert isinstance(ran, PoissonSGD) and ran.loss == AnyModel() and noise == 1.2
+    assert (ran.batch_size, ran.steps, ran.clip_norm) == (101, 80, 1.0)
+    poisson = {"noise_multiplier": 1.2, "poisson_sampling": True}
+    same = poisson | {"l2_norm_clip": 1.0, "batch_size": 100, "num_epochs": 4}
+    exact = replace(ran, batch_size=100)
+    assert ran_elsewhere("TF-Privacy", same, N) == (exact, noise)
+    steps = poisson | {"clipping_norm": 1.0, "expected_batch_size": 100, "num_updates": 80}
+    assert ran_elsewhere("jax-privacy", steps, N) == (exact, noise)
 
 
 def test_a_rate_that_is_no_whole_batch_is_rounded_towards_less_private():
     ran, _ = ran_elsewhere("Opacus", OPACUS | {"sample_rate": 1 / 300}, N)
-    assert ran.batch_size == 7 and ran.steps == math.ceil(4 * math.ceil(N / 7))
+    assert ran.batch_size == 7 and ran.steps == 4 * 300  # of the rate itself, not of the whole batch
     assert ran.batch_size / N >= 1 / 300
 
 
@@ -116,7 +121,7 @@ learner: {kind: Opacus, noise_multiplier: 1.1, max_grad_norm: 1.0, batch_size: 2
 MINE = """
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-pipeline = make_pipeline(SimpleImputer(strategy="constant"))
+pipeline = make_pipeline(SimpleImputer(strategy="constant", keep_empty_features=True))
 """
 
 
@@ -124,7 +129,7 @@ def test_the_command_reads_a_python_file_and_their_names(tmp_path, capsys):
     (tmp_path / "p.yaml").write_text(PIPELINE)
     (tmp_path / "mine.py").write_text(MINE)
     assert run(["account", str(tmp_path / "p.yaml")]) == 0
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "really has" in out and "ConstantImputer" in out and "Poisson sample" in out
     (tmp_path / "mine.py").write_text(MINE.replace('strategy="constant"', 'strategy="median"'))
     assert run(["account", str(tmp_path / "p.yaml")]) == 2

@@ -24,6 +24,8 @@ LEARNER = GradientDescent(AnyModel(), steps=50)
 
 
 def found(pipeline, epsilon=3.0, **options):
+    if not isinstance(pipeline, list):
+        options = {"missing": 0.05, "deviation": 0.1} | options
     return ways_out(pipeline, LEARNER, domain=BOX, epsilon=epsilon, delta=DELTA, **options)
 
 

@@ -28,6 +28,7 @@ from prepriv.learners import Learner
 from prepriv.pipeline.account import account
 from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
 from prepriv.pipeline.declared_learner import build_learner, build_loss, find
+from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
 from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.pipeline.ran import Ran, ReleasedStatistic
 from prepriv.pipeline.schema import build_step, load_schema
@@ -81,7 +82,7 @@ class LearnerSpec(_Strict):
     @classmethod
     def _known(cls, given: Any) -> Any:
         if isinstance(given, dict):
-            if any(isinstance(v, bool) for name, v in given.items() if name != "poisson_sampling"):
+            if given.get("kind") not in LIBRARIES and any(isinstance(v, bool) for v in given.values()):
                 raise ValueError("true and false are no value here")
             if "kind" in given and given["kind"] not in (*STATISTICS, *LIBRARIES):
                 find(Learner, given["kind"])  # type: ignore[type-abstract]
@@ -93,14 +94,15 @@ class LearnerSpec(_Strict):
         if self.kind in LIBRARIES:
             return self._elsewhere(options, n)
         if self.kind in STATISTICS:
-            return _statistic(self.kind, options), self.noise_multiplier
+            given = {"noise_multiplier": self.noise_multiplier, "epochs": self.epochs}
+            return _statistic(self.kind, options | {k: v for k, v in given.items() if v is not None}), None
         if (self.epochs is None) == ("steps" not in options):
             raise BadSchema("learner: give steps or epochs" + ("" if self.epochs is None else ", not both"))
         if self.epochs is not None:
             size = options.get("batch_size", n)
             if not (isinstance(size, int) and size >= 1):
                 raise BadSchema(f"learner: batch_size must be a whole number >= 1; got {size!r}")
-            options["steps"] = math.ceil(self.epochs * n / size)
+            options["steps"] = math.ceil(self.epochs * math.ceil(n / size))
         if find(Learner, self.kind).samples and "batch_size" not in options:  # type: ignore[type-abstract]
             raise BadSchema(f"learner: {self.kind} needs batch_size")
         return build_learner({"kind": self.kind, **options}, loss="Logistic"), self.noise_multiplier
@@ -140,6 +142,8 @@ class Pipeline(_Strict):
     schema_file: str | None = Field(default=None, alias="schema")
     steps: list[dict[str, Any]] = Field(default_factory=list)
     sklearn: str | None = None
+    missing: float | None = None
+    deviation: float | None = None
     learner: LearnerSpec
 
 
@@ -156,6 +160,8 @@ def load_pipeline(path: Path) -> Pipeline:
 def _steps(spec: Pipeline, beside: Path) -> Any:
     """The declared steps, or the pipeline that a Python file defines. Raises BadSchema."""
     if spec.sklearn is None:
+        if not (spec.missing is None and spec.deviation is None):
+            raise BadSchema("missing and deviation go with sklearn: a step has caps of its own")
         return [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
     if spec.steps:
         raise BadSchema("give steps: or sklearn:, not both")
@@ -171,10 +177,18 @@ def _steps(spec: Pipeline, beside: Path) -> Any:
 
 
 def _show_ways_out(
-    steps: Any, ran: Any, domain: Domain, adjacency: Adjacency, epsilon: float, delta: float
+    steps: Any, ran: Any, domain: Domain, spec: Pipeline, epsilon: float, delta: float
 ) -> None:
-    domain = dataclasses.replace(domain, adjacency=adjacency)
-    found = ways_out(steps, ran, domain=domain, epsilon=epsilon, delta=delta)
+    domain = dataclasses.replace(domain, adjacency=spec.adjacency)
+    found = ways_out(
+        steps,
+        ran,
+        domain=domain,
+        epsilon=epsilon,
+        delta=delta,
+        missing=spec.missing,
+        deviation=spec.deviation,
+    )
     print_table(
         f"Ways to keep ε = {epsilon:g} at δ = {exact(delta)}, least noise first",
         ("payments", "noise_multiplier", "over that of free steps", "conditions"),
@@ -216,9 +230,12 @@ def account_command(
     pass in a fixed order, stopped at a uniformly random step that stays hidden; CyclicSGD, several such passes, stopped in the
     last (weight_decay, which makes further passes nearly free). Or one statistic: gaussian, laplace,
     exponential. Or Opacus, jax-privacy, TF-Privacy, diffprivlib, with their own names (noise_multiplier, max_grad_norm,
-    sample_rate or batch_size, epochs, poisson_sampling; epsilon), whatever the model was.
+    sample_rate or batch_size, drop_last, epochs, poisson_sampling; epsilon), whatever the model was. Every other setting of
+    the run may be given, too: it is read, or refused by name.
 
-    sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run.
+    sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run. Beside it
+    missing: 0.02 declares the largest share of records that miss a cell, deviation: 0.1 the least standard deviation of a
+    scaled column as a share of its declared width; a part that rests on one is refused without it.
     """
     if target is not None and (plot is not None or as_json):
         raise Stop("--target prints code: it has no --plot and no --json")
@@ -237,8 +254,10 @@ def account_command(
     steps = _steps(spec, pipeline.parent)
     ran, noise = spec.learner.ran(spec.rows)
     if target is not None:
-        _show_ways_out(steps, ran, domain.with_n(spec.rows), spec.adjacency, target, at)
+        _show_ways_out(steps, ran, domain.with_n(spec.rows), spec, target, at)
         return
+    if is_sklearn(steps):
+        steps = from_sklearn(steps, domain, missing=spec.missing, deviation=spec.deviation)
     result = account(
         steps,
         ran,

@@ -95,12 +95,13 @@ class Learner(abc.ABC):
 
     exact: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier. samples: whether a step sees a random
     part of the rows, by their places. takes_units: whether its account is one of records in any order, so that a unit of
-    several rows can stand for a record (docs/proofs/units.md).
+    several rows can stand for a record (docs/proofs/units.md). counted: what `steps` counts, in words.
     """
 
     exact: ClassVar[bool] = False
     samples: ClassVar[bool] = False
     takes_units: ClassVar[bool] = False
+    counted: ClassVar[str] = "steps"
     loss: Loss
     steps: int
     learning_rate: float

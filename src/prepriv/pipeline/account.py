@@ -30,8 +30,9 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
 from prepriv.pipeline.checks import check_domain, check_records, check_steps
-from prepriv.pipeline.from_sklearn import is_sklearn, read_sklearn
+from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
 from prepriv.pipeline.ran import Ran, what_ran
+from prepriv.pipeline.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.space import Space
 
@@ -105,11 +106,11 @@ def steps_of(steps: Sequence[Step] | Any, domain: Domain) -> tuple[Sequence[Step
     """(steps with their payments, notes on how they were read) of steps or a pipeline of scikit-learn. ValueError for others."""
     check_domain(domain)
     check_records(domain)
-    read: tuple[str, ...] = ()
     if is_sklearn(steps):
-        steps, read = read_sklearn(steps, domain)
+        steps = from_sklearn(steps, domain)
     check_steps(steps)
-    return steps, read
+    notes = (note for step in steps if isinstance(step, RawUnits) for note in step.notes)
+    return steps, tuple(dict.fromkeys(notes))
 
 
 def account(
@@ -125,7 +126,7 @@ def account(
     """The real guarantee of a pipeline somebody already has.
 
     steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise; or a
-    pipeline of scikit-learn, read by `from_sklearn`.
+    pipeline of scikit-learn, read by `from_sklearn` (which takes what has to be declared of missing cells and deviations).
     learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
     gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
     ReleasedStatistic (or another `Ran`), which carries its own noise; `ran_elsewhere` reads runs of other libraries. What is assumed of the run is a note (`Ran.premise`), what is assumed of

@@ -1,13 +1,12 @@
 """Steps of a scikit-learn pipeline, as it was fitted on private records: each priced, or refused by name with the reason.
 
-Settings are read, fitted attributes never. What scikit-learn computes and the step it becomes are the same map wherever the
+Every setting is read (`sklearn_settings`), fitted attributes never. What scikit-learn computes and the step it becomes are the same map wherever the
 printed conditions hold (docs/your-pipeline.md has the table and the reasons).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,75 +14,21 @@ from typing import Any
 import numpy as np
 
 from prepriv import payment as pay
-from prepriv._arguments import shown
+from prepriv._arguments import number, shown
 from prepriv.columns import Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.pipeline.checks import check_domain
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.pipeline.raw_units import RawUnits
+from prepriv.pipeline.sklearn_refused import REFUSED
+from prepriv.pipeline.sklearn_settings import is_known, unread_settings
+from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.normalize import Normalize
 from prepriv.preprocessing.scale import StandardScaler
-from prepriv.preprocessing.scale_map import rest_radius
-from prepriv.space import Space
 
 WIDEST = 1e9  # a radius that cuts nothing off: scikit-learn pulls no row back
 
-_PICKS = "which columns stay depends on every record: one more or less can change every row; choose them by public data"
-_EXTREMES = (
-    "one record can move the least or greatest value of a column, and every row with it; scale by declared bounds, which "
-    "is free, by prepriv's MinMaxScaler on public rows or by budget"
-)
-_DIRECTIONS = "one record can turn its directions, and every row with them; use prepriv's PCA on public rows or by budget, or SoftPCA"
-_WORDS = (
-    "its vocabulary is made of private words, and a word of one record alone gives that record away; hash words "
-    "(HashingVectorizer), which is free"
-)
-_RANKS = (
-    "one record can move a quantile as far as the gap beside it, and every row with it; use declared bounds, or "
-    "prepriv's QuantileTransform on public rows"
-)
-_LABELS = "it looks at the labels of all records; no bound is known; fit it on public data"
-REFUSED = {
-    "MinMaxScaler": _EXTREMES,
-    "MaxAbsScaler": _EXTREMES,
-    "RobustScaler": "its median and quartiles jump where the data have gaps; use prepriv's StandardScaler",
-    "QuantileTransformer": _RANKS,
-    "PowerTransformer": "its exponents are fitted by likelihood, of which no bound is known; use SquareRoot, which is free",
-    "KBinsDiscretizer": _RANKS,
-    "SplineTransformer": _RANKS,
-    "KNNImputer": "each filled cell copies other records, and no bound is known; use MeanImputer or RegressionImputer",
-    "IterativeImputer": "no bound of its regressions is known; use prepriv's RegressionImputer",
-    "PCA": _DIRECTIONS,
-    "IncrementalPCA": _DIRECTIONS,
-    "KernelPCA": _DIRECTIONS,
-    "SparsePCA": _DIRECTIONS,
-    "MiniBatchSparsePCA": _DIRECTIONS,
-    "TruncatedSVD": _DIRECTIONS,
-    "FastICA": _DIRECTIONS,
-    "FactorAnalysis": _DIRECTIONS,
-    "VarianceThreshold": _PICKS,
-    "SelectKBest": _PICKS,
-    "SelectPercentile": _PICKS,
-    "SelectFpr": _PICKS,
-    "SelectFdr": _PICKS,
-    "SelectFwe": _PICKS,
-    "SelectFromModel": _PICKS,
-    "GenericUnivariateSelect": _PICKS,
-    "SequentialFeatureSelector": _PICKS,
-    "RFE": _PICKS,
-    "RFECV": _PICKS,
-    "CountVectorizer": _WORDS,
-    "TfidfVectorizer": _WORDS,
-    "TfidfTransformer": "its weights count the records that hold a word; leave them out, or fit them on public text",
-    "DictVectorizer": _WORDS,
-    "TargetEncoder": _LABELS,
-    "PolynomialFeatures": "it depends on no data, but how far it moves rows is not bounded here: make the products part of "
-    "the table, and declare their bounds",
-    "FunctionTransformer": "what its function reads cannot be seen: apply it record by record, before the declared domain",
-    "FeatureUnion": "it hands rows to several maps side by side: account for a ColumnTransformer, or for each alone",
-    "MissingIndicator": "which columns it adds depends on the records; declare missing cells as a category",
-}
 RESAMPLERS = ("imblearn",)
 
 
@@ -95,43 +40,30 @@ class Unpriced(ValueError):
         super().__init__("; ".join(f"{name} has no price: {why}" for name, why in refused))
 
 
-@dataclass(frozen=True)
-class RawUnits(Step):
-    """Encoded numeric features, in [0, 1], back in the units of their columns: what scikit-learn sees. Free.
-
-    bounds: (low, high) of each numeric feature by name.
-    """
-
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def _affine(self, space: Space) -> tuple[Floats, Floats]:
-        low, width = np.zeros(space.d), np.ones(space.d)
-        for name, (least, most) in self.bounds.items():
-            low[space.names.index(name)], width[space.names.index(name)] = least, most - least
-        return low, width
-
-    def output(self, space: Space) -> Space:
-        low, width = self._affine(space)
-        numeric = np.isin(space.names, list(self.bounds))
-        low, high = low + space.low * width, low + space.high * width
-        ends = np.maximum(np.abs(low), np.abs(high))[numeric]
-        radius = math.hypot(float(np.linalg.norm(ends)), rest_radius(space, np.flatnonzero(numeric)))
-        return Space(low, high, radius * (1 + 1e-12), space.may_miss, space.names)
-
-    def lipschitz(self, space: Space) -> float:
-        return float(self._affine(space)[1].max())
-
-    def free(self, space: Space) -> ReleasedMap:
-        raise ValueError(f"{self.name} is for accounts of existing pipelines: it trains nothing")
+_WITHIN = (
+    "holds only if the table has the columns of the domain, in their order, and no others; every cell lies within its declared "
+    "bounds and categories, and none is empty but in columns declared with missing: impute (mend both before the pipeline, record "
+    "by record)"
+)
+_FITTED = "holds only if scikit-learn fitted each part anew, in one call of fit on these records, without weights or other arguments"
+_SPARSE = "whether rows come as a sparse matrix depends on how many cells are zero: holds only if what reads them treats both alike"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """Facts that conditions rest on. missing: largest share of records that miss a cell. deviation: least standard
-    deviation of a scaled column, as a share of its declared width. Each a number."""
+    """Facts that conditions rest on; None: not declared, and a step that needs it is refused.
 
-    missing: float = 0.05
-    deviation: float = 0.1
+    missing: largest share of records that miss a cell. deviation: least standard deviation of a scaled column, as a share of
+    its declared width.
+    """
+
+    missing: float | None = None
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("missing", "deviation"):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), above=0.0, at_most=1.0)
 
 
 @dataclass
@@ -144,19 +76,24 @@ class Reader:
     steps: list[Step] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=lambda: [_WITHIN, _FITTED])
+    moved: str = ""  # the part after which columns have other places
 
     def all_steps(self, pipeline: Any) -> list[Step]:
         """Every step, in order. Raises Unpriced."""
         if self.domain.is_ball:
-            raise ValueError(
-                "a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box(...)"
-            )
+            raise ValueError("a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box")
         self.read(pipeline, None)
         if self.refused:
             raise Unpriced(self.refused)
         bounds = {n: (c.low, c.high) for n, c in self.domain.columns.items() if isinstance(c, Numeric)}
-        raw = [RawUnits(bounds)] if any(pair != (0, 1) for pair in bounds.values()) else []
-        return [*raw, *self.steps]
+        secret = (
+            f"the {step.fitted_state} of {step.name} are needed on new rows by scikit-learn: once they leave, or predictions "
+            "made with them, no finite ε holds; pay for the step by public data or budget to release it"
+            for step in self.steps
+            if not step.paid.leaves and not step.at_prediction
+        )
+        return [RawUnits(bounds, (*self.notes, *secret)), *self.steps]
 
     def read(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Append the steps of one transformer on some columns (None: all of them)."""
@@ -170,38 +107,72 @@ class Reader:
         elif home != "sklearn":
             self._refuse(
                 name,
-                "it is no transformer of scikit-learn: what it reads is not known; write it as a step of prepriv",
+                "it is not a transformer of scikit-learn: what it reads is not known; write it as a step of prepriv",
             )
         elif name in REFUSED:
-            self._refuse(name, REFUSED[name])
-        elif name in _KNOWN:
-            _KNOWN[name](self, part, columns)
-        else:
+            self._without_price(part, columns, name, REFUSED[name])
+        elif not is_known(part):
             self._refuse(name, "what it reads of the records is not known here")
-        if self.refused and name in self.replacements and self.refused[-1][0].startswith(name):
-            self._replace(name, part, columns)
+        elif unknown := unread_settings(part):
+            for setting, why in unknown:
+                self._refuse(setting, why)
+        else:
+            _KNOWN[name](self, part, columns)
 
-    def _replace(self, name: str, part: Any, columns: tuple[str, ...] | None) -> None:
+    def _without_price(self, part: Any, columns: tuple[str, ...] | None, what: str, why: str) -> None:
+        """A kind of transformer that has no price: replaced, where something stands in for it."""
+        name = type(part).__name__
+        if name not in self.replacements:
+            self._refuse(what, why)
+            return
         step = self.replacements[name](part)
         if columns is not None and any(f.name == "columns" for f in dataclasses.fields(step)):
             step = dataclasses.replace(step, columns=columns)  # type: ignore[call-arg]
-        self.replaced.append((self.refused.pop()[0], step.name))
+        self.replaced.append((what, step.name))
         self.steps.append(step)
 
     def _refuse(self, name: str, why: str) -> None:
         if (name, why) not in self.refused:
             self.refused.append((name, why))
 
+    def _cap(self, cap: str, name: str, says: str) -> float | None:
+        """A declared fact, refused where it is not declared."""
+        if (declared := getattr(self.declared, cap)) is None:
+            self._refuse(
+                name,
+                f"it needs {cap}, {says}: declare it, as in prepriv.from_sklearn(pipeline, domain, {cap}=...)",
+            )
+        return declared
+
     def pipeline(self, part: Any, columns: tuple[str, ...] | None) -> None:
-        """Every transformer in order; what predicts at the end is the learner's place."""
+        """Every transformer in order; what only predicts at the end is the learner's place."""
         for position, (_, inner) in enumerate(part.steps):
-            if (
-                position + 1 == len(part.steps)
-                and hasattr(inner, "predict")
-                and not hasattr(inner, "transform")
-            ):
-                continue
-            self.read(inner, columns)
+            last = position + 1 == len(part.steps)
+            if last and hasattr(inner, "predict") and not hasattr(inner, "transform") and not is_known(inner):
+                self._learner(inner)
+            else:
+                self.read(inner, columns)
+
+    def _learner(self, part: Any) -> None:
+        name = type(part).__name__
+        held = part.get_params(deep=True) if hasattr(part, "get_params") else {}
+        if any(hasattr(value, "fit") for value in held.values()):
+            self._refuse(
+                name, "it holds other estimators, which may read the records: put the transformers before it"
+            )
+        self.notes.append(
+            f"holds only if the learner that is accounted for ran in the place of {name}, of which nothing is read: what "
+            "scikit-learn fits there on private records has no ε"
+        )
+
+    def _in_place(self, name: str) -> bool:
+        if self.moved:
+            self._refuse(
+                name,
+                f"after {self.moved} columns have other places: put all parts of a column into one Pipeline within one "
+                "ColumnTransformer",
+            )
+        return not self.moved
 
     def columns(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Each transformer on its columns."""
@@ -210,6 +181,8 @@ class Reader:
                 "ColumnTransformer",
                 "inside another one columns cannot be followed: put its parts beside each other",
             )
+            return
+        if not self._in_place("ColumnTransformer"):
             return
         taken: set[str] = set()
         for _, inner, wanted in part.transformers:
@@ -224,6 +197,7 @@ class Reader:
         rest = tuple(name for name in self.domain.columns if name not in taken)
         if rest:
             self.read(part.remainder, rest)
+        self.moved = "a ColumnTransformer"
 
     def _names(self, wanted: Any) -> tuple[str, ...]:
         every = list(self.domain.columns)
@@ -242,7 +216,7 @@ class Reader:
         except (TypeError, ValueError, IndexError):
             found = ("",)
         if any(name not in self.domain.columns for name in found):
-            raise ValueError(f"ColumnTransformer names {shown(wanted)}, which is no column of the domain")
+            raise ValueError(f"ColumnTransformer names {shown(wanted)}, which is not a column of the domain")
         return found
 
     def _numeric(self, name: str, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -272,40 +246,54 @@ class Reader:
                 "only scaling about the mean has a bound: leave with_mean on",
             )
             return
-        self.steps.append(
-            StandardScaler(
-                self.declared.deviation, "none", "mean", WIDEST, columns, payment=pay.Sensitivity()
+        says = "the least standard deviation of a scaled column as a share of its declared width"
+        if (least := self._cap("deviation", "StandardScaler", says)) is not None:
+            self.steps.append(
+                StandardScaler(least, "none", "mean", WIDEST, columns, payment=pay.Sensitivity())
             )
-        )
 
     def imputer(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Means of columns, or a constant."""
-        columns = self._numeric("SimpleImputer", columns)
+        name = "SimpleImputer"
+        columns = self._numeric(name, columns)
         gaps = [n for n, c in self.domain.columns.items() if isinstance(c, Numeric) and c.missing == "impute"]
         left = sorted(set(gaps) - set(columns)) if columns is not None else []
-        if not gaps:
-            return  # the domain declares that no cell can be missing
-        if part.add_indicator:
-            self._refuse("SimpleImputer(add_indicator=True)", REFUSED["MissingIndicator"])
-        elif part.strategy == "constant":
-            if left:
-                self._refuse(
-                    "SimpleImputer", f"the column {left[0]!r} can miss cells, too: fill all of them alike"
-                )
-            else:
-                self.steps.append(ConstantImputer(0.0 if part.fill_value is None else part.fill_value))
-        elif part.strategy != "mean":
+        if part.strategy != "constant" and part.fill_value is not None:
             self._refuse(
-                f"SimpleImputer(strategy={part.strategy!r})",
+                f"{name}(fill_value=)", "it fills nothing but with strategy='constant': leave it out"
+            )
+        elif not gaps:
+            return  # the domain declares that no cell can be missing
+        elif part.strategy not in ("mean", "constant"):
+            self._without_price(
+                part,
+                columns,
+                f"{name}(strategy={part.strategy!r})",
                 "one record can move it as far as the gap to the next value; impute by the mean, or use MedianImputer, whose "
                 "median is the lower one",
             )
         elif left:
-            self._refuse(
-                "SimpleImputer", f"the column {left[0]!r} can miss cells, too: impute it first, or in one go"
-            )
+            self._refuse(name, f"the column {left[0]!r} can miss cells, too: fill all of them in one go")
+        elif part.strategy == "constant":
+            self._constant(part)
         else:
-            self.steps.append(MeanImputer(payment=pay.Sensitivity({"missing": self.declared.missing})))
+            missing = self._cap("missing", name, "the largest share of records that miss a cell")
+            if missing is not None:
+                self.steps.append(MeanImputer(payment=pay.Sensitivity({"missing": missing})))
+
+    def _constant(self, part: Any) -> None:
+        if not part.keep_empty_features:
+            self._refuse(
+                "SimpleImputer(keep_empty_features=False)",
+                "a column is left out where every record misses it, and one record decides that; with strategy='constant' "
+                "give keep_empty_features=True",
+            )
+            return
+        value = 0.0 if part.fill_value is None else part.fill_value
+        try:
+            self.steps.append(ConstantImputer(value))
+        except ValueError:
+            self._refuse("SimpleImputer(fill_value=)", f"it must be a finite number; got {shown(value)}")
 
     def encoder(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """One-hot or ordinal codes of declared categories."""
@@ -316,9 +304,19 @@ class Reader:
                 "a category that one record alone has adds a column or a code; declare categories=, as in the domain",
             )
             return
-        for column, categories in zip(
-            tuple(self.domain.columns) if columns is None else columns, part.categories
-        ):
+        if columns is None and not self._in_place(name):
+            return
+        if columns is None:
+            self.moved = f"a {name}"
+        if getattr(part, "sparse_output", False) and _SPARSE not in self.notes:
+            self.notes.append(_SPARSE)
+        chosen = tuple(self.domain.columns) if columns is None else columns
+        if len(chosen) != len(part.categories):
+            self._refuse(
+                f"{name}(categories=)",
+                f"it lists {len(part.categories)} columns, and there are {len(chosen)}",
+            )
+        for column, categories in zip(chosen, part.categories):
             declared = self.domain.columns[column]
             if isinstance(declared, Categorical):
                 same = sorted(map(str, categories)) == sorted(declared.categories)
@@ -361,43 +359,43 @@ _KNOWN: dict[str, Callable[[Reader, Any, tuple[str, ...] | None], None]] = {
 }
 
 
-def read_sklearn(
-    pipeline: Any, domain: Domain, declared: Declared | None = None
-) -> tuple[list[Step], tuple[str, ...]]:
-    """(steps, notes: what has to hold of the run beside their conditions). Raises Unpriced."""
-    check_domain(domain)
-    reader = Reader(domain, declared or Declared())
-    steps = reader.all_steps(pipeline)
-    notes = tuple(
-        f"the {step.fitted_state} of {step.name} are needed on new rows by scikit-learn: once they leave, or predictions "
-        "made with them, no finite ε holds; pay for the step by public data or budget to release it"
-        for step in reader.steps
-        if not step.paid.leaves and not step.at_prediction
-    )
-    within = (
-        "every cell lies within its declared bounds and categories, and none is empty but in columns declared with missing: "
-        "impute (mend both before the pipeline, record by record)"
-    )
-    return steps, (f"holds only if {within}", *notes)
-
-
 def from_sklearn(
-    pipeline: Any, domain: Domain, *, missing: float = 0.05, deviation: float = 0.1
+    pipeline: Any, domain: Domain, *, missing: float | None = None, deviation: float | None = None
 ) -> list[Step]:
     """The steps of a scikit-learn pipeline that was fitted on private records, for `prepriv.account`.
 
-    pipeline: a Pipeline, ColumnTransformer or transformer, fitted or not: its settings are read and nothing else. domain:
-    what is declared of the raw table. missing, deviation: what conditions rest on (`Declared`).
+    Parameters
+    ----------
+    pipeline : Pipeline, ColumnTransformer or transformer
+        Fitted or not: every setting is read, and nothing else.
+    domain : Domain
+        What is declared of the raw table.
+    missing : float, optional
+        The largest share of records that miss a cell of a column. Needed where a SimpleImputer fills means.
+    deviation : float, optional
+        The least standard deviation of a scaled column, as a share of its declared width. Needed where a StandardScaler
+        is fitted. An account rests on both, and neither has a default.
 
-    Raises Unpriced (a ValueError) that names every part without a price, with the reason and what to use instead.
+    Returns
+    -------
+    list of Step
+        The first one says what has to hold of the run; accounts print it (`RawUnits.notes`).
 
+    Raises
+    ------
+    Unpriced
+        A ValueError that names every part and every setting without a price, with the reason and what to use instead.
+
+    Examples
+    --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import Normalizer
     >>> from prepriv import Domain
-    >>> from_sklearn(make_pipeline(Normalizer()), Domain.box(0, 1, features=2, classes=[0, 1]))
+    >>> from_sklearn(make_pipeline(Normalizer()), Domain.box(0, 1, features=2, classes=[0, 1]))[1:]
     [Normalize(payment=None, radius=1.0, floor=0.0)]
     """
-    return read_sklearn(pipeline, domain, Declared(missing, deviation))[0]
+    check_domain(domain)
+    return Reader(domain, Declared(missing, deviation)).all_steps(pipeline)
 
 
 def is_sklearn(steps: Any) -> bool:

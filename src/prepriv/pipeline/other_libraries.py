@@ -7,38 +7,56 @@ the model is; diffprivlib's models are pure mechanisms. How batches are drawn de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from prepriv._arguments import integer, length, number, shown, truth
+from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.base import Learner, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import AnyModel, Loss
 from prepriv.learners.stochastic import PoissonSGD
+from prepriv.pipeline.library_settings import NAMES, SETTINGS
 from prepriv.pipeline.ran import PureMechanism, Ran
+from prepriv.pipeline.settings import unread
 
-LIBRARIES = ("Opacus", "jax-privacy", "TF-Privacy", "diffprivlib")
-_NAMES = {  # theirs -> ours
-    "max_grad_norm": "clip_norm",
-    "l2_norm_clip": "clip_norm",
-    "l2_clip_norm": "clip_norm",
-    "clipping_norm": "clip_norm",
-    "expected_batch_size": "batch_size",
-    "num_updates": "steps",
-    "num_steps": "steps",
-    "iterations": "steps",
-    "num_epochs": "epochs",
-    "poisson_sampling": "poisson",
-}
+LIBRARIES = tuple(SETTINGS)
+COIN = 2.0**-24  # a float32 coin, Opacus', falls below a rate that much more often
+
+
+class _OfRecords(Learner):
+    """A run whose batches were derived for so many records: of another number it is another run.
+
+    records: the number; None: any.
+    """
+
+    records: int | None
+
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        if self.records not in (None, setting.n):
+            raise ValueError(
+                f"the run was read for n={self.records} records; the account is for n={setting.n}"
+            )
+        return super().parts(noise_multiplier, setting, delta=delta)  # type: ignore[safe-super]
 
 
 @dataclass(frozen=True)
-class ShuffledBatches(GradientDescent):
+class PoissonBatches(_OfRecords, PoissonSGD):
+    """Fresh Poisson samples, drawn by another library."""
+
+    records: int | None = None
+
+
+@dataclass(frozen=True)
+class ShuffledBatches(_OfRecords, GradientDescent):
     """Epochs over batches that are cut from shuffled records, with noise on every batch: `steps` counts epochs.
 
     A record is in one batch an epoch, so an epoch costs one release, and no amplification by sampling is claimed.
     """
+
+    counted: ClassVar[str] = "epochs"
+    records: int | None = None
 
     def premise(self, n: int) -> str:
         return f"every epoch cuts the {n} records into batches in an order that depends on none of them, each record in one batch"
@@ -52,67 +70,91 @@ def ran_elsewhere(
 ) -> tuple[Learner | Ran, float | None]:
     """(what ran, its noise multiplier, if it is a learner), for `prepriv.account(steps, ran, noise_multiplier=...)`.
 
-    library: one of `LIBRARIES`. settings: by the library's names, noise_multiplier, sample_rate or batch_size, max_grad_norm,
-    epochs or steps, poisson_sampling (default: true); for diffprivlib epsilon. n: records. loss: of the model, if it is one of
-    `prepriv.learners`; otherwise nothing is assumed of it (`AnyModel`).
+    Parameters
+    ----------
+    library : str
+        One of `LIBRARIES`.
+    settings : mapping
+        By the library's names: noise_multiplier, max_grad_norm, sample_rate or batch_size, epochs or steps,
+        poisson_sampling; for diffprivlib epsilon. And any other setting of the run: it is read, or refused by name
+        (`library_settings`). poisson_sampling is true without a word for Opacus alone, whose own default it is.
+        drop_last of the DataLoader: without it the worse of both counts.
+    n : int
+        Records.
+    loss : Loss, optional
+        Of the model, if it is one of `prepriv.learners`; otherwise nothing is assumed of it (`AnyModel`).
 
-    Raises ValueError for a setting that is not known, or has no account.
+    Raises
+    ------
+    ValueError
+        For a setting that is not known, contradicts another one, or has no account.
     """
     if library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {shown(library)}")
-    given = {_NAMES.get(name, name): value for name, value in settings.items()}
+    given = {NAMES.get(name, name): value for name, value in settings.items()}
     if len(given) < len(settings):
         raise ValueError(f"{library}: two settings mean the same: {', '.join(sorted(settings))}")
-    if library == "diffprivlib":
-        _check_known(library, given, {"epsilon"}, {"epsilon"})
-        return PureMechanism(given["epsilon"]), None
-    known = {
-        "noise_multiplier",
-        "sample_rate",
-        "batch_size",
-        "clip_norm",
-        "epochs",
-        "steps",
-        "poisson",
-        "weight_bound",
-    }
-    _check_known(library, given, known, {"noise_multiplier", "clip_norm"})
+    for _, why in unread(given, SETTINGS[library]):
+        raise ValueError(f"{library}: {why}")
+    pure = library == "diffprivlib"
+    needed: tuple[str, ...] = ("epsilon",) if pure else ("clip_norm", "noise_multiplier")
+    if library in ("TF-Privacy", "jax-privacy"):
+        needed += ("poisson_sampling",)
+    for name in needed:
+        if NAMES.get(name, name) not in given:
+            raise ValueError(f"{library}: {name} must be given")
+    if pure and loss is not None:
+        raise ValueError("diffprivlib: loss is for a library that clips gradients: leave it out")
+    return (
+        (PureMechanism(given["epsilon"]), None) if pure else _clipped(library, given, n, loss or AnyModel())
+    )
+
+
+def _clipped(library: str, given: Mapping[str, Any], n: int, loss: Loss) -> tuple[Learner, float]:
+    """A run of clipped gradients with noise on every batch."""
     for one, other in (("sample_rate", "batch_size"), ("epochs", "steps")):
         if (one in given) == (other in given):
             raise ValueError(f"{library}: give {one} or {other}, one of the two")
     n = integer("n", n)
-    batch = (
-        integer("batch_size", given["batch_size"])
-        if "batch_size" in given
-        else math.ceil(number("sample_rate", given["sample_rate"], above=0.0, at_most=1.0) * n)
-    )
-    if batch > n:
-        raise ValueError(f"{library}: batch_size {batch} is larger than the number of records, {n}")
+    if integer("number_of_examples", given.get("number_of_examples", n)) != n:
+        raise ValueError(
+            f"{library}: number_of_examples must be n, {n}; got {shown(given['number_of_examples'])}"
+        )
+    rate, fewest, most = _batches(library, given, n)
     bounds: dict[str, Any] = {
         name: length(name, given[name]) for name in ("clip_norm", "weight_bound") if name in given
-    }
-    kind: Callable[..., Learner]
+    } | {"records": n}
+    noise = number("noise_multiplier", given["noise_multiplier"], above=0.0)
+    steps = integer("steps", given.get("steps", 1))
+    epochs = number("epochs", given["epochs"], above=0.0, at_most=1e9) if "epochs" in given else None
     if truth("poisson_sampling", given.get("poisson", True)):
-        kind = PoissonSGD
-        bounds["batch_size"] = batch
-        steps = _count(given, "steps", "epochs", math.ceil(n / batch))
-    else:
-        kind = ShuffledBatches
-        steps = _count(given, "epochs", "steps", 1 / math.ceil(n / batch))
-    return kind(loss or AnyModel(), steps=steps, **bounds), number(
-        "noise_multiplier", given["noise_multiplier"], above=0.0
-    )
+        size = min(n, math.ceil(rate * n))
+        made = steps if epochs is None else math.ceil(epochs * most)
+        return PoissonBatches(loss, batch_size=size, steps=made, **bounds), noise
+    passes = -(-steps // fewest) if epochs is None else math.ceil(epochs)
+    return ShuffledBatches(loss, steps=passes, **bounds), noise
 
 
-def _count(given: Mapping[str, Any], wanted: str, other: str, factor: float) -> int:
-    """The whole number of `wanted`, given itself or as the other one, rounded up."""
-    name, scale = (wanted, 1.0) if wanted in given else (other, factor)
-    return math.ceil(number(name, given[name], above=0.0, at_most=1e9) * scale - 1e-9)
-
-
-def _check_known(library: str, given: Mapping[str, Any], known: set[str], needed: set[str]) -> None:
-    unknown, missing = sorted(set(given) - known), sorted(needed - set(given))
-    if unknown:
-        raise ValueError(f"{library}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
-    if missing:
-        raise ValueError(f"{library}: {missing[0]} must be given")
+def _batches(library: str, given: Mapping[str, Any], n: int) -> tuple[float, int, int]:
+    """(a record's chance to be in a batch, at most; the fewest and the most batches of an epoch)."""
+    coin = COIN if library == "Opacus" else 0.0
+    dropped = given.get("drop_last")
+    if "sample_rate" in given:
+        if dropped is not None:
+            raise ValueError(f"{library}: drop_last goes with batch_size; sample_rate is what it leads to")
+        rate = number("sample_rate", given["sample_rate"], above=0.0, at_most=1.0)
+        if "num_microbatches" in given and given["num_microbatches"] is not None:
+            raise ValueError(f"{library}: num_microbatches goes with batch_size, which it must be")
+        # One over a rate that is one over a whole number is that number, but for the last bit.
+        return rate + coin, max(1, math.floor(1 / rate * (1 + 1e-12))), math.ceil(1 / rate * (1 - 1e-12))
+    batch = integer("batch_size", given["batch_size"])
+    if batch > n:
+        raise ValueError(f"{library}: batch_size {batch} is larger than the number of records, {n}")
+    if given.get("num_microbatches") not in (None, batch):
+        raise ValueError(
+            f"{library}: num_microbatches must be None or batch_size, {batch}; got {shown(given['num_microbatches'])}: a "
+            "gradient of several records moves further than one of a single record"
+        )
+    fewest = n // batch if dropped in (None, True) else -(-n // batch)
+    most = n // batch if dropped else -(-n // batch)
+    return (1 / fewest + coin if library == "Opacus" else batch / n), fewest, most

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from prepriv._arguments import number
+from prepriv._arguments import number, real, shown
 from prepriv.guarantees import approximate_dp, gaussian, laplace
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.loss_distribution import compose
@@ -119,7 +119,11 @@ class ReleasedStatistic(Ran):
         )
 
     def premise(self, setting: Setting) -> tuple[str, ...]:
-        return ()
+        return (
+            f"holds only while one replaced record moves the statistic by at most {exact(self.sensitivity)}, rows that move in all "
+            f"by t move it by at most {exact(self.lipschitz)} t, and the noise of the {self.name} has the scale "
+            f"{exact(self.sensitivity)} / {exact(self.epsilon)}",
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,8 @@ class NoisyLearner(Ran):
         ball = f" and is taken at weights of norm at most {exact(bound)}" if math.isfinite(bound) else ""
         return (
             f"holds only while {self.learner.premise(setting.n)}; no record's gradient is longer than {longest}{ball}, and "
-            f"every sum of them has Gaussian noise of standard deviation {up(self.deviation, CONDITION_DIGITS)} or more",
+            f"every sum of them has Gaussian noise of standard deviation {up(self.deviation, CONDITION_DIGITS)} or more; "
+            f"at most {self.learner.steps} {self.learner.counted} ran",
         )
 
 
@@ -206,9 +211,9 @@ def what_ran(learner: Any, noise_multiplier: float | None, radius: float) -> Ran
     check_learner(learner)
     if noise_multiplier is None:
         raise ValueError("noise_multiplier must be given for a learner, and only for a learner")
-    if not 0 < noise_multiplier <= LARGEST_NOISE:
+    if not 0 < real(noise_multiplier) <= LARGEST_NOISE:
         raise ValueError(
-            f"noise_multiplier must be finite and positive, at most {LARGEST_NOISE:g}; got {noise_multiplier}"
+            f"noise_multiplier must be finite and positive, at most {LARGEST_NOISE:g}; got {shown(noise_multiplier)}"
         )
     # The declared clip_norm, not a smaller bound of the loss, is what other libraries multiply.
     bound = learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(radius)

@@ -79,7 +79,10 @@ class WayOut:
         """Python to paste: the steps, and the noise of the learner behind them."""
         kept = [s for s in self.steps if not s.paid.leaves]
         made = [s for s in self.steps if s.paid.leaves and s.ways]
-        lines = [f"# {theirs} is replaced by {ours} of prepriv" for theirs, ours in self.replaced]
+        lines = [
+            f"# {theirs} is replaced by {ours} of prepriv, with the settings written here"
+            for theirs, ours in self.replaced
+        ]
         lines += [
             f"# {s.name}: as it is, fitted without noise; its {s.fitted_state} never leave" for s in kept
         ]
@@ -113,11 +116,14 @@ def ways_out(
     epsilon: float,
     delta: float,
     n: int | None = None,
+    missing: float | None = None,
+    deviation: float | None = None,
 ) -> list[WayOut]:
     """Joint choices of payments with which the whole pipeline is (epsilon, delta)-DP, least noise first.
 
     steps: as for `prepriv.account`; a transformer of scikit-learn without a price is replaced (`REPLACED`). learner: of
-    `prepriv.learners` or `ran_elsewhere`; the noise is calibrated. Public and Budget payments have their defaults.
+    `prepriv.learners` or `ran_elsewhere`; the noise is calibrated. Public and Budget payments have their defaults; no step is
+    paid for by a fact that was not declared. missing, deviation: of a pipeline of scikit-learn, as for `prepriv.from_sklearn`.
 
     Raises ValueError where a part has neither a price nor a replacement, or no choice keeps the budget.
     """
@@ -131,9 +137,13 @@ def ways_out(
     domain = domain.with_n(n)
     replaced: tuple[tuple[str, str], ...] = ()
     if is_sklearn(steps):
-        reader = Reader(domain, Declared(), replacements=REPLACED)
+        reader = Reader(domain, Declared(missing, deviation), replacements=REPLACED)
         steps = reader.all_steps(steps)
         replaced = tuple(reader.replaced)
+    elif not (missing is None and deviation is None):
+        raise ValueError(
+            "missing and deviation are for a pipeline of scikit-learn: steps have caps of their own"
+        )
     check_steps(steps)
     choices = [_ways(step) for step in steps]
     if math.prod(map(len, choices)) > MOST:
@@ -158,9 +168,10 @@ def ways_out(
 
 
 def _ways(step: Step) -> list[Step]:
-    """The step in each way that is open to it, public first."""
+    """The step in each way that is open to it, public first; by sensitivity only with caps that are declared, or none to declare."""
     if not step.ways:
         return [step]
+    undeclared = step.way != pay.Sensitivity.way and step.Caps is not None and dataclasses.fields(step.Caps)
     kinds: dict[str, pay.Payment] = {
         pay.Public.way: pay.Public(),
         pay.Budget.way: pay.Budget(),
@@ -171,7 +182,7 @@ def _ways(step: Step) -> list[Step]:
         if way == step.way
         else dataclasses.replace(step, payment=kinds[way], **_FRESH.get(step.name, {}))
         for way in pay.WAYS
-        if way in step.ways
+        if way in step.ways and not (way == pay.Sensitivity.way and undeclared)
     ]
 
 

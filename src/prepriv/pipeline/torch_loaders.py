@@ -1,0 +1,168 @@
+"""What is read of a DataLoader of torch and of an optimizer of Opacus, by their attributes: neither library is imported.
+
+Of the classes themselves, never of one that inherits. What is not read changes neither which rows a batch holds nor its noise:
+workers, pinned memory, prefetching, timeouts, and of the optimizer expected_batch_size, which divides sums that have their noise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prepriv._arguments import shown
+from prepriv.domain import Domain
+
+_LOADERS = {("torch.utils.data.dataloader", "DataLoader"), ("opacus.data_loader", "DPDataLoader")}
+_SAMPLERS = {("torch.utils.data.sampler", name) for name in ("RandomSampler", "SequentialSampler")}
+_POISSON = ("opacus.utils.uniform_sampler", "UniformWithReplacementSampler")
+_OPTIMIZER = ("opacus.optimizers.optimizer", "DPOptimizer")
+_SUBSET, _CONCAT = (("torch.utils.data.dataset", name) for name in ("Subset", "ConcatDataset"))
+_COLLATE = ("torch.utils.data._utils.collate", "default_collate")
+
+
+def _of(thing: Any) -> tuple[str, str]:
+    """(module, name) of the class of a thing, or of a class or function itself."""
+    thing = thing if isinstance(thing, type) or hasattr(thing, "__qualname__") else type(thing)
+    return thing.__module__, thing.__qualname__
+
+
+def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, int]:
+    """(records, batches an epoch) of a DataLoader. ValueError, one sentence, for what leaks or what no account covers."""
+    if domain.adjacency != "replace-one":
+        raise ValueError(
+            "Opacus takes its rate and its normaliser from the number of rows, which add-or-remove-one keeps secret: declare "
+            "adjacency replace-one"
+        )
+    n, batches = lengths(loader)
+    if domain.n is not None and n != domain.n:
+        raise ValueError(
+            f"the DataLoader holds {n} rows, the domain declares n={domain.n}: rows left out for what they hold change the public n"
+        )
+    if n < 1 or batches < 1:
+        raise ValueError(
+            f"the DataLoader has {batches} batches of {n} rows: with drop_last a batch must be no larger than n"
+        )
+    if getattr(loader, "batch_size", None) is None and not hasattr(loader, "sample_rate"):
+        raise ValueError(
+            "the DataLoader has a batch sampler of its own: give batch_size, and leave the drawing to Opacus"
+        )
+    check_sampler(loader)
+    if hasattr(loader, "sample_rate"):
+        if not poisson:
+            raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
+        if not check_poisson(loader, n, None) <= 1 / batches * (1 + 1e-12):
+            raise ValueError(
+                f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
+            )
+    elif poisson and getattr(loader, "generator", None) is not None:
+        raise ValueError(_SEEDED)
+    return n, batches
+
+
+_SEEDED = (
+    "the DataLoader has a generator of its own: who knows its seed knows the batches, and nothing is won by drawing them; leave "
+    "generator out, or use secure_mode=True and give check the optimizer, too"
+)
+
+
+def lengths(loader: Any) -> tuple[int, int]:
+    """(records, batches an epoch). ValueError for a stream, and for a dataset that holds a row twice."""
+    dataset = getattr(loader, "dataset", None)
+    if dataset is None or not hasattr(dataset, "__len__") or not hasattr(loader, "__len__"):
+        raise ValueError(
+            "the DataLoader needs a dataset of known length: a stream has no rate to account for"
+        )
+    if _repeats(dataset):
+        raise ValueError("the dataset holds some rows twice: each record must stand in one place")
+    return len(dataset), len(loader)
+
+
+def _repeats(dataset: Any) -> bool:
+    """Whether a Subset or a ConcatDataset of torch takes a row twice."""
+    if _of(type(dataset)) not in (_SUBSET, _CONCAT):
+        return False
+    places = _places(dataset)
+    return len(set(places)) < len(places)
+
+
+def _places(dataset: Any) -> list[tuple[int, int]]:
+    """(dataset, index) of each row, of the datasets that hold them."""
+    if _of(type(dataset)) == _CONCAT:
+        return [place for part in dataset.datasets for place in _places(part)]
+    if _of(type(dataset)) == _SUBSET:
+        inner = _places(dataset.dataset)
+        return [inner[int(i)] for i in dataset.indices]
+    return [(id(dataset), i) for i in range(len(dataset))]
+
+
+def check_sampler(loader: Any) -> None:
+    """ValueError unless a DataLoader draws each row once an epoch, or leaves the drawing to Opacus, and joins none."""
+    if _of(type(loader)) not in _LOADERS and hasattr(type(loader), "__iter__"):
+        raise ValueError(
+            f"{type(loader).__name__} is not torch's DataLoader: which rows it gives is not known; a class that inherits may give others"
+        )
+    collate: Any = getattr(loader, "collate_fn", None)
+    collate = getattr(collate, "wrapped_collator_fn", collate)  # Opacus' own, around it
+    if hasattr(collate, "keywords"):  # the same in older versions
+        collate = collate.keywords.get("collate_fn")
+    if collate is not None and _of(collate) != _COLLATE:
+        raise ValueError(
+            "the DataLoader has a collate_fn of its own, which may mix records: do per record what it does, in the dataset"
+        )
+    if hasattr(loader, "sample_rate"):
+        return
+    n, sampler = len(loader.dataset), getattr(loader, "sampler", None)
+    if sampler is not None and _of(type(sampler)) not in _SAMPLERS:
+        raise ValueError(
+            f"the sampler {type(sampler).__name__} has no account here: which rows it draws, how often and on which machine is not "
+            "uniform; use shuffle=True"
+        )
+    if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", n) != n:
+        raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")
+
+
+def check_poisson(loader: Any, n: int, secure: Any) -> float:
+    """The rate of Opacus' sampler. ValueError for another one, other rows or coins that may be known.
+
+    secure: a generator whose draws nobody knows, if there is one.
+    """
+    sampler: Any = getattr(loader, "batch_sampler", None)
+    if _of(type(sampler)) != _POISSON:
+        raise ValueError(
+            f"the sampler {type(sampler).__name__} is not Opacus' {_POISSON[1]}: no account here covers it"
+        )
+    if sampler.num_samples != n:
+        raise ValueError(f"the sampler draws from {sampler.num_samples} places; the dataset holds {n}")
+    if sampler.generator is not None and sampler.generator is not secure:
+        raise ValueError(_SEEDED)
+    return float(sampler.sample_rate)
+
+
+def secure_generator(optimizer: Any) -> Any:
+    """The generator of secure_mode; None without it."""
+    return optimizer.generator if getattr(optimizer, "secure_mode", False) is True else None
+
+
+def check_optimizer(optimizer: Any, noise_multiplier: float, max_grad_norm: float) -> None:
+    """ValueError unless an optimizer is Opacus' with flat clipping, this clip, this noise or more, and no generator with a seed."""
+    for name, wanted in (("noise_multiplier", noise_multiplier), ("max_grad_norm", max_grad_norm)):
+        got = getattr(optimizer, name, None)
+        if not isinstance(got, int | float) or isinstance(got, bool):
+            raise ValueError(
+                f"the optimizer has no {name} to check, one number: give the one that make_private returned"
+            )
+        if not (got >= wanted if name == "noise_multiplier" else got == wanted):
+            raise ValueError(f"the optimizer has {name} {got}; the guarantee is of {wanted}")
+    if _of(type(optimizer)) != _OPTIMIZER:
+        raise ValueError(
+            f"the optimizer is {type(optimizer).__name__}; only Opacus' {_OPTIMIZER[1]} clips and adds noise as the account says: "
+            'leave out clipping= and distributed training, and use grad_sample_mode="hooks"'
+        )
+    if optimizer.loss_reduction not in ("mean", "sum"):
+        raise ValueError(
+            f"the optimizer has loss_reduction {shown(optimizer.loss_reduction)}; it must be 'mean' or 'sum'"
+        )
+    if optimizer.generator is not None and optimizer.secure_mode is not True:
+        raise ValueError(
+            "the optimizer has a generator of its own: who knows its seed knows the noise; leave noise_generator out, or use "
+            "secure_mode=True"
+        )

@@ -1,0 +1,226 @@
+"""Every parameter of every transformer that scikit-learn has: read, or refused by name.
+
+Finding: `SimpleImputer(missing_values=0)`, `OneHotEncoder(min_frequency=10)` and `transformer_weights` were priced at nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import preprocessing as sk
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import all_estimators
+
+from prepriv import Categorical, Domain, Numeric, account, from_sklearn
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.pipeline.from_sklearn import Unpriced
+from prepriv.pipeline.sklearn_settings import HOMES, SETTINGS
+
+BOX = Domain.box(-2.0, 6.0, features=3, classes=[0, 1], n=400)
+GAPS = Domain.box(-2.0, 6.0, features=3, classes=[0, 1], n=400, missing="impute")
+WORDS = Domain({"work": Categorical(("u", "v", "w"))}, (0, 1), n=400)
+CODES = Domain({"work": Numeric(0, 2)}, (0, 1), n=400)
+CATEGORIES = [["u", "v", "w"]]
+CONSTANT = {"strategy": "constant", "keep_empty_features": True}
+BASES = {
+    "Pipeline": (Pipeline([("a", sk.StandardScaler())]), BOX),
+    "ColumnTransformer": (
+        ColumnTransformer([("a", sk.StandardScaler(), ["x0"])], remainder="passthrough"),
+        BOX,
+    ),
+    "StandardScaler": (sk.StandardScaler(), BOX),
+    "SimpleImputer": (SimpleImputer(), GAPS),
+    "SimpleImputer, a constant": (SimpleImputer(**CONSTANT), GAPS),
+    "OneHotEncoder": (sk.OneHotEncoder(categories=CATEGORIES), WORDS),
+    "OrdinalEncoder": (sk.OrdinalEncoder(categories=CATEGORIES), CODES),
+    "Normalizer": (sk.Normalizer(), BOX),
+}
+TEXTS = [
+    "x",
+    "auto",
+    "deprecated",
+    "drop",
+    "passthrough",
+    "concat",
+    "error",
+    "ignore",
+    "warn",
+    "infrequent_if_exist",
+    "use_encoded_value",
+    "first",
+    "if_binary",
+    "mean",
+    "median",
+    "most_frequent",
+    "constant",
+    "l1",
+    "l2",
+    "max",
+    "missing_value",
+    "pandas",
+]
+VALUES = (None, True, False, 0, 1, 2, -1, 10, 0.0, 0.3, 2.5, 1e6, float("nan"), float("inf"), np.True_, np.int64(3), np.str_("l2"),
+          *TEXTS, np.float32, np.float16, np.int8, np.int64, object, bool, np.dtype("float64"), {}, {"a": 100.0}, [], ["u"], [["u", "v"]],
+          [["w", "v", "u"]], np.zeros(2), len, object(), sk.Normalizer(), sk.MinMaxScaler())  # fmt: skip
+KEPT = {  # values that change nothing of the steps, and why they do not
+    "Pipeline": {"verbose": [True, False]},  # it prints times
+    "ColumnTransformer": {
+        "remainder": ["drop", "passthrough"],  # a column that is dropped and stays makes a bound larger
+        "sparse_threshold": [0, 1, 2, -1, 10, 0.0, 0.3, 2.5, 1e6, 3],  # the form of the rows, not what they hold
+        "n_jobs": [None, 0, 1, 2, -1, 10, 3],
+        "verbose": [True, False],
+        "verbose_feature_names_out": [True, False],
+        "force_int_remainder_cols": [True, False, "deprecated"],
+    },
+    "StandardScaler": {"with_mean": [True], "with_std": [True]},
+    "SimpleImputer": {"keep_empty_features": [True, False], "strategy": ["mean"]},  # the cap: no column is empty
+    "SimpleImputer, a constant": {"strategy": ["constant"], "keep_empty_features": [True], "fill_value": [None, 0.0]},
+    "OneHotEncoder": {
+        "categories": [[["w", "v", "u"]]],
+        "drop": [None, "first", "if_binary"],  # of declared categories: a fixed column is left out
+        "sparse_output": [True, False],
+        "dtype": [np.int64, np.dtype("float64")],
+        "handle_unknown": ["error", "ignore"],  # there are none: a printed premise
+        "feature_name_combiner": ["concat"],
+    },
+    "OrdinalEncoder": {"categories": [[["w", "v", "u"]]], "dtype": [np.int64, np.dtype("float64")], "handle_unknown": ["error"]},
+    "Normalizer": {"norm": ["l2"]},
+}  # fmt: skip
+
+
+def priced(part, domain):
+    steps = from_sklearn(part, domain, missing=0.05, deviation=0.1)
+    return repr([step for step in steps[1:] if step.name != "RawUnits"])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_every_parameter_of_a_priced_transformer_is_read_or_refused_by_name(base):
+    part, domain = BASES[base]
+    name, usual, kept = base.split(",")[0], priced(part, domain), {}
+    for parameter in part.get_params(deep=False):
+        for value in VALUES:
+            changed = clone(part)
+            setattr(changed, parameter, value)
+            try:
+                same = priced(changed, domain) == usual
+            except ValueError as error:
+                told = str(error)
+                assert parameter in told or name in told or "MinMaxScaler" in told, told
+                assert "\n" not in told, told
+            else:
+                if same:
+                    kept.setdefault(parameter, []).append(value)
+    neutral = (
+        "copy",
+        "missing_values",
+        "encoded_missing_value",
+        "add_indicator",
+        "memory",
+        "transform_input",
+    )
+    neutral += ("min_frequency", "max_categories", "unknown_value", "transformer_weights", "fill_value")
+    for parameter, values in kept.items():
+        told = [repr(v).removeprefix("np.int64(").rstrip(")") for v in values]
+        wanted = [repr(v).removeprefix("np.int64(").rstrip(")") for v in KEPT[base].get(parameter, ())]
+        default = repr(part.get_params()[parameter])
+        assert sorted(t for t in told if t != default or t in wanted) == sorted(wanted), (parameter, told)
+    assert set(kept) <= set(KEPT[base]) | set(neutral)
+
+
+def test_every_parameter_of_every_other_transformer_is_refused_with_it():
+    for name, kind in all_estimators(type_filter="transformer"):
+        if name in HOMES:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                part = kind()
+            except TypeError:
+                continue  # it needs other estimators: asked in test_from_sklearn
+        for parameter in part.get_params(deep=False):
+            for value in (None, True, 0, 2.5, "x"):
+                with pytest.raises(Unpriced, match=name):
+                    from_sklearn(part.set_params(**{parameter: value}), BOX)
+
+
+def test_the_installed_version_has_no_parameter_that_was_not_read():
+    for base, (part, _) in BASES.items():
+        assert set(part.get_params(deep=False)) <= set(SETTINGS[base.split(",")[0]])
+
+
+def test_a_parameter_of_a_newer_version_is_refused_at_its_default_too(monkeypatch):
+    honest = sk.Normalizer.get_params
+    monkeypatch.setattr(sk.Normalizer, "get_params", lambda self, deep=True: honest(self, deep) | {"axis": 1})
+    with pytest.raises(Unpriced, match=r"Normalizer\(axis=\) has no price: unknown setting 'axis'"):
+        from_sklearn(sk.Normalizer(), BOX)
+
+
+class StandardScaler(sk.StandardScaler):
+    """A class that inherits, under the name of its parent."""
+
+
+StandardScaler.__module__ = "sklearn.preprocessing"
+
+
+def weighted():
+    part = sk.StandardScaler()
+    part._metadata_request = object()
+    return part
+
+
+def by_hand(**attributes):
+    part = sk.StandardScaler()
+    vars(part).update(attributes)
+    return part
+
+
+@pytest.mark.parametrize(
+    "part, says",
+    [
+        (StandardScaler(), "not known here"),
+        (weighted(), "set_fit_request hands weights"),
+        (by_hand(fit=len), "'fit' set by hand"),
+        (by_hand(_reset=len), "'_reset' set by hand"),
+        (by_hand(get_params=dict), "'get_params' set by hand"),
+        (by_hand(floor=2.0), "'floor' set by hand"),
+        (make_pipeline(sk.Normalizer(), make_pipeline(sk.MinMaxScaler(), LogisticRegression())), "MinMaxScaler"),
+        (make_pipeline(sk.Normalizer(), GridSearchCV(make_pipeline(sk.MinMaxScaler(), LogisticRegression()), {})), "GridSearchCV"),
+        (make_pipeline(ColumnTransformer([("a", sk.StandardScaler(), ["x2"])], remainder="passthrough"),
+                       ColumnTransformer([("b", sk.StandardScaler(), [0])], remainder="passthrough")), "columns have other places"),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_class_with_its_parameters_is_refused(part, says):
+    with pytest.raises(Unpriced, match=says):
+        from_sklearn(part, BOX, missing=0.05, deviation=0.1)
+
+
+def test_encoders_read_as_many_columns_as_there_are():
+    part = sk.OneHotEncoder(categories=CATEGORIES * 2)
+    with pytest.raises(Unpriced, match="lists 2 columns, and there are 1"):
+        from_sklearn(part, WORDS)
+
+
+def test_facts_have_no_default():
+    with pytest.raises(Unpriced, match=r"SimpleImputer.*needs missing.*StandardScaler.*needs deviation"):
+        from_sklearn(make_pipeline(SimpleImputer(), sk.StandardScaler()), GAPS)
+    with pytest.raises(ValueError, match="deviation"):
+        from_sklearn(sk.StandardScaler(), BOX, deviation=0)
+    with pytest.raises(Unpriced, match="needs deviation"):
+        account(sk.StandardScaler(), GradientDescent(Logistic(), steps=1), domain=BOX, noise_multiplier=9.0)
+
+
+def test_what_has_to_hold_of_the_run_is_printed_also_where_the_steps_are_handed_on():
+    steps = from_sklearn(make_pipeline(sk.StandardScaler(), RidgeCV()), BOX, deviation=0.1)
+    learner = GradientDescent(Logistic(), steps=2, weight_bound=1.0)
+    notes = account(list(steps), learner, domain=BOX, noise_multiplier=900.0).notes
+    for words in ("columns of the domain, in their order", "without weights", "in the place of RidgeCV"):
+        assert sum(words in note for note in notes) == 1
+    sparse = from_sklearn(sk.OneHotEncoder(categories=CATEGORIES), WORDS)
+    assert any("sparse" in note for note in sparse[0].notes)
