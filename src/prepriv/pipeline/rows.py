@@ -148,7 +148,7 @@ class PrivateTable:
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
 
-        The n declared rows of a stream stay in `memory` if they fit. Without anything to be learned there are no indices.
+        The n declared rows of a stream stay in `memory` if they fit. Without anything to be learned they are all 0.
         """
         table, targets = self._read(memory)
         if self.counted and table.n != self.n:
@@ -163,7 +163,8 @@ class PrivateTable:
         if domain.unit is not None:
             return by_unit(self.rows, self.labels, domain, self.n)
         if not self.learned:
-            return encode(self.rows, domain), np.zeros(0, np.int32)
+            table = encode(self.rows, domain)
+            return table, np.zeros(table.n, np.int32)
         if stream is None:
             return encode(self.rows, domain), encode_targets(self.labels, domain)
         keep = stream.once or self.n * 8 * domain.n_inputs <= memory
