@@ -23,8 +23,8 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.domain import as_space
+from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, need_filled, need_n
-from prepriv.preprocessing.condition import Condition
 from prepriv.space import Space
 
 BINS = 64
@@ -42,7 +42,7 @@ def whole(rows: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class NearEnds(Condition):
+class NearEnds(Premise):
     """The values next to each end, by rank, are at most gap away from it."""
 
     tail: float
@@ -57,9 +57,9 @@ class NearEnds(Condition):
         return bool(max(steps[at].max() for at in (m, m + 1, n - m - 1, n - m)) <= self.gap)
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         return (
-            f"in each column of the rows as they reach Winsorize, the values next in rank to those of rank m + 1 and n - m, "
+            f"for Winsorize, in each column, the values next in rank to those of rank m + 1 and n - m, "
             f"m = floor({self.tail} n), are at most {self.gap} away from them (beyond the ends, the bounds)"
         )
 
@@ -136,7 +136,9 @@ class Winsorize(pre.Step):
         came = incoming.row_shift
         beyond = n - 1 if incoming.rows_moved else min(n - 1, 2 * space.d * (m + 1))
         row = math.sqrt(space.d) * (gap + came) * up
-        condition = NearEnds(self.tail, gap, tuple(space.low.tolist()), tuple(space.high.tolist()))
+        condition = NearEnds(
+            self.tail, gap, tuple(space.low.tolist()), tuple(space.high.tolist()), reading=space.reading
+        )
         own = pre.RowShift(float(beyond), row, beyond * row * up, conditions=(condition,))
         return incoming.plus(own, n=n)
 

@@ -13,6 +13,7 @@ from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
+from prepriv.space import Reading
 
 EXAMPLES = str(Path(__file__).parents[1] / "examples")
 sys.path.insert(0, EXAMPLES)
@@ -87,7 +88,7 @@ def test_attacked():
         x = np.round(rng.random((n, 1)), int(rng.integers(1, 4)))
         y = x.copy()
         y[0] = rng.choice([0.0, 1.0, rng.random()])
-        near = NearEnds(tail, gap, (0.0,), (1.0,))
+        near = NearEnds(tail, gap, (0.0,), (1.0,), reading=Reading())
         if not (near.holds([x], n) and near.holds([y], n)):
             continue
         tried += 1

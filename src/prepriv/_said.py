@@ -2,7 +2,7 @@
 
 A word is a method or an attribute that a claim rests on: a sensitivity, a Lipschitz constant, an account. It holds for the
 code of the class that gives it. A class that replaces that code has to give the word anew; the default of the root class
-(`Step`, `Learner`, `Condition`) has to be one that claims nothing.
+(`Step`, `Learner`, `Premise`) has to be one that claims nothing.
 """
 
 from __future__ import annotations

@@ -135,6 +135,36 @@ class Columns(Mapping[Any, Column]):
         return repr(self._items)
 
 
+NO_NUMBER = "in which `prepriv validate` finds no number"
+"""Of a cell of a numeric column: it counts as missing."""
+
+BALL_READ = "a row longer than the declared norm is shortened to it; a row with a cell that is not a finite number is all zeros"
+"""How raw rows of a ball are encoded (`prepriv.tables.table`), in words."""
+
+
+def columns_read(columns: Iterable[Column]) -> str:
+    """How the raw cells of these columns are encoded (`prepriv.tables.encode`), in words; the odd ones, too.
+
+    >>> columns_read([Numeric(17, 90)])
+    'numbers are cut at their declared bounds, which become 0 and 1; a cell in which `prepriv validate` finds no number is 0.5'
+    """
+    kinds, rules = list(columns), []
+    gaps = {c.missing for c in kinds if isinstance(c, Numeric)}
+    if gaps:
+        rules.append("numbers are cut at their declared bounds, which become 0 and 1")
+    for missing, becomes in (("midpoint", "0.5"), ("impute", "missing")):
+        if missing in gaps:
+            where = f" of a column declared {missing!r}" if len(gaps) > 1 else ""
+            rules.append(f"a cell{where} {NO_NUMBER} is {becomes}")
+    if any(isinstance(c, Categorical) for c in kinds):
+        rules.append(
+            "categories are one-hot, with one column for all that are not declared and one for empty cells"
+        )
+    if any(isinstance(c, Text) for c in kinds):
+        rules.append("texts are hashed, and one that is empty or cannot be read is zeros")
+    return "; ".join(rules)
+
+
 def listed(what: str, names: Any) -> tuple[Any, ...]:
     """The declared values as a tuple, or ValueError: no single text, no number, no NaN."""
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):

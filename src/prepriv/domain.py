@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, numbers, settle, shown
 from prepriv.columns import (
+    BALL_READ,
     MISSING,
     MOST_TEXT,
     OTHER,
@@ -27,9 +28,10 @@ from prepriv.columns import (
     Numeric,
     Text,
     check_distinct,
+    columns_read,
     listed,
 )
-from prepriv.space import Space
+from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
 
 __all__ = ["Adjacency", "Domain", "as_space", "check_adjacency"]
@@ -314,7 +316,7 @@ class Domain:
     def space(self) -> Space:
         """The encoded matrix's space: numeric features in [0, 1], one-hot blocks of norm one, or the ball."""
         if self.ball_radius is not None:
-            return Space.ball(self.ball_features, self.ball_radius)
+            return replace(Space.ball(self.ball_features, self.ball_radius), reading=self._reading)
         d = sum(c.width for c in self.columns.values())
         may_miss, low = np.zeros(d, dtype=bool), np.zeros(d)
         at = 0
@@ -329,8 +331,20 @@ class Domain:
             math.sqrt(len(self.columns)),
             may_miss,
             tuple(self.feature_names),
-            image=self.image,
+            self._reading,
+            self.image,
         )
+
+    @property
+    def _reading(self) -> Reading:
+        """How `prepriv.tables.encode` turns raw records into rows and labels, in words."""
+        labels = "all labels that are not declared are one label"
+        if self.target is not None:
+            labels = (
+                f"cut at the declared bounds and rounded to 1 / {TARGET_STEPS} of their distance; all labels without a "
+                "number are one label"
+            )
+        return Reading(BALL_READ if self.is_ball else columns_read(self.columns.values()), labels)
 
     @property
     def feature_names(self) -> list[str]:

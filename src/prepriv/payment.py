@@ -56,6 +56,10 @@ class Caps(Mapping[str, Any]):
             if isinstance(getattr(self, f.name), Mapping):
                 settle(self, **{f.name: Frozen.of(getattr(self, f.name))})
 
+    def of_part(self, whole: int) -> Caps:
+        """The same caps of a part, which coins choose, of so many records: what is a share of all becomes their number."""
+        return self
+
     def _declared(self) -> dict[str, Any]:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return {f.name: said[f.name] for f in fields(self) if said[f.name] != f.default}

@@ -9,7 +9,35 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import length
 
-__all__ = ["Space"]
+__all__ = ["Reading", "Space"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How raw records become the rows that a sentence speaks of, in words, each rule once: no cell may be read otherwise.
+
+    rows, labels: how raw cells and raw labels are encoded, the odd ones too; empty where nobody declared it. after: the
+    steps that the rows went through since.
+    """
+
+    rows: str = ""
+    labels: str = ""
+    after: tuple[str, ...] = ()
+
+    def then(self, step: str) -> Reading:
+        """The same rows after one more step."""
+        return replace(self, after=(*self.after, step))
+
+    @property
+    def words(self) -> str:
+        """Which rows are meant: as they are encoded, and after which steps."""
+        encoded = "rows are as encoded" + (f" ({self.rows})" if self.rows else "")
+        return encoded + (f" and after {', '.join(self.after)}" if self.after else "")
+
+    @property
+    def label_words(self) -> str:
+        """Which labels are meant."""
+        return "labels are as encoded" + (f" ({self.labels})" if self.labels else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +47,8 @@ class Space:
     low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
     may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
     Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
-    names: names of the features, where they have any. behind: the steps the rows came through, for sentences about
-    them; none: the rows are as they were encoded. image: (height, width, channels) of rows that are images.
+    names: names of the features, where they have any. reading: how raw records became these rows, for sentences about
+    them. image: (height, width, channels) of rows that are images.
     """
 
     low: NDArray[np.float64]
@@ -28,7 +56,7 @@ class Space:
     radius: float
     may_miss: NDArray[np.bool_]
     names: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
+    reading: Reading = Reading()
     image: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:

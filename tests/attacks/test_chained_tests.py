@@ -12,12 +12,13 @@ import pytest
 from prepriv import Budget, Domain, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
+from prepriv.domain import as_space
+from prepriv.guarantees.premise import Premise
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap, RowShift
-from prepriv.preprocessing.condition import Condition
 from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=2, weight_bound=5.0)
@@ -25,8 +26,8 @@ BALL = Domain.ball(3, (0, 1), n=40)
 
 
 @dataclass(frozen=True)
-class Above(Condition):
-    """Some made-up condition."""
+class Above(Premise):
+    """Some made-up premise."""
 
     least: float
 
@@ -34,7 +35,7 @@ class Above(Condition):
         return self.least > 0
 
     @property
-    def sentence(self):
+    def says(self):
         return f"something is above {self.least}"
 
 
@@ -56,7 +57,9 @@ class Conditional(pre.Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return (incoming or RowShift()).plus(RowShift(1, 0.1, 0.1, 0, (Above(self.room),)), n=n)
+        return (incoming or RowShift()).plus(
+            RowShift(1, 0.1, 0.1, 0, (Above(self.room, reading=as_space(domain).reading),)), n=n
+        )
 
     def distance(self, rows, space, n, incoming=None):
         return self.room
@@ -97,11 +100,21 @@ def test_a_distance_that_is_no_number_counts_as_a_failed_condition():
 
 def test_a_release_needs_the_test_before_it_and_an_untested_condition_stays_printed():
     plan, tests = run(
-        [conditional(5.0), pre.Center(payment=Budget(0.1)), conditional(4.0), conditional(2.0, 0.0)]
+        [conditional(2.0, 0.0), conditional(5.0), pre.Center(payment=Budget(0.1)), conditional(4.0)]
     )
     assert [name for name, _ in tests] == ["Conditional (test)", "Conditional (test)"]
-    assert plan.guarantee.conditions == ("something is above 2.0",)
-    assert [p.covers for p in plan.steps] == [(0,), (), (2,), ()]
+    (printed,) = plan.guarantee.conditions
+    assert printed.startswith("something is above 2.0, where rows are as encoded (")
+    assert [p.covers for p in plan.steps] == [(), (1,), (), (3,)]
+
+
+def test_a_premise_of_rows_after_a_noisy_map_is_refused_unless_it_is_tested():
+    """It would be a premise of each map that noise can make: nobody can check it, and a claim would hold of none."""
+    noisy = pre.Center(payment=Budget(0.1))
+    with pytest.raises(ValueError, match="rests on a premise of rows after the noisy map of Center"):
+        run([noisy, conditional(2.0, 0.0)])
+    run([noisy, conditional(2.0)])
+    run([conditional(2.0, 0.0), noisy])
 
 
 def test_a_refusal_names_all_steps_it_was_about():

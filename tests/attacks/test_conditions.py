@@ -208,7 +208,9 @@ def test_a_gap_that_is_exactly_attained_holds():
     step = pre.RankReduction(1, payment=Sensitivity({"gap": 0.375}))
     assert step.conditions(Space.ball(2, 1.0), 8) == () or holds(step, Space.ball(2, 1.0), x)
     more = pre.RankReduction(1, payment=Sensitivity({"tail": 0.125}))
-    conditions = more._caps(Space.ball(2, 1.0)).conditions(1, 1.0, centred=False)
+    conditions = more._caps(Space.ball(2, 1.0)).conditions(
+        1, 1.0, centred=False, reading=Space.ball(2, 1.0).reading
+    )
     assert conditions["tail"].holds([x], 8)
     assert not pre.RankReduction(1, payment=Sensitivity({"tail": 0.1249})).conditions(
         Space.ball(2, 1.0), 8
@@ -229,8 +231,8 @@ columns:
   v: {type: numeric, low: 0, high: 10, missing: impute}
 steps:
   - {step: MedianImputer, pay: sensitivity, missing: 0.3, gap: 0.2}
+  - {step: RankReduction, k: 1, centred: true, pay: sensitivity, gap: GAP}
   - {step: Center, pay: budget}
-  - {step: RankReduction, k: 1, pay: sensitivity, gap: GAP}
 """
 
 

@@ -20,6 +20,8 @@ from prepriv.audit.random_chains import LEARNER, UnreleasedPlan
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import PlanRun
+from prepriv.domain import as_space
+from prepriv.guarantees.premise import Premise
 from prepriv.learners.base import CLAIMS, TRAINS, Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -30,7 +32,6 @@ from prepriv.pipeline.preparation import make_preparation
 from prepriv.pipeline.price import prices
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, RowShift, Step
-from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.said import MAKES, check_words, says_its_sum, shift_after
 from prepriv.space import Space
 from prepriv.tables.encode import encode
@@ -663,12 +664,12 @@ def test_prices_accounts_and_preparations_ask_the_same():
 
 def test_a_condition_says_what_it_checks():
     @dataclass(frozen=True)
-    class Few(Condition):
+    class Few(Premise):
         def holds(self, rows, n):
             return True
 
         @property
-        def sentence(self):
+        def says(self):
             return "few"
 
     class Other(Few):
@@ -677,11 +678,9 @@ def test_a_condition_says_what_it_checks():
 
     class Rests(Deaf):
         def sensitivity(self, domain, n, incoming=None):
-            return RowShift(1.0, 0.1, 0.1, conditions=(Other(),))
+            return RowShift(1.0, 0.1, 0.1, conditions=(Other(reading=as_space(domain).reading),))
 
-    with pytest.raises(
-        ValueError, match="takes sentence from Few, which knows nothing of the holds of Other"
-    ):
+    with pytest.raises(ValueError, match="takes says from Few, which knows nothing of the holds of Other"):
         planned(BALL, Rests(payment=pay.Sensitivity()))
 
 

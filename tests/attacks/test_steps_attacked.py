@@ -22,7 +22,7 @@ from prepriv.audit.replay import Recorder
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import ExactSession
-from prepriv.pipeline.conditions import check
+from prepriv.pipeline.premises import check
 from prepriv.pipeline.recipes.dpsgd_f import RECIPES
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Identity, walk
@@ -250,8 +250,9 @@ def test_a_condition_says_behind_which_steps_its_rows_are(step, fills, earlier):
     own = [str(c) for c in step.conditions(space, 200) if "records miss" not in str(c)]
     assert own
     for sentence in own:
-        behind = f"as they are behind {', '.join(s.name for s in earlier)}"
-        assert (behind in sentence) == bool(earlier) and not (earlier and " scaled to " in sentence)
+        after = f" and after {', '.join(s.name for s in earlier)}"
+        assert (after in sentence) == bool(earlier)
+        assert not earlier or f"where rows are as encoded ({domain.space.reading.rows}) and after" in sentence
         assert "rows scaled to norm" not in sentence
 
 
@@ -262,10 +263,10 @@ def test_a_gap_of_square_roots_is_not_said_of_the_cells():
     plan = planned(
         domain, pre.SquareRoot(), pre.MedianImputer(payment=pay.Sensitivity({"missing": 0.25, "gap": 0.01}))
     )
-    assert str(plan.guarantee.conditions[-1]).startswith(
-        "of the N values of 'b' as they are behind SquareRoot in order"
-    )
-    assert str(plan.guarantee.conditions[-1]).endswith("where its declared bounds are 0..1")
+    said = str(plan.guarantee.conditions[-1])
+    assert said.startswith("of the N values of 'b' in order")
+    assert "declared bounds of 'b' are 0..1, where rows are as encoded" in said
+    assert said.endswith("and after SquareRoot, and the values are those of cells that are not missing")
 
 
 def test_short_rows_are_not_asked_to_be_normalised():
@@ -275,7 +276,7 @@ def test_short_rows_are_not_asked_to_be_normalised():
     step = pre.Deduplicate(0.01, payment=pay.Sensitivity({"max_neighbors": 20}))
     (condition,) = step.conditions(Space.ball(2, 1.0), 300)
     assert not condition.holds([x], 300)
-    assert condition.sentence.endswith("in units in which the declared bound on the norm of a row is 1")
+    assert "in units in which the declared bound on the norm of a row is 1, where" in condition.sentence
 
 
 # --------------------------------------------------------------------------------- a plan that is made can be run

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
 
 from prepriv import guarantees as g
+from prepriv.guarantees import dp_events
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 
 ADD, REPLACE = "add-or-remove-one", "replace-one"
@@ -100,3 +102,79 @@ def test_poisson_samples_need_their_adjacency():
         Guarantee.from_dp_event(EVENTS["poisson"], REPLACE)
     assert Guarantee.of_gaussians([GaussianEvent("a", 2.0, 4)], ADD).remaining(8.0, DELTA) > 0
     assert math.isclose(Guarantee.from_dp_event(EVENTS["ten gaussians"], REPLACE).mu, math.sqrt(10) / 4)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.0), 3.9), "count of a SelfComposedDpEvent"),
+        (dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.0), -3), "count of a SelfComposedDpEvent"),
+        (dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.0), math.nan), "count of a SelfComposed"),
+        (dp_event.GaussianDpEvent(-1.0), "noise_multiplier of a GaussianDpEvent"),
+        (dp_event.GaussianDpEvent(0.0), "noise_multiplier of a GaussianDpEvent"),
+        (dp_event.GaussianDpEvent(math.inf), "noise_multiplier of a GaussianDpEvent"),
+        (dp_event.LaplaceDpEvent(math.nan), "noise_multiplier of a LaplaceDpEvent"),
+        (dp_event.PoissonSampledDpEvent(1.5, dp_event.GaussianDpEvent(1.0)), "sampling_probability"),
+        (dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(-1.0)), "noise_multiplier"),
+    ],
+    ids=str,
+)
+def test_a_field_that_no_event_can_hold_is_refused(event, said):
+    """A count of 3.9 was composed as 3."""
+    with pytest.raises(ValueError, match=said):
+        Guarantee.from_dp_event(event, ADD)
+
+
+def test_an_event_says_nothing_that_is_not_read():
+    """Every field of every kind that is read; another class of the same name, or with one field more, is refused."""
+    for name, fields in dp_events._FIELDS.items():
+        assert {f.name for f in getattr(dp_event, name).__attrs_attrs__} == set(fields), name
+
+    class GaussianDpEvent(dp_event.GaussianDpEvent):
+        pass
+
+    with pytest.raises(ValueError, match="has no trade-off function here"):
+        Guarantee.from_dp_event(GaussianDpEvent(1.0), ADD)
+    assert Guarantee.from_dp_event(dp_event.SelfComposedDpEvent(EVENTS["gaussian"], 0), ADD).mu == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"conditions": ("at most 3 miss",)}, "1 condition,"),
+        ({"unit": "patient"}, "the unit 'patient',"),
+        ({"notes": ("holds only while the coins are secret",)}, "1 premise,"),
+        ({"conditions": ("a", "b"), "unit": "patient"}, "2 conditions and the unit 'patient',"),
+    ],
+)
+def test_no_event_goes_out_without_what_the_guarantee_rests_on(more, said):
+    """Conditions, unit and premises were dropped: what came back claimed the same of all data."""
+    with pytest.raises(ValueError, match=said):
+        of(0.5, **more).to_dp_event()
+    assert of(0.5, notes=("weak: epsilon is large",)).to_dp_event().noise_multiplier > 0
+
+
+def test_composition_is_of_guarantees_that_are_fixed_in_advance():
+    """Randomised response of odds 2, then a guarantee chosen by its answer: the whole costs 4/3 of what both compose to."""
+    d = Fraction(1, 1000)
+    first = Guarantee(g.randomized_response(math.log(2)), REPLACE)
+    rare = [float(9 * d / 4), 1 - float(9 * d / 4)]
+    after = {
+        1: Guarantee(g.mixture([g.randomized_response(math.log(8)), g.gaussian(0.0)], rare), REPLACE),
+        0: Guarantee(g.approximate_dp(0.0, float(d)), REPLACE),
+    }
+
+    def law(record):
+        out = {}
+        for answer in (0, 1):
+            p = Fraction(2, 3) if answer == record else Fraction(1, 3)
+            told, odds = (9 * d / 4, Fraction(8, 9)) if answer else (d, Fraction(1))
+            for bit in (0, 1):
+                out[answer, bit] = p * told * (odds if bit == record else 1 - odds)
+            out[answer, None] = p * (1 - told)
+        return out
+
+    true = sum(max(law(1)[o] - 4 * law(0)[o], 0) for o in law(1))
+    composed = max(first.compose(chosen).delta(math.log(4)) for chosen in after.values())
+    assert float(true) == pytest.approx(4 / 3 * composed, rel=1e-3)
+    assert "chosen in sight of an output, this is false" in " ".join(Guarantee.compose.__doc__.split())

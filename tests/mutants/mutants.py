@@ -1738,8 +1738,8 @@ _OLDER = (
         "a condition that forgets the steps before it",
         "our own: a sentence of the raw column, a check of its square root",
         "preprocessing/base.py",
-        "behind=(*space.behind, step.name)",
-        "behind=()",
+        "reading=space.reading.then(step.name)",
+        "reading=space.reading",
         ("tests/attacks/test_steps_attacked.py", "-k", "behind_which or square_roots"),
     ),
     Mutant(

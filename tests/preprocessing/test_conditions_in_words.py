@@ -85,20 +85,31 @@ def test_a_condition_names_the_units_it_is_in() -> None:
         pre.TrimmedMeanImputer(0.05, payment=paid(missing=0.1, spread=0.01)),
     ):
         said = str(step.sensitivity(domain, N).conditions[-1])
-        assert " 0.01 " in said and said.endswith("with 'b' scaled to 0..1")
+        assert (
+            " 0.01 " in said
+            and "in units in which the declared bounds of 'b' are 0..1, where a value beyond" in said
+        )
     shrunk = pre.Rescale(0.001).output(Space.ball(2, 1.0))
     for step in (
         pre.Deduplicate(0.01, payment=paid(max_neighbors=6)),
         pre.Quantize(0.01, payment=paid(max_neighbors=6)),
     ):
         said = str(step.sensitivity(shrunk, N).conditions[-1])
-        assert said.endswith("in units in which the declared bound on the norm of a row is 0.001")
+        assert (
+            "in units in which the declared bound on the norm of a row is 0.001, where rows are as encoded"
+            in said
+        )
     wide = Space(np.array([-2.5]), np.array([5.0]), 5.0, np.array([False]), ("age",))
     floor = pre.StandardScaler(0.1, "none", payment=pay.Sensitivity())
     said = str(floor.sensitivity(wide, N).conditions[-1])
-    assert said.endswith("is at least 0.75 with 'age' scaled to -2.5..5")
+    assert (
+        "is at least 0.75, in units in which the declared bounds of 'age' are -2.5..5, where rows are as encoded"
+        in said
+    )
     curved = pre.RegressionImputer(payment=paid(missing=0.1, curvature=0.05))
     said = str(curved.sensitivity(domain, N).conditions[-1])
-    assert said.endswith(
-        "z = (predictors less their midpoints over 0.7071067811865476, and the constant 1 / sqrt 2)"
+    assert (
+        "z = (the columns that are never missing less the midpoints of their declared bounds, over 0.7071067811865476, "
+        "and the constant 1 / sqrt 2), where rows are as encoded (numbers are cut at their declared bounds, which become 0 and 1; "
+        in said
     )

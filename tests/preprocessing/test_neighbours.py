@@ -12,12 +12,13 @@ from neighbouring import Summing
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
+from prepriv.domain import as_space
+from prepriv.guarantees.premise import Premise
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
-from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 from prepriv.space import Space
 from prepriv.tables.csv import parse
@@ -162,10 +163,10 @@ def test_a_step_that_drops_rows_must_say_so():
         )
 
 
-class Nice(Condition):
-    """A condition in words alone."""
+class Nice(Premise):
+    """A premise in words alone."""
 
-    sentence = "only if the data are nice"
+    says = "only if the data are nice"
 
     def holds(self, rows, n):
         return True
@@ -181,7 +182,7 @@ class Untestable(pre.Step):
         return space
 
     def sensitivity(self, domain, n, incoming=None):
-        return pre.RowShift(1.0, 0.1, 0.1, conditions=(Nice(),))
+        return pre.RowShift(1.0, 0.1, 0.1, conditions=(Nice(reading=as_space(domain).reading),))
 
 
 def test_a_condition_without_a_distance_cannot_be_tested_away():
@@ -189,7 +190,7 @@ def test_a_condition_without_a_distance_cannot_be_tested_away():
     with pytest.raises(ValueError, match="no distance"):
         make_plan(domain, [Untestable(payment=Sensitivity(test=0.1))], LEARNER, epsilon=1.0, delta=1e-5)
     plan = make_plan(domain, [Untestable(payment=Sensitivity())], LEARNER, epsilon=1.0, delta=1e-5)
-    assert plan.guarantee.conditions == ("only if the data are nice",)
+    assert plan.guarantee.conditions == (f"only if the data are nice, where {domain.space.reading.words}",)
 
 
 def test_a_missing_cell_stays_the_only_missing_one_of_its_row_until_it_is_imputed():

@@ -236,8 +236,10 @@ def test_sensitivity_carries_what_came_in():
     out = scaler(0.1, "none").sensitivity(box(2), 50, came)
     assert [str(c) for c in out.conditions] == [
         "a cap",
-        "the standard deviation of 'x0', over all records, is at least 0.1 with 'x0' scaled to 0..1",
-        "the standard deviation of 'x1', over all records, is at least 0.1 with 'x1' scaled to 0..1",
+        "the standard deviation of 'x0', over all records, is at least 0.1, in units in which the declared bounds of "
+        "'x0' are 0..1, where rows are as encoded",
+        "the standard deviation of 'x1', over all records, is at least 0.1, in units in which the declared bounds of "
+        "'x1' are 0..1, where rows are as encoded",
     ]
     assert out.rows_dropped == 1 and out.any_order
 

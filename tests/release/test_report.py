@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from prepriv import Budget, Domain, Report, Sensitivity, make_plan
+from prepriv import Budget, Domain, Numeric, Report, Sensitivity, make_plan
 from prepriv import guarantees as g
 from prepriv import preprocessing as pre
 from prepriv.guarantees.in_words import attacker
@@ -16,7 +16,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.release import pictures
 from prepriv.release.page import noise_elsewhere
-from prepriv.release.report import Evaluation
+from prepriv.release.report import Evaluation, paid_for
 
 DOMAIN = Domain.box(0, 1, 3, [0, 1], n=500, missing="impute")
 STEPS = (pre.MeanImputer(payment=Sensitivity({"missing": 0.01})), pre.Center(payment=Budget(0.05)))
@@ -127,3 +127,23 @@ def test_the_noise_of_another_epsilon_is_that_of_a_plan_made_for_it(plan):
     page = Report.of(plan, private=True).to_html()
     assert f"{told[0][1]} times as much in training at ε = 0.5" in page
     assert "times as much" not in Report.of(plan, private=False).to_html()
+
+
+def test_the_report_says_what_a_step_drops_and_what_costs_nothing():
+    """ "common rows move by at most 0 in total; noise grows" was said of 18 dropped rows, and of a step that costs nothing."""
+    domain = Domain({"b": Numeric(-5, 5)}, classes=[0, 1], n=10_000)
+
+    def said(*steps):
+        return paid_for(
+            make_plan(
+                domain, steps, GradientDescent(Logistic(), steps=2, weight_bound=5.0), epsilon=3.0, delta=1e-6
+            )
+        )[0][2]
+
+    crowd, cells = (
+        pre.Deduplicate(1e-3, payment=Sensitivity()),
+        pre.DeduplicateCells(1e-3, payment=Sensitivity()),
+    )
+    assert said(crowd) == "at most 18 common rows are dropped in one of two neighbours only; noise grows"
+    assert said(cells) == "no common row moves or is dropped"
+    assert said(pre.Quantize(1e-3, payment=Sensitivity())).startswith("common rows move by at most 0.0")

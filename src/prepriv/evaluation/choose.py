@@ -46,6 +46,7 @@ from prepriv.pipeline.chosen import (
     tried,
 )
 from prepriv.pipeline.plan import Plan, budget
+from prepriv.pipeline.premises import of_part
 from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import execute, room_for
 from prepriv.release.model import Model
@@ -202,7 +203,10 @@ def plan_choice(
     method: str | None,
     session: Session,
 ) -> ChoicePlan:
-    """Price every method, take the one with the most signal, freeze it. spend: (epsilon, delta). Reads no row."""
+    """Price every method, take the one with the most signal, freeze it. spend: (epsilon, delta). Reads no row.
+
+    Raises ValueError, too, for a candidate that rests on a premise that a part of the records need not inherit.
+    """
     epsilon, delta = check_budget(*spend)
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: without privacy choose by exact scores")
@@ -212,7 +216,7 @@ def plan_choice(
     for way in asked:
         sizes = _sizes(way, n, holdout, len(candidates))
         try:
-            expected[way], signals[way] = _priced(way, candidates, domain, sizes, epsilon, delta)
+            expected[way], signals[way] = _priced(way, candidates, domain, n, sizes, epsilon, delta)
         except ValueError as error:
             why = error
     if not signals:
@@ -226,7 +230,7 @@ def plan_choice(
         if counts.min() == 0:
             raise ValueError(f"{n} records are too few: a part of them is empty")
         sizes = [int(c) for c in counts[1:]]
-        chosen, _ = _priced(best, candidates, domain, sizes, epsilon, delta)
+        chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
     return ChoicePlan(chosen, n, epsilon, delta, holdout, signals, parts)
 
 
@@ -258,6 +262,7 @@ def _priced(
     way: str,
     candidates: Sequence[Candidate],
     domain: Domain,
+    n: int,
     sizes: Sequence[int],
     epsilon: float,
     delta: float,
@@ -273,7 +278,7 @@ def _priced(
     for _ in range(80):
         each = min(epsilon, gdp_epsilon(whole * share, delta))
         plans = tuple(
-            c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta)
+            of_part(c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta), n)
             for k, c in enumerate(candidates)
         )
         chosen = Chosen(way, plans, choice, stop)

@@ -30,6 +30,7 @@ from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.pipeline.admit import admit
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.premises import of_part
 from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import Progress, Trained, execute, room_for
 from prepriv.release.model import Model
@@ -107,7 +108,8 @@ def plan_holdout(
 ) -> HoldoutPlan:
     """Freeze and price both parts. make: the plan of training for so many records. Reads no row.
 
-    Under replace-one the coins of all n records are drawn here. Raises ValueError where a part is left without records.
+    Under replace-one the coins of all n records are drawn here. Raises ValueError where a part is left without records, and
+    for a step that rests on a premise that a part of the records need not inherit (`prepriv.pipeline.premises.of_part`).
     """
     coins = None
     test = round(holdout.share * n)
@@ -121,6 +123,7 @@ def plan_holdout(
     training = make(n - test)
     if training.guarantee is None:
         raise ValueError("holdout: without privacy no noise is needed; split the rows yourself")
+    training = of_part(training, n)
     epsilon = training.epsilon if holdout.epsilon is None else holdout.epsilon
     evaluation = plan_evaluation(
         domain, n=test, epsilon=epsilon, delta=training.delta, measures=holdout.measures

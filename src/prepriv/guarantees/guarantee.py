@@ -107,8 +107,10 @@ class Guarantee:
         return float(self.tradeoff.delta(epsilon))
 
     def compose(self, *others: Guarantee) -> Guarantee:
-        """What holds for this and the others together, each chosen in sight of what left before.
+        """What holds for this and the others together, all of them fixed in advance.
 
+        A mechanism may be chosen in sight of what left before, if its guarantee is the one named here whatever left. Where
+        the guarantee itself is chosen in sight of an output, this is false: the whole can be worse than either choice.
         Raises ValueError for another adjacency, or another unit.
         """
         every = (self, *others)
@@ -129,7 +131,8 @@ class Guarantee:
     def remaining(self, epsilon: float, delta: float) -> float:
         """The largest µ, to a part in a thousand from below, of a Gaussian release that may follow within (epsilon, delta).
 
-        k releases of noise multiplier z spend µ = sqrt(k) / z. Raises ValueError where nothing is left.
+        k releases of noise multiplier z spend µ = sqrt(k) / z. It is for a plan: this guarantee and that µ are fixed before
+        anything leaves (see `compose`). Raises ValueError where nothing is left.
         """
         whole = gdp_mu(epsilon, delta) * (1 - 1e-9)
         if self.mu is not None:
@@ -149,7 +152,8 @@ class Guarantee:
         )
 
     def to_dp_event(self) -> Any:
-        """As a GaussianDpEvent of dp-accounting; ValueError if it is none (`prepriv.guarantees.dp_events`)."""
+        """As a GaussianDpEvent of dp-accounting; ValueError if it is none, or rests on conditions, a unit or premises, which
+        an event cannot hold (`prepriv.guarantees.dp_events`)."""
         from prepriv.guarantees.dp_events import to_dp_event
 
         return to_dp_event(self)

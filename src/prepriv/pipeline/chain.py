@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent
+from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
-from prepriv.preprocessing.condition import Condition
 from prepriv.preprocessing.said import shift_after
 from prepriv.space import Space
 
@@ -39,7 +39,7 @@ class PlannedStep:
     after: Space
     incoming: RowShift
     outgoing: RowShift
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Premise, ...] = ()
     shift: float | None = None
     noise_multiplier: float | None = None
     test: GaussianTest | None = None
@@ -117,10 +117,11 @@ def chain(
     needed on new rows (False when an existing pipeline is accounted for).
     """
     incoming = UNTOUCHED
-    space, planned = domain.space, []
+    space, planned = domain.space, list[PlannedStep]()
     for step, before, after in walk(steps, domain.space):
         check_payment(step.name, step.payment)
         placed = _placed(step, before, after, incoming, domain, n, mu, release)
+        _check_fixed(placed, planned)
         planned.append(placed)
         space, incoming = after, placed.outgoing
     if space.may_miss.any():
@@ -158,6 +159,21 @@ def _with_test(
     name = " + ".join(planned[i].step.name for i in group) + " (test)"
     test = GaussianTest(mu=mu * math.sqrt(sum(shares)), delta=delta, error=TEST_ERROR)
     return dataclasses.replace(planned[group[-1]], test=test, test_name=name, covers=group)
+
+
+def _check_fixed(placed: PlannedStep, earlier: Sequence[PlannedStep]) -> None:
+    """ValueError for an untested premise on rows after a noisy map: it would be one of each map that noise can make.
+
+    Nobody can check that before the run, and on the outputs of which it fails nothing is claimed (docs/proofs/chaining.md,
+    "Premises").
+    """
+    noisy = [p.step.name for p in earlier if p.step.paid.share > 0]
+    if noisy and placed.step.paid.test == 0 and not all(c.of_gaps for c in placed.conditions):
+        name = placed.step.name
+        raise ValueError(
+            f"{name} rests on a premise of rows after the noisy map of {noisy[-1]}, which cannot be known before that map is "
+            f"drawn: put {name} before {noisy[-1]}, or test its caps, Sensitivity(caps, test=0.1)"
+        )
 
 
 def _placed(

@@ -8,8 +8,8 @@ from typing import Any
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession
 from prepriv.pipeline.checks import check_domain
-from prepriv.pipeline.conditions import check
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.premises import check
 from prepriv.tables.encode import count_rows, encode, encode_targets
 from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
 from prepriv.tables.units import counted_units

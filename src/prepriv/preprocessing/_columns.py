@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.columns import NO_NUMBER
+from prepriv.guarantees.premise import Premise
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing.base import Floats, Rows
-from prepriv.preprocessing.condition import Condition, behind_steps
 from prepriv.space import Space
 
 CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
@@ -32,35 +33,23 @@ def sorted_columns(rows: Rows, columns: NDArray[np.intp], n: int) -> Iterator[tu
 
 @dataclass(frozen=True)
 class Column:
-    """A column that a condition is about: its number, its name, its declared bounds, the steps it came through."""
+    """A column that a premise is about: its number, its name, its declared bounds."""
 
     index: int
     name: str
     low: float
     high: float
-    behind: tuple[str, ...] = ()
 
     @staticmethod
     def of(space: Space, index: int) -> Column:
         """A column of a declared space."""
         name = space.names[index] if space.names else f"x{index}"
-        return Column(int(index), name, float(space.low[index]), float(space.high[index]), space.behind)
+        return Column(int(index), name, float(space.low[index]), float(space.high[index]))
 
     @property
     def units(self) -> str:
-        """What the numbers of the condition are in, in words: a step sees encoded cells, the reader thinks of raw
-        ones. Behind another step the cells are other numbers, not raw ones in other units."""
-        bounds = f"{exact(self.low)}..{exact(self.high)}"
-        return (
-            f"where its declared bounds are {bounds}"
-            if self.behind
-            else f"with {self.name!r} scaled to {bounds}"
-        )
-
-    @property
-    def title(self) -> str:
-        """The column in a sentence: its name, and the steps behind which it is meant."""
-        return f"{self.name!r}{behind_steps(self.behind)}"
+        """What the numbers of the premise are in, in words: a step sees encoded cells, the reader thinks of raw ones."""
+        return f"in units in which the declared bounds of {self.name!r} are {exact(self.low)}..{exact(self.high)}"
 
     @property
     def width(self) -> float:
@@ -74,8 +63,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class ColumnCondition(Condition):
-    """A condition on the observed cells of one column, taken in order; it can be tested."""
+class ColumnPremise(Premise):
+    """A premise on the observed cells of one column, taken in order; it can be tested."""
 
     column: Column
 
@@ -89,6 +78,13 @@ class ColumnCondition(Condition):
 
     def holds(self, rows: Rows, n: int) -> bool:
         return self.met(self.column.ranked(rows, n))
+
+    @property
+    def read(self) -> str:
+        """A value is that of a cell that is there, cut at its bounds, before whatever else happens to rows."""
+        if self.reading.after:
+            return f"{self.reading.words}, and the values are those of cells that are not missing"
+        return f"a value beyond the bounds counts as the nearer bound, and a cell {NO_NUMBER} has none"
 
 
 def padded(ascending: Floats, low: float, high: float) -> Floats:

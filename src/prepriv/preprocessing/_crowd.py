@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import integer
+from prepriv.guarantees.premise import Premise, at_least, radius_units
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._neighbours import (
@@ -33,7 +34,6 @@ from prepriv.preprocessing.base import (
     RowShift,
     check_positive,
 )
-from prepriv.preprocessing.condition import Condition, at_least, behind_steps, radius_units
 from prepriv.space import Space
 
 
@@ -59,8 +59,8 @@ class CrowdCaps(pay.Caps):
 
 
 @dataclass(frozen=True)
-class Uncrowded(Condition):
-    """No record has more than m records (of its label) within `reach` of it, itself included.
+class Uncrowded(Premise):
+    """No record has more than m records (of its label) within `reach` of it, itself included. In any part, none has more.
 
     d, radius: dimension and declared norm of the rows. The records need not be cut to the grid: `reach` is 4 eta and
     all that the cut can hide (docs/proofs/deduplicate.md, "Exactness").
@@ -71,14 +71,15 @@ class Uncrowded(Condition):
     d: int
     radius: float
     by_label: bool = False
-    behind: tuple[str, ...] = ()
+
+    inherited: ClassVar[bool] = True
 
     @staticmethod
     def of(m: int, eta: float, space: Space, *, by_label: bool = False) -> Uncrowded:
         """The condition of clusters of radius eta."""
         hidden = 2 * math.sqrt(space.d) * cluster_grid(space.radius).step
         reach = (4 * eta + hidden) * (1 + 1e-9)  # and what floats do to a distance
-        return Uncrowded(m, at_least(reach), space.d, space.radius, by_label, space.behind)
+        return Uncrowded(m, at_least(reach), space.d, space.radius, by_label, reading=space.reading)
 
     def holds(self, rows: Rows, n: int) -> bool:
         x = np.zeros((n, self.d))
@@ -103,12 +104,16 @@ class Uncrowded(Condition):
         return True
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         whose = " of its label" if self.by_label else ""
         return (
-            f"no record has more than {self.m} records{whose} within {exact(self.reach)} of it, itself included, rows "
-            f"taken{behind_steps(self.behind) or ' as encoded'}, {radius_units(self.radius)}"
+            f"no record has more than {self.m} records{whose} within {exact(self.reach)} of it, itself included, "
+            f"{radius_units(self.radius)}"
         )
+
+    @property
+    def read(self) -> str:
+        return self.reading.words + (f", and {self.reading.label_words}" if self.by_label else "")
 
 
 def _squared(grid: RowGrid, reach: float) -> int:

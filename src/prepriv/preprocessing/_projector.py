@@ -10,18 +10,19 @@ Source: Provable Privacy with Non-Private Pre-Processing, Proposition 5 and Lemm
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import LEAST, number
+from prepriv.guarantees.premise import Premise, radius_units
 from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Floats, Rows, RowShift, check_positive
-from prepriv.preprocessing.condition import Condition, behind_steps, radius_units
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift, raw_moment
+from prepriv.space import Reading
 
 
 def read_error(d: int, k: int, radius: float) -> float:
@@ -30,7 +31,7 @@ def read_error(d: int, k: int, radius: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Spectrum(Condition):
+class _Spectrum(Premise):
     """About the eigenvalues of the second moment of all rows, about their mean if centred; radius: their norm.
 
     Checked up to the error of floats, which the bounds absorb: it holds wherever the sentence is true.
@@ -39,7 +40,6 @@ class _Spectrum(Condition):
     k: int
     centred: bool
     radius: float
-    behind: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _spectrum(self, rows: Rows, n: int) -> tuple[Floats, float, float]:
         """All eigenvalues, the largest first; their sum; what floats may be off by."""
@@ -49,8 +49,8 @@ class _Spectrum(Condition):
 
     @property
     def _what(self) -> str:
-        where = behind_steps(self.behind) or " as encoded"
-        return f"eigenvalues of the {'centred ' if self.centred else ''}second moment of the rows{where}"
+        about = ", about their mean," if self.centred else ""
+        return f"eigenvalues of the second moment (sum xx' / number) of the rows{about}"
 
     @property
     def _units(self) -> str:
@@ -68,7 +68,7 @@ class Gap(_Spectrum):
         return bool(values[self.k - 1] - values[self.k] >= self.gap - error)
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         k = self.k
         return f"the gap between the {k}-th and the {k + 1}-th of the {self._what} is at least {exact(self.gap)}{self._units}"
 
@@ -84,7 +84,7 @@ class Tail(_Spectrum):
         return bool(trace - values[: self.k].sum() <= self.tail + error)
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         return f"the {self._what} beyond the {self.k}-th add up to at most {exact(self.tail)}{self._units}"
 
 
@@ -113,15 +113,13 @@ class SpectrumCaps(pay.Caps):
             )
         return self
 
-    def conditions(
-        self, k: int, radius: float, *, centred: bool, behind: tuple[str, ...] = ()
-    ) -> dict[str, Condition]:
+    def conditions(self, k: int, radius: float, *, centred: bool, reading: Reading) -> dict[str, Premise]:
         """What is declared of the rows before they are cut to a grid, by name."""
-        out: dict[str, Condition] = {}
+        out: dict[str, Premise] = {}
         if self.gap is not None:
-            out["gap"] = Gap(k, centred, radius, self.gap, behind=behind)
+            out["gap"] = Gap(k, centred, radius, self.gap, reading=reading)
         if self.tail is not None:
-            out["tail"] = Tail(k, centred, radius, self.tail, behind=behind)
+            out["tail"] = Tail(k, centred, radius, self.tail, reading=reading)
         return out
 
     def on_grid(self, k: int, grid: RowGrid, d: int, *, centred: bool) -> SpectrumCaps:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer, length, number
 from prepriv.domain import Adjacency, Domain
 from prepriv.exact.rounding import up
+from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment
-from prepriv.preprocessing.condition import Condition
 from prepriv.space import Space
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ class RowShift:
     row_shift: float = 0.0
     total_shift: float = 0.0
     rows_dropped: float = 0.0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Premise, ...] = ()
     any_order: bool = False
 
     def __post_init__(self) -> None:
@@ -263,7 +263,7 @@ class Step(abc.ABC):
             f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}"
         )
 
-    def conditions(self, space: Space, n: int, incoming: RowShift | None = None) -> tuple[Condition, ...]:
+    def conditions(self, space: Space, n: int, incoming: RowShift | None = None) -> tuple[Premise, ...]:
         """What `sensitivity` rests on here, of the rows as they reach this step: not of any step before it."""
         before = dataclasses.replace(incoming or UNTOUCHED, conditions=())
         return self.sensitivity(space, n, before).conditions
@@ -342,7 +342,7 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
         dropping = dropping or step.drops
         after = step.output(space)
         after = after.with_origin() if dropping else after
-        after = dataclasses.replace(after, behind=(*space.behind, step.name))
+        after = dataclasses.replace(after, reading=space.reading.then(step.name))
         yield step, space, after
         space = after
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
+from prepriv._arguments import integer, settle
+from prepriv.columns import NO_NUMBER
 from prepriv.domain import Domain, as_space
-from prepriv.preprocessing._columns import ColumnCondition, sorted_columns
+from prepriv.guarantees.premise import Premise
+from prepriv.preprocessing._columns import ColumnPremise, sorted_columns
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
@@ -27,8 +30,7 @@ from prepriv.preprocessing.base import (
     Step,
     need_n,
 )
-from prepriv.preprocessing.condition import Condition
-from prepriv.space import Space
+from prepriv.space import Reading, Space
 
 Counts = NDArray[np.int64]
 Shares: TypeAlias = float | Mapping[str, float]
@@ -42,16 +44,25 @@ class ImputerCaps(pay.Caps):
     """missing: at most this share of the records misses the cell (0.05; where a dict names no column, too).
 
     fade: 0 (the claim is conditional on `missing`), or over what share of the records the filling fades to the midpoint
-    once more cells than that are missing: then the claim is unconditional. ValueError for what is no share in [0, 1].
+    once more cells than that are missing: then the claim is unconditional. whole: of how many records `missing` is a share
+    where it is a premise: of all, where coins choose those that reach the step (None: of these). ValueError for what is
+    not a share in [0, 1].
     """
 
     missing: Shares = DEFAULT_MISSING
     fade: Shares = 0.0
+    whole: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for f in fields(self):
-            self._check_shares(f.name, getattr(self, f.name))
+            if f.name != "whole":
+                self._check_shares(f.name, getattr(self, f.name))
+        if self.whole is not None:
+            settle(self, whole=integer("whole", self.whole))
+
+    def of_part(self, whole: int) -> ImputerCaps:
+        return replace(self, whole=self.whole or whole)
 
     @staticmethod
     def _check_shares(name: str, declared: Any) -> None:
@@ -110,20 +121,27 @@ class FillConfidential(ConfidentialMap):
 
 
 @dataclass(frozen=True)
-class FewMissing(Condition):
-    """At most `cap` of the n records miss the cell of a column."""
+class FewMissing(Premise):
+    """At most `cap` of the n records miss the cell of a column. Of any part of the records, no more do."""
 
     column: int
     name: str
     cap: int
     n: int
 
+    inherited: ClassVar[bool] = True
+    of_gaps: ClassVar[bool] = True
+
     def holds(self, rows: Rows, n: int) -> bool:
         return sum(int(np.isnan(block[:, self.column]).sum()) for block in rows) <= self.cap
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         return f"at most {self.cap} of the {self.n} records miss {self.name!r}"
+
+    @property
+    def read(self) -> str:
+        return f"a cell {NO_NUMBER} counts as missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +157,8 @@ class MissingCaps:
     fade: NDArray[np.int64]
     names: tuple[str, ...]
     n: int
+    whole: int
+    reading: Reading
 
     @staticmethod
     def of(declared: ImputerCaps, space: Space, n: int) -> MissingCaps:
@@ -147,8 +167,11 @@ class MissingCaps:
         names = tuple(space.names[j] if space.names else f"x{j}" for j in columns)
         missing = by_column("missing", declared.missing, names, DEFAULT_MISSING)
         fade = by_column("fade", declared.fade, names, 0.0)
-        full = np.minimum(n - 1, np.ceil(missing * n)).astype(np.int64)
-        return MissingCaps(columns, full, np.ceil(fade * n).astype(np.int64), names, n)
+        whole = declared.whole or n
+        if whole < n:
+            raise ValueError(f"whole must be at least the number of records, {n}; got {whole}")
+        full = np.minimum(n - 1, np.ceil(missing * np.where(fade > 0, n, whole))).astype(np.int64)
+        return MissingCaps(columns, full, np.ceil(fade * n).astype(np.int64), names, n, whole, space.reading)
 
     @property
     def observed(self) -> NDArray[np.int64]:
@@ -172,10 +195,10 @@ class MissingCaps:
         fading = np.maximum(self.fade, 1)
         return np.where(self.fade > 0, np.clip((self.full + self.fade - missing) / fading, 0.0, 1.0), 1.0)
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[Premise, ...]:
         """What has to hold of the data: a cap that does not fade."""
         return tuple(
-            FewMissing(int(j), name, int(cap), self.n)
+            FewMissing(int(j), name, int(cap), self.whole, reading=self.reading)
             for j, name, cap, fade in zip(self.columns, self.names, self.full, self.fade)
             if fade == 0
         )
@@ -233,7 +256,7 @@ class Imputer(Step):
     def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
         """How far one record moves the statistics of the columns with missing cells."""
 
-    def about_columns(self, caps: MissingCaps, space: Space) -> tuple[Condition, ...]:
+    def about_columns(self, caps: MissingCaps, space: Space) -> tuple[Premise, ...]:
         """The conditions of `moves`, beyond those on missing cells."""
         return ()
 
@@ -274,7 +297,7 @@ class Imputer(Step):
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
         """Records that must change before a declared cap fails; inf if nothing is assumed."""
         caps, records = self.missing(space, n), (incoming or UNTOUCHED).records
-        about = {c.column.index: c for c in self.about_columns(caps, space) if isinstance(c, ColumnCondition)}
+        about = {c.column.index: c for c in self.about_columns(caps, space) if isinstance(c, ColumnPremise)}
         least = caps.distance(rows)
         for j, cells in sorted_columns(rows, np.array(sorted(about), dtype=np.intp), n):
             least = min(least, about[j].distance(cells) / records)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv.domain import Adjacency
+from prepriv.guarantees.premise import at_most
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._columns import Column, ColumnCondition, padded, sorted_columns
+from prepriv.preprocessing._columns import Column, ColumnPremise, padded, sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
-from prepriv.preprocessing.condition import at_most
 from prepriv.preprocessing.impute_caps import (
     Counts,
     FillReleased,
@@ -50,7 +50,7 @@ def median_gap(cells: Floats, h: int, k: int = 0) -> float:
 
 
 @dataclass(frozen=True)
-class NearMedian(ColumnCondition):
+class NearMedian(ColumnPremise):
     """The observed values next to the lower median, by rank, are at most `gap` away from it, on either side."""
 
     gap: float
@@ -63,9 +63,9 @@ class NearMedian(ColumnCondition):
         return median_distance(ranked, self.column.low, self.column.high, self.gap)
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         return (
-            f"of the N values of {self.column.title} in order, those of rank ceil(N/2) - 1 and ceil(N/2) + 1 (beyond "
+            f"of the N values of {self.column.name!r} in order, those of rank ceil(N/2) - 1 and ceil(N/2) + 1 (beyond "
             f"the ends, the bounds) are at most {exact(self.gap)} from the one between, {self.column.units}"
         )
 
@@ -123,7 +123,9 @@ class MedianImputer(Imputer):
         """The conditions on the gaps; a gap as wide as the column is none."""
         gaps = zip(caps.columns, self._gaps(caps, space))
         return tuple(
-            NearMedian(Column.of(space, j), at_most(gap)) for j, gap in gaps if gap < space.widths[j]
+            NearMedian(Column.of(space, j), at_most(gap), reading=space.reading)
+            for j, gap in gaps
+            if gap < space.widths[j]
         )
 
     def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:

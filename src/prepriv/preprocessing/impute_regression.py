@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 from prepriv import payment as pay
 from prepriv.domain import Adjacency
 from prepriv.exact.ball import norms
+from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
@@ -31,7 +32,6 @@ from prepriv.preprocessing.base import (
     RowShift,
     check_positive,
 )
-from prepriv.preprocessing.condition import Condition, at_least, behind_steps
 from prepriv.preprocessing.impute_caps import Imputer, ImputerCaps, MissingCaps, Moves, midpoints
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 from prepriv.space import Space
@@ -109,7 +109,7 @@ def scaled_predictors(x: Floats, centre: Floats, radius: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Curved(Condition):
+class Curved(Premise):
     """The second moment of the predictors over the records that have the target, divided by the number of all records,
     is at least `least` in every direction. Checked up to the error of floats, which the bound absorbs.
 
@@ -122,7 +122,6 @@ class Curved(Condition):
     centre: tuple[float, ...]
     radius: float
     least: float
-    behind: tuple[str, ...] = ()
 
     def holds(self, rows: Rows, n: int) -> bool:
         k = len(self.predictors) + 1
@@ -134,11 +133,12 @@ class Curved(Condition):
         return float(np.linalg.eigvalsh(total.value)[0]) >= (self.least - read_error(k)) * n
 
     @property
-    def sentence(self) -> str:
-        less = " less their midpoints" if any(self.centre) else ""
+    def says(self) -> str:
+        less = " less the midpoints of their declared bounds" if any(self.centre) else ""
         return (
-            f"over the records that have {self.name!r}, sum zz' / (all records) is at least {exact(self.least)} in every "
-            f"direction, z = (predictors{behind_steps(self.behind)}{less} over {exact(self.radius)}, and the constant 1 / sqrt 2)"
+            f"over the records in which {self.name!r} is not missing, sum zz' / (all records) is at least {exact(self.least)} "
+            f"in every direction, z = (the columns that are never missing{less}, over "
+            f"{exact(self.radius)}, and the constant 1 / sqrt 2)"
         )
 
 
@@ -264,7 +264,7 @@ class RegressionImputer(Imputer):
         frame, least = Frame.of(space), at_least(self._curvature())
         about = tuple(frame.predictors.tolist()), tuple(frame.centre.tolist()), frame.radius
         return tuple(
-            Curved(int(j), name, *about, least, space.behind)
+            Curved(int(j), name, *about, least, reading=space.reading)
             for j, name in zip(frame.targets, caps.names)
             if least > 0
         )

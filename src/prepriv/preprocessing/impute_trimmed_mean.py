@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
+from prepriv.guarantees.premise import at_most
 from prepriv.guarantees.printed import exact
-from prepriv.preprocessing._columns import Column, ColumnCondition, padded, sorted_columns
+from prepriv.preprocessing._columns import Column, ColumnPremise, padded, sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import Floats, Rows, RowShift
-from prepriv.preprocessing.condition import at_most
 from prepriv.preprocessing.impute_caps import (
     Counts,
     Imputer,
@@ -40,7 +40,7 @@ def end_span(cells: Floats, m: int, k: Any = 0) -> Any:
 
 
 @dataclass(frozen=True)
-class EndSpan(ColumnCondition):
+class EndSpan(ColumnPremise):
     """The m-th greatest observed value is at most `spread` above the m-th least: the values at which trimming cuts."""
 
     m: int
@@ -54,9 +54,9 @@ class EndSpan(ColumnCondition):
         return trimmed_distance(ranked, self.m, self.column.low, self.column.high, self.spread)
 
     @property
-    def sentence(self) -> str:
+    def says(self) -> str:
         return (
-            f"the value of {self.column.title} of rank {self.m} from the top is at most {exact(self.spread)} above the "
+            f"the value of {self.column.name!r} of rank {self.m} from the top is at most {exact(self.spread)} above the "
             f"one of rank {self.m} from the bottom, {self.column.units}"
         )
 
@@ -124,7 +124,7 @@ class TrimmedMeanImputer(Imputer):
         """The conditions on the spreads; a spread as wide as the column is none."""
         spreads, m = zip(caps.columns, self._spreads(caps, space)), self._ends(caps.n)
         return tuple(
-            EndSpan(Column.of(space, j), m, at_most(spread))
+            EndSpan(Column.of(space, j), m, at_most(spread), reading=space.reading)
             for j, spread in spreads
             if spread < space.widths[j]
         )

@@ -250,7 +250,7 @@ class RankReduction(_Leading):
         incoming = moment_grid(space.radius, n).propagate(incoming, space.d)
         best = self._best(space, n, incoming)
         declared = self._caps(space).conditions(
-            self.k, space.radius, centred=self.centred, behind=space.behind
+            self.k, space.radius, centred=self.centred, reading=space.reading
         )
         total = min(best.total, (n - 1) * best.row)
         own = RowShift(float(n - 1), best.row, total, 0.0, tuple(declared[c] for c in best.needs))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from prepriv._kinds import is_ours
 from prepriv._said import check_said, says
+from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
-from prepriv.preprocessing.condition import Condition
 from prepriv.space import Space
 
 MAKES = {"free": "free", "public": "fit_public", "budget": "fit_budget", "sensitivity": "fit_confidential"}
@@ -55,7 +55,7 @@ def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShif
     check_words(step, incoming)
     out: RowShift = step.paid.outgoing(step, space, n, incoming)
     for condition in out.conditions:
-        check_said(type(condition), Condition, ("sentence",), ("holds",))
+        check_said(type(condition), Premise, ("says",), ("holds",))
     if is_ours(type(step)) or incoming.is_zero:
         return out
     lost = out.rows_dropped < incoming.rows_dropped or (incoming.any_order and not out.any_order)

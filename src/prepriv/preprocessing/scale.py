@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
 from prepriv.domain import Adjacency, Domain, as_space
+from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import Column
@@ -32,7 +33,6 @@ from prepriv.preprocessing.base import (
     need_filled,
     need_n,
 )
-from prepriv.preprocessing.condition import Condition, at_least
 from prepriv.preprocessing.scale_map import (
     Affine,
     ScaleConfidential,
@@ -64,7 +64,7 @@ class _Powers:
 
 
 @dataclass(frozen=True)
-class Spread(Condition):
+class Spread(Premise):
     """The standard deviation of a column over all n records, about its mean or about its midpoint, is at least `least`."""
 
     column: Column
@@ -78,11 +78,11 @@ class Spread(Condition):
         return bool(math.sqrt(max(0.0, float(variance[0]))) >= self.least)
 
     @property
-    def sentence(self) -> str:
-        about = " about its midpoint" if self.about_midpoint else ""
+    def says(self) -> str:
+        about = " about the midpoint of its bounds" if self.about_midpoint else ""
         return (
-            f"the standard deviation of {self.column.title}{about}, over all records, is at least "
-            f"{exact(self.least)} {self.column.units}"
+            f"the standard deviation of {self.column.name!r}{about}, over all records, is at least "
+            f"{exact(self.least)}, {self.column.units}"
         )
 
 
@@ -200,7 +200,12 @@ class StandardScaler(Step):
         if self.rule != "none":
             return ()
         return tuple(
-            Spread(Column.of(space, j), at_least(self.floor * space.widths[j]), self.center == "midpoint")
+            Spread(
+                Column.of(space, j),
+                at_least(self.floor * space.widths[j]),
+                self.center == "midpoint",
+                reading=space.reading,
+            )
             for j in self._columns(space)
         )
 

@@ -20,7 +20,7 @@ from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price, prices
-from prepriv.preprocessing.base import Floats
+from prepriv.preprocessing.base import Floats, RowShift
 from prepriv.release.model import Model
 from prepriv.release.page import page
 from prepriv.release.writing import write_atomically
@@ -191,8 +191,7 @@ def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
         if way == "budget":
             cost = f"{percent(step.paid.share)} of the budget"
         if way == "sensitivity":
-            common = planned.outgoing.total_shift
-            cost = f"common rows move by at most {up(common, 4)} in total; noise grows"
+            cost = _shifted(planned.outgoing)
             if planned.test is not None:
                 cost += f"; {percent(step.paid.test)} of the budget on a test of the caps"
         table.append((step.name, way, cost))
@@ -204,3 +203,13 @@ def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
             cost = f"{percent(share)} of the budget"
         table.append((f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", cost))
     return table
+
+
+def _shifted(shift: RowShift) -> str:
+    """What a record changes of the other rows, in words: each way that a later sum pays for."""
+    said = []
+    if shift.rows_moved > 0:
+        said.append(f"common rows move by at most {up(shift.total_shift, 4)} in total")
+    if shift.rows_dropped > 0:
+        said.append(f"at most {up(shift.rows_dropped)} common rows are dropped in one of two neighbours only")
+    return "; ".join([*said, "noise grows"] if said else ["no common row moves or is dropped"])

@@ -1,0 +1,71 @@
+"""What a claim assumes of private rows: one object that holds the check and makes the sentence.
+
+Plans, reports, ledgers and `prepriv validate` print the sentence; `validate`, the replay and the attacks evaluate
+the check; a holdout and a choice ask whether every part of the rows inherits it; the proof of the step is for exactly the
+data that pass it (docs/proofs/chaining.md, "Premises").
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from prepriv.guarantees.printed import CONDITION_DIGITS, down, exact, up
+from prepriv.space import Reading
+
+
+@dataclass(frozen=True)
+class Premise(abc.ABC):
+    """A declared fact about the rows as they reach a step, before the step rounds or cuts anything.
+
+    A claim that rests on it holds for two neighbours that both meet it. Subclasses are frozen dataclasses of
+    declared numbers, from which the check and the sentence are made.
+
+    reading: which rows it speaks of, and how their odd cells count. inherited: whether every subset of the rows meets it
+    where all rows do, with the same numbers: true of "at most m", false of whatever is a share, a distance or a moment.
+    of_gaps: whether it speaks of nothing but missing cells, which no step before it makes or fills.
+    """
+
+    reading: Reading = field(kw_only=True)
+
+    inherited: ClassVar[bool] = False
+    of_gaps: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def holds(self, rows: Iterable[Any], n: int) -> bool:
+        """Whether the n rows meet it. The answer is private: for the curator and for attacks, never released."""
+
+    @property
+    @abc.abstractmethod
+    def says(self) -> str:
+        """What it says, with units, of rows that are read as `read` says."""
+
+    @property
+    def read(self) -> str:
+        """Which rows it speaks of, and how their odd cells count, in words."""
+        return self.reading.words
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words: the reader can check it on the raw table."""
+        return f"{self.says}, where {self.read}"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def radius_units(radius: float) -> str:
+    """The units of a premise on whole rows: those of their declared norm. No row is made any longer or shorter."""
+    return f"in units in which the declared bound on the norm of a row is {exact(radius)}"
+
+
+def at_most(x: float) -> float:
+    """The limit of a premise "at most x": a number of few digits, not above x, so that print and check agree."""
+    return float(down(x, CONDITION_DIGITS))
+
+
+def at_least(x: float) -> float:
+    """The limit of a premise "at least x", not below x."""
+    return float(up(x, CONDITION_DIGITS))
