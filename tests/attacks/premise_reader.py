@@ -165,9 +165,11 @@ def curved(found, x, at, sentence, *_):
 
 def spread(found, x, at, sentence, *_):
     v = x[~np.isnan(x[:, at]), at]
+    if len(v) == 0:
+        return False
     if "about the midpoint of its bounds" in sentence:
         return math.sqrt(((v - 0.5) ** 2).mean()) >= float(found[1])
-    return len(v) > 0 and v.std() >= float(found[1])
+    return v.std() >= float(found[1])
 
 
 def scales(sentence):
