@@ -369,6 +369,9 @@ def test_a_budget_step_that_asks_for_nothing_is_refused():
         planned(BALL, Free(payment=BUDGET))
     with pytest.raises(ValueError, match="asked for no mechanism"):
         run(unchecked(BALL, Free(payment=BUDGET)))
+    run(
+        planned(BALL, pre.MeanImputer(payment=BUDGET))
+    )  # nothing to impute: it asks for nothing, and releases nothing
 
 
 def test_labels_are_handed_to_steps_that_say_they_read_them():

@@ -168,7 +168,7 @@ def test_refused_behind_moved_rows(rng):
 def test_the_mechanisms_of_unmoved_rows_refuse_moved_ones():
     """A step that states what it wants of its sensitivity gets no mean and no threshold of rows that moved."""
     for apart in (Apart(total_shift=0.1, rows_moved=1), Apart(rows_dropped=1)):
-        limits = (apart, 1.0, True, 1.0, NoisySession(), [], 1.0, np.zeros(3, np.int32))
+        limits = (apart, 1.0, True, 1.0, NoisySession(), [], 1.0, 3, np.zeros(3, np.int32))
         handle = Mechanisms("own", 10, "replace-one", *limits)
         with pytest.raises(ValueError, match="own asks for an instance-optimal mean"):
             handle.mean([np.zeros((1, 2))], d=2, radius=1.0)

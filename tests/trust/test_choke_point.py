@@ -88,6 +88,7 @@ DOORS = {
     ),
     "ExactSession": (
         "pipeline/admit.py",
+        "pipeline/checks.py",  # on made-up rows
         "pipeline/run.py",
         "pipeline/validate.py",
         PAPERS,

@@ -37,7 +37,8 @@ class Mechanisms:
     l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
     step says so itself; if not, no sum is given that can move further. session: one that
     counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn. rows: the rows as
-    they reach the step, the very object that the step is handed; plain: how far their own sum can move. labels: the class
+    they reach the step, the very object that the step is handed; plain: how far their own sum can move. records: how many
+    they are; labels: the class
     index of each record.
     Rows are blocks of floats (b, dim) that can be read again and again, one row a record: a row of zeros for a record that
     does not count.
@@ -53,13 +54,14 @@ class Mechanisms:
     session: Session
     rows: Rows
     plain: float
+    records: int
     labels: NDArray[np.integer[Any]]
 
     @classmethod
     def exact(cls, name: str, rows: Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
         """Without noise and without limit: for rows that need no protection, made up or of an audit."""
         n = len(labels)
-        return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession(), rows, math.inf, labels)
+        return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession(), rows, math.inf, n, labels)
 
     def sum(self, rows: Rows, *, dim: int, radius: float) -> Floats:
         """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
@@ -131,6 +133,8 @@ class Mechanisms:
 
     def class_counts(self, classes: int) -> Floats:
         """(classes,) noisy counts of the class indices of the records, also of dropped ones: no step changes a label."""
+        if len(self.labels) != self.records:
+            raise NotCovered(f"{self.name} counts classes, and the records come without labels here")
         return private_histogram(
             self.labels,
             name=self.name,
@@ -171,7 +175,7 @@ class Mechanisms:
 
     def check_records(self, rows: int) -> None:
         """NotCovered unless there are as many rows as records."""
-        if rows != len(self.labels):
+        if rows != self.records:
             raise NotCovered(
                 f"{self.name} asks for a mechanism of other rows than one a record, where one record could count more than "
                 "once: give one row for each row that reaches the step, of zeros where it does not count"

@@ -149,6 +149,7 @@ class _Rehearsal:
             self.noisy,
             self.session,
             self.handed,
+            self.rows.n,
             self.rows.labels,
         )
 

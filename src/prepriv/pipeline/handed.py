@@ -51,11 +51,12 @@ def mechanisms_of(
     private: bool,
     session: Session,
     rows: Rows,
+    records: int,
     labels: NDArray[np.integer[Any]],
 ) -> Mechanisms:
     """The mechanisms of a Budget step, with the plan's noise and shift, and a session that pays for no more than its share.
 
-    rows: as the step is handed them; labels: of all its records.
+    rows: as the step is handed them; records: how many they are; labels: theirs, or none.
     """
     step, incoming, z = planned.step, planned.incoming, planned.noise_multiplier
     assert planned.shift is not None and z is not None
@@ -70,6 +71,7 @@ def mechanisms_of(
         session=Metered(session, step.name, 1 / z**2) if private else session,
         rows=rows,
         plain=sum_shift(planned.before, domain.adjacency, incoming),
+        records=records,
         labels=labels,
     )
 
@@ -79,9 +81,10 @@ def check_fitted(
 ) -> None:
     """ValueError for maps of another kind than the step's payment makes, or that can drop rows unsaid.
 
-    session: of the fit, with `asked` releases before it: a Budget step that asks for none has nothing that may leave.
+    session: of the fit, with `asked` releases before it: a third-party Budget step that asks for none has nothing that may leave.
     """
-    if step.paid.share > 0 and len(session.releases) == asked:
+    silent = step.paid.share > 0 and len(session.releases) == asked
+    if silent and not is_ours(type(step)):  # an imputer of ours has nothing to ask where no cell may miss
         raise ValueError(f"{step.name} is paid for by budget and asked for no mechanism")
     inside = ReleasedMap if step.paid.leaves else ConfidentialMap
     for made, kind in ((training, inside), (prediction, ReleasedMap)):

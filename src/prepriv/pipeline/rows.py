@@ -36,6 +36,11 @@ class Mapped:
     maps: Sequence[FittedMap]
     labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.table.n
+
     def __iter__(self) -> Iterator[Floats]:
         for x, _, _ in self.blocks():
             yield x
@@ -64,6 +69,11 @@ class OpenRows:
 
     x: Floats
     labels: NDArray[np.integer[Any]]
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.x)
 
     def __iter__(self) -> Iterator[Floats]:
         yield self.x

@@ -213,9 +213,16 @@ class StepAccess:
 
     def mechanisms(self) -> Mechanisms:
         """With the plan's noise and shift, and a session that pays for no more than the step's share."""
-        plan, labels = self.plan, self.rows.labels
+        plan, rows = self.plan, self.rows
         return mechanisms_of(
-            self.planned, plan.domain, plan.n, plan.private, self.session, self.handed, labels
+            self.planned,
+            plan.domain,
+            plan.n,
+            plan.private,
+            self.session,
+            self.handed,
+            rows.n,
+            rows.labels,
         )
 
 
