@@ -31,6 +31,7 @@ from prepriv.columns import (
     columns_read,
     listed,
 )
+from prepriv.drafted import Drafted
 from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
 
@@ -108,6 +109,8 @@ class Domain:
     unit: name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours
        then differ in one unit with all its rows, and n counts units: it must be declared.
     rows_per_unit: so many rows of a unit are read, 1 to 100; which, its own rows alone decide.
+    drafts: what it cost to draft this domain in private (`Domain.draft`); () if it was declared. Whatever is released with this
+       domain claims that, too. An edit of the columns by hand changes nothing of it.
 
     Raises ValueError, one sentence, for anything that could not be a declared fact.
 
@@ -126,6 +129,7 @@ class Domain:
     image: tuple[int, int, int] | None = None
     unit: str | None = None
     rows_per_unit: int | None = None
+    drafts: tuple[Drafted, ...] = ()
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -172,6 +176,20 @@ class Domain:
             object.__setattr__(self, "image", _image(self.image, len(self.columns)))
         if self.unit is not None or self.rows_per_unit is not None:
             self._check_unit()
+        self._check_drafts()
+
+    def _check_drafts(self) -> None:
+        object.__setattr__(self, "drafts", tuple(self.drafts))
+        for drafted in self.drafts:
+            if not isinstance(drafted, Drafted):
+                raise ValueError(f"drafts must be what Domain.draft left there; got {shown(drafted)}")
+            if drafted.adjacency != self.adjacency or self.unit is not None:
+                whose = "" if self.unit is None else f" of one {self.unit!r} with all its rows"
+                raise ValueError(
+                    f"this domain was drafted under {drafted.adjacency} of one record, and that claim does not add to one under "
+                    f"{self.adjacency}{whose}: draft it under the same, or declare it by hand, without drafts, and state "
+                    "the claim of the draft apart"
+                )
 
     def _check_unit(self) -> None:
         if self.unit is None or self.rows_per_unit is None:
@@ -396,6 +414,8 @@ class Domain:
             out["image"] = list(self.image)
         if self.unit is not None:
             out["unit"] = {"column": self.unit, "rows": self.rows_per_unit}
+        if self.drafts:
+            out["drafts"] = [drafted.to_json() for drafted in self.drafts]
         return out
 
     @staticmethod
@@ -433,6 +453,7 @@ class Domain:
             data.get("image"),
             unit["column"] if unit else None,
             unit["rows"] if unit else None,
+            tuple(Drafted.from_json(drafted) for drafted in data.get("drafts", ())),
         )
 
 

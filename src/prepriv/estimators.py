@@ -23,6 +23,7 @@ from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.admit import say_weak
@@ -146,7 +147,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             trained = train(
                 plan, X, y, ledger=self.ledger, session=self._session(plan), room=room, progress=progress
             )
-        self.guarantee_ = plan.guarantee if trained.private else None
         if hasattr(self, "evaluation_"):
             del self.evaluation_
         return self._released(trained, None, names)
@@ -166,7 +166,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             trained, made = train_and_evaluate(
                 plan, X, y, ledger=self.ledger, session=session, room=room, progress=progress
             )
-        self.guarantee_ = plan.guarantee if trained.private else None
         self.evaluation_ = made
         return self._released(trained, made, names)
 
@@ -196,6 +195,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.report_ = Report.of(
             plan, private=trained.private, receipt=trained.receipt, measured=made, model=self.model_
         )
+        part = (plan.guarantee if made is None else made.whole) if trained.private else None
+        self.guarantee_ = with_drafts(part, plan.domain, plan.delta, plan.n)
         self._learned(domain)
         self.n_features_in_ = domain.n_inputs
         if names is not None and all(isinstance(c, str) for c in names):
@@ -382,7 +383,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     ----------
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain; classes_ in sorted order,
         which metrics and ensembles rely on (`model_` keeps the declared one).
-    plan_ : Plan. guarantee_ : Guarantee or None, of this one fit. model_ : Model, what may leave; its `receipt` is
+    plan_ : Plan. guarantee_ : Guarantee or None, of this one fit, and of
+        the draft of its domain where that was drafted (`Domain.draft`). model_ : Model, what may leave; its `receipt` is
         that of the charge. report_ : Report. evaluation_ : with a holdout, what was measured; guarantee_ is then that of
         training and measurement together.
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import LedgerSetting, check_ledger
@@ -92,7 +93,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         plan = self.plan(n)
         _, maps, receipt = run_preparation(plan, X, ledger=self.ledger, session=self._session(plan))
         self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
-        self.guarantee_: Guarantee | None = plan.guarantee
+        self.guarantee_: Guarantee | None = with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n)
         self.n_features_in_ = plan.domain.n_inputs
         return self
 

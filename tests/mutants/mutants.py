@@ -387,8 +387,8 @@ _OLDER = (
         "the delta of rare values is in no claim",
         "a threshold chosen at delta, and only epsilon reported",
         "description/price.py",
-        "        leak = math.fsum(part.delta for part in self.parts) * (1 + 1e-13)\n",
-        "        leak = 0.0\n",
+        "        return math.fsum(part.delta for part in self.parts) * (1 + 1e-13)\n",
+        "        return 0.0\n",
         ("tests/description/test_private_schema.py", "-k", "composition"),
     ),
     Mutant(

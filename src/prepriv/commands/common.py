@@ -229,7 +229,7 @@ def print_prices(table: Sequence[Price]) -> None:
 
 
 def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -> None:
-    """ε, δ, adjacency, conditions: the claim. whole: in place of the plan's, for a model that was chosen."""
+    """ε, δ, adjacency, conditions: the claim. whole: in place of the plan's, where a model was chosen or its domain drafted."""
     if not private or plan.guarantee is None:
         console.print("private: no (no noise, or reproducible noise): nothing is claimed")
         return

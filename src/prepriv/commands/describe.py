@@ -20,6 +20,7 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
+from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.describe import Description, describe_in_private, plan_description
 from prepriv.description.page import json_text, rows, to_html
@@ -58,6 +59,8 @@ def describe(
             raise Stop(f"--out must end in .html; got {out.name}")
         writable_once(out, b"<title>prepriv description</title>", "description")
         writable_once(out.with_suffix(".json"), b'"plan_hash": ', "description")
+    if ledger is None:
+        say_drafted(plan.domain)
     came = Came()
     with says_what_stays(came, out):
         with private_run(came):

@@ -22,6 +22,7 @@ from prepriv.commands.common import (
     says_what_stays,
     writable_once,
 )
+from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
@@ -80,6 +81,8 @@ def evaluate(
             error_bound=error_bound,
         )
         _say_plan(plan)
+        if account is None:
+            say_drafted(plan.domain)
         unread = PrivateTable(stream, name, plan.domain, plan.n, "test rows", sealed=account is not None)
         with private_run(came):
             made = run_plan(plan, released, unread, ledger=account, reached=came)

@@ -24,6 +24,7 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.pipeline.apart import check_other_file
@@ -131,7 +132,8 @@ def plan(
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency)
-    print_guarantee(frozen, frozen.private)
+    whole = with_drafts(frozen.guarantee, frozen.domain, frozen.delta, frozen.n)
+    print_guarantee(frozen, frozen.private, whole)
     show_learner(frozen)
     table: list[Price] = []
     if frozen.private:

@@ -30,6 +30,7 @@ from prepriv.commands.common import (
     reserved_run,
     says_what_stays,
 )
+from prepriv.commands.earlier import say_drafted, say_earlier
 from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
 from prepriv.commands.plan import (
     AdjacencyOption,
@@ -168,6 +169,9 @@ class Job:
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
+        if self.ledger is None:
+            say_drafted(frozen.domain)
+            say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
         with reserved_run(out, overwrite) as folder:
             with private_run(came), progress_bar() as progress:
                 trained, measured = self._trained(stream, frozen, whole, room, progress, came)
@@ -267,7 +271,7 @@ class Job:
 
 def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> None:
     """What was spent, what was measured, what was written."""
-    print_guarantee(report.plan, report.private)
+    print_guarantee(report.plan, report.private, report.guarantee)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(report.plan))
     if measured is not None:
         print_measured(measured)

@@ -92,8 +92,8 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         told = plan["model"], plan["error_bound"]
         stated = EvaluationPlan(domain, plan["epsilon"], plan["delta"], measures, edges, *told)
         whole = None
-        if "with_training" in said and model.guarantee is not None:
-            whole = disjoint([model.guarantee, stated.guarantee])
+        if "with_training" in said and model.part is not None:
+            whole = disjoint([model.part, stated.guarantee])
         counts = {name: np.array(said["counts"][name], dtype=float) for name in stated.releases}
         made = PrivateEvaluation(stated, counts, model.private, said.get("ledger"), whole)
         if not same(made.to_json(), said):

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
 from prepriv.description.price import Look, Part, PrivateFrame, frame_of, multiplier, price
 from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
@@ -65,12 +66,13 @@ class DraftPlan:
 @dataclass(frozen=True)
 class PrivateDraft:
     """What a private draft released. columns, classes: as declared from noisy counts; left_out: names of columns in
-    which nothing was common enough; plan: what it cost."""
+    which nothing was common enough; plan: what it cost; receipt: of its charge in a ledger, if there is one."""
 
     plan: DraftPlan
     columns: dict[str, Column]
     classes: tuple[str, ...]
     left_out: tuple[str, ...]
+    receipt: Mapping[str, Any] | None = None
 
     @property
     def problem(self) -> str:
@@ -87,7 +89,17 @@ class PrivateDraft:
 
     def _domain(self) -> Domain:
         look = self.plan.look
-        return Domain(self.columns, self.classes, look.n, look.adjacency, self.plan.label)
+        return Domain(
+            self.columns, self.classes, look.n, look.adjacency, self.plan.label, drafts=(self.drafted,)
+        )
+
+    @property
+    def drafted(self) -> Drafted:
+        """What it cost, as whatever uses the domain carries it."""
+        look = self.plan.look
+        return Drafted(
+            look.epsilon, look.delta, look.mu, look.leak, look.adjacency, look.n, look.hash, self.receipt
+        )
 
     def domain(self) -> Domain:
         """The domain; ValueError where too little was seen. What was paid stays paid."""
@@ -115,6 +127,7 @@ class PrivateDraft:
             "adjacency": look.adjacency,
             "rows": look.n,
             "columns": {name: _declared(column) for name, column in self.columns.items()},
+            "drafted": [self.drafted.to_json()],  # stays, whatever of the rest is edited
         }
         lines = "".join(f"# {shown(line)}\n" for line in head)
         return lines + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
@@ -189,7 +202,7 @@ def draft_in_private(
         table, (*plan.columns, plan.label), look.n if look.adjacency == "replace-one" else None
     )
     paid = admit(look, unread, ledger=ledger, session=session, reached=reached)
-    return release_draft(plan, paid.rows, look.session(paid.session))
+    return replace(release_draft(plan, paid.rows, look.session(paid.session)), receipt=paid.receipt)
 
 
 def draft_domain(

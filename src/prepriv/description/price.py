@@ -19,7 +19,7 @@ import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer
 from prepriv.domain import Adjacency, check_adjacency
-from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.drafts import curve_of
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
@@ -66,13 +66,22 @@ class Look:
     def guarantee(self) -> Guarantee:
         """Gaussian curves composed exactly; in front of them the chance that a lone value is seen."""
         square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
-        leak = math.fsum(part.delta for part in self.parts) * (1 + 1e-13)
-        curve = gaussian(math.sqrt(square) * (1 + 1e-13))
-        mu = None if leak else curve.mu
-        shares = tuple((part.name, part.mu**2 / square if mu else math.nan) for part in self.parts)
-        tradeoff = curve.compose(approximate_dp(0.0, leak)) if leak else curve
-        notes = [note for note in notes_on(self.epsilon, self.delta, self.n, curve.mu) if "model" not in note]
-        return Guarantee(tradeoff, self.adjacency, (), shares, mu, tuple(notes), self.unit)
+        mu, leak = self.mu, self.leak
+        shares = tuple((part.name, math.nan if leak else part.mu**2 / square) for part in self.parts)
+        notes = [note for note in notes_on(self.epsilon, self.delta, self.n, mu) if "model" not in note]
+        curve, exact = curve_of(mu, leak), None if leak else mu
+        return Guarantee(curve, self.adjacency, (), shares, exact, tuple(notes), self.unit)
+
+    @property
+    def mu(self) -> float:
+        """Of the Gaussian releases together."""
+        square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
+        return math.sqrt(square) * (1 + 1e-13)
+
+    @property
+    def leak(self) -> float:
+        """The chance that a lone value is seen."""
+        return math.fsum(part.delta for part in self.parts) * (1 + 1e-13)
 
     @cached_property
     def hash(self) -> str:

@@ -24,6 +24,7 @@ from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate, candidates_of
 from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
@@ -107,13 +108,14 @@ class Choice:
     @property
     def guarantee_(self) -> Guarantee | None:
         """What holds for the winner and the choice together."""
-        return self.plan.guarantee if self.private else None
+        plan = self.plan
+        return with_drafts(plan.guarantee, plan.chosen.domain, plan.delta, plan.n) if self.private else None
 
     def __str__(self) -> str:
         plan = self.plan
         claim = (
-            f"ε = {up(plan.guarantee.epsilon(plan.delta))} at δ = {exact(plan.delta)}"
-            if self.private
+            f"ε = {up(self.guarantee_.epsilon(plan.delta))} at δ = {exact(plan.delta)}"
+            if self.guarantee_ is not None
             else "no claim"
         )
         return f"candidate {self.number} of {len(plan.chosen.plans)}: {self.candidate}; {plan.chosen.method}, {claim}"

@@ -22,6 +22,7 @@ from prepriv._arguments import integer
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
+from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.notes import notes_on
@@ -302,6 +303,7 @@ def make_plan(
     if domain.n is not None and n != domain.n:
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     domain = domain.with_n(n)
+    check_drafts(domain, delta)
     placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)

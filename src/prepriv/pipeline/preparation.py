@@ -17,6 +17,7 @@ from typing import Any
 
 from prepriv._arguments import integer
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Session
@@ -135,6 +136,7 @@ def make_preparation(
             p.step.check_release(p.before, plan.n, domain.adjacency, p.incoming, p.noise_multiplier)
         rehearse(p, plan.domain, plan.n, plan.private)
     check_noise(plan.steps if plan.private else ())
+    check_drafts(domain, delta)
     return plan
 
 

@@ -17,6 +17,7 @@ steps:                           # optional; the recipe otherwise ("steps: linea
   - {step: Rescale, radius: 5}
 learner: {kind: PoissonSGD, batch_size: 256, steps: 500, loss: Softmax}   # optional: prepriv.learners; the recipe's otherwise
 draft: true                      # written by `schema init`: refused until this line is removed
+drafted: [{epsilon: 0.2, ...}]   # written by `schema init --epsilon`: what the draft cost, which every model of it claims, too; leave it
 pillar: {public: public.csv, standardize: true}   # in place of steps: public PCA and its learner (pipeline/pillar.py)
 ```
 """
@@ -44,6 +45,7 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import ADJACENCIES, Adjacency, Domain
+from prepriv.drafted import Drafted
 from prepriv.learners.base import Learner
 from prepriv.pipeline.decision import decision
 from prepriv.pipeline.declared_file import BadSchema, parse_yaml, read_yaml, sentence
@@ -140,6 +142,7 @@ class Schema(_Strict):
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
+    drafted: list[dict[str, Any]] = Field(default_factory=list)
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -186,7 +189,15 @@ class Schema(_Strict):
             target=target,
             unit=self.unit,
             rows_per_unit=self.rows_per_unit,
+            drafts=self._drafts,
         )
+
+    @property
+    def _drafts(self) -> tuple[Drafted, ...]:
+        try:
+            return tuple(Drafted.from_json(one) for one in self.drafted)
+        except ValueError as error:
+            raise BadSchema(str(error)) from None
 
     def decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
         """What the label declares of how classes are weighed in predictions (`pipeline.decision`). Raises BadSchema."""

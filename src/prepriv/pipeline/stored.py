@@ -15,6 +15,7 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv._kinds import NotImported, find_kind
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import check_drafts
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
 from prepriv.pipeline.checks import check_budget, check_learner
@@ -56,6 +57,7 @@ def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
         made["guarantee"] = None
     if not same(made, data):
         raise OtherClaim("the guarantee it states is not the one that its plan gives")
+    check_drafts(plan.domain, plan.delta)
     if plan.guarantee is not None and not plan.guarantee.epsilon(plan.delta) <= plan.epsilon:
         raise OtherClaim("its plan spends more than the budget it states")
     return plan

@@ -23,6 +23,7 @@ from prepriv._arguments import path_of
 from prepriv._kinds import NotImported
 from prepriv._text import shown
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.pipeline.charge import released
@@ -247,9 +248,15 @@ class Model:
         """The plan, read back: what it claims is computed anew. ValueError (`plan_from_json`) if that is not stated."""
         return plan_from_json(self.plan)
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed, computed from the plan and, if it was chosen, from all candidates'; None without privacy."""
+        """What is claimed, computed from the plan, if it was chosen from all candidates', and from the drafts of the domain;
+        None without privacy."""
+        return with_drafts(self.part, self.domain, self.declared.delta, self.declared.n)
+
+    @property
+    def part(self) -> Guarantee | None:
+        """What is claimed of the training, and of the choice, alone: without the drafts of the domain."""
         if not self.private:
             return None
         return self.declared.guarantee if self.choice is None else self.choice.guarantee

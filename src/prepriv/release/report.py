@@ -9,12 +9,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from prepriv._version import own_version
+from prepriv.guarantees.drafts import of_draft, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
@@ -107,14 +109,32 @@ class Report:
     def _repr_html_(self) -> str:
         return claim_in_html(self.guarantee, self.plan.delta, "Report")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed of all that the page shows: the model, how it was chosen, what was measured of it."""
+        """What is claimed of all that the page shows: the model, how it was chosen, what was measured of it, and what it cost
+        to draft its domain."""
+        return with_drafts(self.part, self.plan.domain, self.plan.delta, self.plan.n)
+
+    @property
+    def part(self) -> Guarantee | None:
+        """The same without the drafts of the domain."""
         if not self.private:
             return None
         if self.measured is not None and self.measured.whole is not None:
             return self.measured.whole
-        return self.plan.guarantee if self.model is None else self.model.guarantee
+        return self.plan.guarantee if self.model is None else self.model.part
+
+    @property
+    def claims(self) -> dict[str, Any] | None:
+        """What the claim adds up: this run and each draft; None of a domain that was declared."""
+        domain, part = self.plan.domain, self.part
+        if part is None or not domain.drafts:
+            return None
+        drafts = [
+            drafted.to_json() | {"guarantee": of_draft(drafted, domain).to_json(drafted.delta)}
+            for drafted in domain.drafts
+        ]
+        return {"this run": part.to_json(self.plan.delta), "drafts": drafts}
 
     @staticmethod
     def of(
@@ -147,6 +167,8 @@ class Report:
             "plan": self.plan.to_json(claimed=self.private),
             "plan_hash": self.plan.hash,
         }
+        if self.claims is not None:
+            out["claims"] = self.claims
         if self.receipt is not None:
             out["ledger"] = dict(self.receipt)
         if self.evaluation is not None:

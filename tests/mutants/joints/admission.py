@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 ADMIT = ("tests/pipeline/test_admit.py", "-k")
+DRAFTED = ("tests/pipeline/test_drafted.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -70,5 +71,61 @@ MUTANTS: tuple[Mutant, ...] = (
         "        room=lambda: _room_for_each(plan.chosen.plans),\n",
         "",
         (*ADMIT, "asks_for_room"),
+    ),
+    Mutant(
+        "a report of a drafted domain that leaves out its draft",
+        "our own: ε = 1 on a page whose bounds had cost 0.2 of the same people",
+        "guarantees/drafts.py",
+        "    whole = part.compose(*(of_draft(drafted, domain) for drafted in domain.drafts))\n",
+        "    whole = part\n",
+        (*DRAFTED, "says_both"),
+    ),
+    Mutant(
+        "of two drafts the last one counts",
+        "our own",
+        "guarantees/drafts.py",
+        "for drafted in domain.drafts))\n    kept",
+        "for drafted in domain.drafts[-1:]))\n    kept",
+        (*DRAFTED, "two_prices"),
+    ),
+    Mutant(
+        "the chance of a lone value is in no total",
+        "a threshold chosen at delta, and only epsilon reported",
+        "guarantees/drafts.py",
+        "    curve, mu = curve_of(drafted.mu, drafted.leak),",
+        "    curve, mu = curve_of(drafted.mu, 0.0),",
+        (*DRAFTED, "says_both or used_up"),
+    ),
+    Mutant(
+        "a draft of other neighbours adds",
+        "two kinds of neighbours in one sum",
+        "domain.py",
+        "            if drafted.adjacency != self.adjacency or self.unit is not None:\n",
+        "            if False:\n",
+        (*DRAFTED, "other_neighbours"),
+    ),
+    Mutant(
+        "a drafted schema without its price",
+        "our own: it stood in a comment",
+        "description/draft.py",
+        '            "drafted": [self.drafted.to_json()],',
+        '            "drafted": [],',
+        (*DRAFTED, "remembers_its_ledger or speak_of"),
+    ),
+    Mutant(
+        "a forged draft is believed",
+        "an artifact that states its own guarantee",
+        "guarantees/drafts.py",
+        "    if not made.epsilon(drafted.delta) <= drafted.epsilon:\n",
+        "    if False:\n",
+        (*DRAFTED, "states_less or forged"),
+    ),
+    Mutant(
+        "a second run on the command line is told nothing",
+        "our own: ε = 1 each time, and nothing added up",
+        "commands/train.py",
+        "            say_earlier(out, frozen.domain,",
+        "            (lambda *_: None)(out, frozen.domain,",
+        (*DRAFTED, "second_run"),
     ),
 )

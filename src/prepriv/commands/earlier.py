@@ -1,0 +1,69 @@
+"""What a run without a ledger does not know: which other runs read the same people. Said before its rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from prepriv.commands.exits import say
+from prepriv.domain import Domain
+from prepriv.guarantees.drafts import with_drafts
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import exact, up
+from prepriv.pipeline.odometer import composed
+from prepriv.release.model import FILE, BadArtifact, Model
+
+_MOST = 50  # models that are looked at
+
+
+def say_drafted(domain: Domain) -> None:
+    """Of a run without a ledger, on a domain whose draft was charged to one."""
+    charges = [str(drafted.ledger["sequence"]) for drafted in domain.drafts if drafted.ledger is not None]
+    if charges:
+        say(
+            f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none: it adds up with "
+            "nothing there; give --ledger, and one cap holds for all of them",
+            err=True,
+        )
+
+
+def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float, n: int) -> None:
+    """Of a run without a ledger: the private models of the same columns that lie in its folder, or beside it."""
+    found = earlier(out, domain) if made is not None else []
+    if made is None or not found:
+        return
+    parts = [model.part for model in found if model.part is not None]
+    delta = max([delta, *(model.declared.delta for model in found)])
+    many = f"{len(found)} earlier private model{'s' * (len(found) > 1)} of these columns"
+    try:
+        whole = with_drafts(composed([*parts, made]), domain, delta, n)
+        total = f"have ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
+    except ValueError:  # delta is too small for what is composed
+        total = "cost the sum of what each claims"
+    say(
+        f"{many} lie{'s' * (len(found) == 1)} in {out} or beside it: if all read the same people, they and this run together "
+        f"{total}, and no ledger adds them up; give --ledger, and one cap holds for all of them",
+        err=True,
+    )
+
+
+def earlier(out: Path, domain: Domain) -> Sequence[Model]:
+    """The private models of the same columns and neighbours in a folder of runs."""
+    places = [out / "model" / FILE, *sorted(out.parent.glob(f"*/model/{FILE}"))]
+    found = []
+    for place in {path.resolve(): path for path in places if path.is_file()}.values():
+        with suppress(BadArtifact, ValueError):
+            model = Model.load(place)
+            there = model.domain
+            same = (there.shape_of_rows(), there.label, there.adjacency, there.unit)
+            if model.private and same == (
+                domain.shape_of_rows(),
+                domain.label,
+                domain.adjacency,
+                domain.unit,
+            ):
+                found.append(model)
+        if len(found) == _MOST:
+            break
+    return found

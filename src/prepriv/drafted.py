@@ -1,0 +1,78 @@
+"""What a private draft of a domain cost: declared beside the columns that it released, and carried by whatever uses them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv._arguments import integer, number
+
+_KEYS = {"epsilon", "delta", "mu", "leak", "adjacency", "rows", "plan"}
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """The events of a private draft. Its claim is computed from them (`prepriv.guarantees.drafts.of_draft`), never stored.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget that was declared for the draft.
+    mu : float
+        Of its Gaussian releases together.
+    leak : float
+        The chance that a value of one record alone was released.
+    adjacency : str
+        What neighbours were.
+    rows : int
+        The declared number of records of the table that was drafted.
+    plan : str
+        SHA-256 of the plan of the draft: what a ledger holds of it.
+    ledger : mapping, optional
+        The receipt of its charge: "plan_uid", "sequence", "head".
+    """
+
+    epsilon: float
+    delta: float
+    mu: float
+    leak: float
+    adjacency: str
+    rows: int
+    plan: str
+    ledger: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "mu"):
+            object.__setattr__(self, name, number(name, getattr(self, name), above=0.0))
+        object.__setattr__(self, "delta", number("delta", self.delta, above=0.0, below=1.0))
+        object.__setattr__(self, "leak", number("leak", self.leak, at_least=0.0, below=1.0))
+        object.__setattr__(self, "rows", integer("rows", self.rows))
+        if not (isinstance(self.plan, str) and re.fullmatch("[0-9a-f]{64}", self.plan)):
+            raise ValueError("drafted: plan must be the hash of the plan of a draft, 64 hexadecimal digits")
+        if self.ledger is not None:
+            object.__setattr__(self, "ledger", _receipt(self.ledger))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        out = {name: getattr(self, name) for name in sorted(_KEYS)}
+        return out | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Drafted:
+        """Inverse of `to_json`. Raises ValueError on anything malformed."""
+        if not isinstance(data, Mapping) or data.keys() - {"ledger"} != _KEYS:
+            raise ValueError(f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger")
+        return Drafted(**data)
+
+
+def _receipt(data: Any) -> dict[str, Any]:
+    keys = ("plan_uid", "sequence", "head")
+    if not isinstance(data, Mapping) or {*data} != {*keys}:
+        raise ValueError(f"drafted: ledger must hold {', '.join(keys)}")
+    uid, sequence, head = (data[key] for key in keys)
+    good = isinstance(uid, str) and isinstance(head, str) and type(sequence) is int
+    if not (good and re.fullmatch("[!-~]{1,200}", uid) and re.fullmatch("[0-9a-f]{64}", head)):
+        raise ValueError("drafted: ledger is no receipt of a charge")
+    return {"plan_uid": uid, "sequence": sequence, "head": head}

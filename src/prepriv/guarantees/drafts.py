@@ -1,0 +1,67 @@
+"""The whole claim where the domain itself was drafted on private records: draft and training add up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from prepriv.domain import Domain
+from prepriv.drafted import Drafted
+from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import notes_on
+from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.tradeoff import TradeoffFunction
+
+
+def curve_of(mu: float, leak: float) -> TradeoffFunction:
+    """Of Gaussian releases, mu-GDP together, and a chance `leak` that a value of one record alone is seen."""
+    return gaussian(mu).compose(approximate_dp(0.0, leak)) if leak else gaussian(mu)
+
+
+def of_draft(drafted: Drafted, domain: Domain) -> Guarantee:
+    """The claim of a draft of this domain, computed from its events. ValueError where it spends more than it states."""
+    curve, mu = curve_of(drafted.mu, drafted.leak), None if drafted.leak else drafted.mu
+    made = Guarantee(curve, domain.adjacency, mu=mu, unit=domain.unit)
+    if not made.epsilon(drafted.delta) <= drafted.epsilon:
+        raise ValueError("drafted: the draft spends more than the budget it states")
+    return made
+
+
+def check_drafts(domain: Domain, delta: float) -> None:
+    """ValueError, before anything is charged, if no claim at delta can hold the drafts of a domain."""
+    leak = sum(drafted.leak for drafted in domain.drafts)
+    for drafted in domain.drafts:
+        of_draft(drafted, domain)
+    if domain.drafts and not delta > leak * (1 + 1e-9):
+        raise ValueError(
+            f"delta must be above {up(leak)}, the chance that the draft of this domain showed a value of one record "
+            f"alone; got {exact(delta)}"
+        )
+
+
+def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) -> Guarantee | None:
+    """What holds for the drafts of a domain and for `part`, which used it, together; `part` itself where it was declared.
+
+    Adaptive composition, as of any two runs on the same people. A note says what part and drafts are.
+    """
+    if part is None or not domain.drafts:
+        return part
+    whole = part.compose(*(of_draft(drafted, domain) for drafted in domain.drafts))
+    kept = tuple(note for note in part.notes if not note.startswith("weak:"))
+    weak = notes_on(whole.epsilon(delta), delta, n, math.inf)  # of a model its part has said enough
+    return replace(whole, notes=(told(part, domain, delta), *kept, *weak))
+
+
+def told(part: Guarantee, domain: Domain, delta: float) -> str:
+    """Part, drafts and what their sum claims: one sentence."""
+    drafts = " and ".join(
+        f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} records"
+        + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
+        for d in domain.drafts
+    )
+    return (
+        f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and the private draft of its bounds, "
+        f"categories and classes, {drafts}; whoever is in both tables pays for both. It holds if what this run may spend was "
+        "fixed before the draft was seen"
+    )
