@@ -158,7 +158,8 @@ class PrivateTable:
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
 
-        The n declared rows of a stream stay in `memory` if they fit. Without anything to be learned they are all 0.
+        The n declared rows of a stream stay in `memory` if they fit. Where nothing is to be learned they are -1:
+        every record contributes nothing.
         """
         table, targets = self._read(memory)
         if self.counted and table.n != self.n:
@@ -174,7 +175,7 @@ class PrivateTable:
             return by_unit(self.rows, self.labels, domain, self.n)
         if not self.learned:
             table = encode(self.rows, domain)
-            return table, np.zeros(table.n, np.int32)
+            return table, np.full(table.n, -1, dtype=np.int32)
         if stream is None:
             return encode(self.rows, domain), encode_targets(self.labels, domain)
         keep = stream.once or self.n * 8 * domain.n_inputs <= memory
