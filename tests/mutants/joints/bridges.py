@@ -69,8 +69,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "five per cent of missing cells are assumed",
         "a default is a claim",
         "pipeline/from_sklearn.py",
-        "    missing: float | None = None\n    deviation: float | None = None\n\n",
-        "    missing: float | None = 0.05\n    deviation: float | None = 0.1\n\n",
+        "if (declared := getattr(self.declared, cap)) is None:",
+        "if (declared := getattr(self.declared, cap) or 0.05) is None:",
         (*SETTINGS, "-k", "no_default"),
     ),
     Mutant(
