@@ -243,6 +243,10 @@ class Imputer(Step):
     Caps: ClassVar[type[ImputerCaps]] = ImputerCaps
 
     def output(self, space: Space) -> Space:
+        if self.paid.share > 0 and not space.may_miss.any():
+            raise ValueError(
+                f"{self.name} has no column to impute, and its share of the budget would buy nothing: leave it out"
+            )
         return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool), space.names)
 
     def lipschitz(self, space: Space) -> float:
