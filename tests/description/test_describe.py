@@ -170,7 +170,7 @@ def test_nothing_one_value_and_a_constant(cells):
 
 
 def test_a_ratio_without_a_denominator_is_refused():
-    m = Moments((0.0, 1.0, 2.0), 1.0, 100)
+    m = Moments((0.0, 1.0, 2.0), 1.0, Estimate.around(100.0, 0.0))
     assert math.isnan(float(m.mean)) and math.isnan(float(m.spread)) and str(m.mean) == "too few to say"
     assert Estimate.around(5.0, 1.0).within(0, 5.5) == Estimate(5.0, 4.0, 5.5)
 

@@ -10,7 +10,7 @@ import pytest
 
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
-from prepriv.exact.unit_sum import UnitRows
+from prepriv.exact.unit_sum import UnitRows, _unit_norms
 from prepriv.learners.losses import Hinge, Softmax
 from prepriv.learners.sufficient_statistics import _Products
 
@@ -149,3 +149,14 @@ def test_products_of_a_unit_are_averaged_and_stay_within_what_two_records_differ
             found.append(total(rows, np.eye(d + 1, d + 2), _Products(norm)) * 2.0**rows.grid.exponent)
         worst = max(worst, float(np.linalg.norm(found[0] - found[1])))
     assert 1.2 * norm**2 < worst <= math.sqrt(4.5) * norm**2 * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("m", [1, 2, 100])
+def test_the_norm_of_a_unit_has_room_for_the_roundings_of_all_its_pairs(m):
+    """Its m (m + 1) / 2 pairs are added up one after another, each term of the m² at most clip²."""
+    own, units = np.arange(m, 0, -1), np.zeros(m, dtype=np.int64)
+    products = np.zeros(m * (m + 1) // 2)
+    norm = _unit_norms(np.zeros((m, K)), own, units, products, np.array([m]), clip=1 << 20)
+    roundings = K + m * (m + 1) / 2 + 8
+    assert norm[0] ** 2 >= roundings * m**2 * 2.0**-53 * float(1 << 20) ** 2
+    assert norm[0] < 2.0 ** (20 - 12)  # and no more than it needs

@@ -246,7 +246,7 @@ def _released(plan: DescribePlan, rows: Table, at: NDArray[np.int32], session: S
     for i, (name, column) in enumerate(domain.columns.items()):
         cells = rows.columns[i]
         if isinstance(column, Numeric):
-            moments[name] = ask.moments(i, cells, n.value)
+            moments[name] = ask.moments(i, cells, n)
             columns[name] = ask.numeric(i, column, cells, moments[name])
         elif isinstance(column, Categorical):
             names = [*map(str, column.categories), OTHER, MISSING]
@@ -291,7 +291,7 @@ class _Asker:
         noisy, noise = self._counts(part, indices, len(names))
         return {name: _count(c, noise) for name, c in zip(names, noisy)}
 
-    def moments(self, i: int, unit: Floats, n: float) -> Moments:
+    def moments(self, i: int, unit: Floats, n: Estimate) -> Moments:
         z = multiplier(self.plan.look[f"moments {i}"])
         u = 2 * unit - 1
         total = gaussian_sum(
@@ -330,7 +330,7 @@ class _Asker:
         middle = (column.low + column.high) / 2
         mean, spread = moments.mean, moments.spread
         return NumericSummary(
-            Estimate(*(1 - x / max(moments.n, 1.0) for x in _swapped(moments.present))).within(0, 1),
+            moments.missing,
             Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high))),
             Estimate(*(width / 2 * x for x in (spread.value, spread.low, spread.high))),
             found,
@@ -379,10 +379,6 @@ class _Asker:
 
 def _count(noisy: float, noise: float) -> Estimate:
     return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
-
-
-def _swapped(e: Estimate) -> tuple[float, float, float]:
-    return e.value, e.high, e.low
 
 
 def _filled(m: Moments, n: float) -> Moments:

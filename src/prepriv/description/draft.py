@@ -275,14 +275,18 @@ def _bounds(
 ) -> tuple[float, float]:
     """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
 
-    Where they are few grid points apart, as years are in 1024..2048, once more between them.
+    Where they are few grid points apart, as years are in 1024..2048, once more between them, or around the point on which
+    both fall.
     """
     if coarse[1] <= coarse[0]:
         return rounded_outward(*coarse)
     name = f"bound of column {i}"
     mu = part.mu * math.sqrt(1 - AGAIN)
     low, high = _narrowed(mu, coarse, values, most, name, session)
-    if high - low < FEW * (coarse[1] - coarse[0]) / (POINTS - 1):
+    step = (coarse[1] - coarse[0]) / (POINTS - 1)
+    if high - low < FEW * step:
+        if high <= low:
+            low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
         low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, most, f"{name} again", session)
     return rounded_outward(low, high)
 

@@ -74,16 +74,27 @@ def moment_rows(u: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Moments:
-    """What the noisy sum of `moment_rows` says. noise: its standard deviation, in each coordinate; n: of all rows."""
+    """What the noisy sum of `moment_rows` says. noise: its standard deviation, in each coordinate; n: how many rows there
+    are, without an error where that is public."""
 
     total: tuple[float, float, float]
     noise: float
-    n: float
+    n: Estimate
 
     @property
     def present(self) -> Estimate:
         """How many cells are no gaps."""
-        return Estimate.around(self.total[0] / PRESENT, SURE * self.deviation / PRESENT).within(0, self.n)
+        most = self.n.value if self.n.error == 0 < self.n.value else math.inf  # a noisy number is no limit
+        return Estimate.around(self.total[0] / PRESENT, SURE * self.deviation / PRESENT).within(0, most)
+
+    @property
+    def missing(self) -> Estimate:
+        """The share of gaps among the rows: both numbers may be noisy."""
+        n, there = self.n, self.present.value
+        if n.value <= 2.5 * n.error:  # five deviations
+            return NOTHING
+        half = math.hypot(SURE * self.deviation / PRESENT, there / n.value * n.error)
+        return Estimate.around(1 - there / n.value, half / (n.value - n.error)).within(0, 1)
 
     @property
     def deviation(self) -> float:

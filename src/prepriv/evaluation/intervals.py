@@ -104,23 +104,23 @@ def area(name: str, positive: Floats, negative: Floats, noise: float) -> Figure:
     )
 
 
-def mean_of_figures(name: str, parts: Sequence[Figure]) -> Figure:
-    """Mean of independent figures; the interval recovers variances from theirs (Zou and Donner 2008)."""
-    if any(p.value is None for p in parts):
+def mean_of_shares(name: str, hits: Floats, rest: Floats, noise: float) -> Figure:
+    """Mean over groups of hits over all, from noisy counts, hits (k,) and rest (k, cells); clipped once, after averaging.
+
+    The bias of a ratio to second order is subtracted from each share: over many groups it does not average out.
+    Sampling: that of the share pulled towards one half (Agresti and Coull 1998), which is not zero at the ends.
+    """
+    rows, cells = hits + rest.sum(axis=1), 1 + rest.shape[1]
+    if rows.min() < FEWEST * noise * math.sqrt(cells):
         return Figure(name)
-    k = len(parts)
-    table = np.array([(p.value, p.low, p.high, p.noise, p.sampling) for p in parts], dtype=np.float64)
-    value, low, high, noise, sampling = table.T
-    middle = float(value.mean())
-    below, above = np.linalg.norm(value - low) / k, np.linalg.norm(high - value) / k
-    return Figure(
-        name,
-        middle,
-        max(0.0, middle - float(below)),
-        min(1.0, middle + float(above)),
-        float(np.linalg.norm(noise)) / k,
-        float(np.linalg.norm(sampling)) / k,
-    )
+    shares, variance = hits / rows, (noise / rows) ** 2
+    middle = float((shares - (cells * shares - 1) * variance).mean())
+    pulled = (np.clip(hits, 0.0, rows) + Z_SQUARED / 2) / (rows + Z_SQUARED)
+    of_noise = float((variance * ((1 - pulled) ** 2 + (cells - 1) * pulled**2)).sum()) / hits.size**2
+    of_sampling = float((pulled * (1 - pulled) / rows).sum()) / hits.size**2
+    half = math.sqrt(Z_SQUARED * (of_noise + of_sampling))
+    value, low, high = (min(1.0, max(0.0, x)) for x in (middle, middle - half, middle + half))
+    return Figure(name, value, low, high, math.sqrt(of_noise), math.sqrt(of_sampling))
 
 
 def scaled(made: Figure, factor: float) -> Figure:
@@ -141,13 +141,13 @@ def root(made: Figure) -> Figure:
 
 
 def determination(
-    name: str, error: Figure, target: Figure, square: Figure, scale: float, rows: int
+    name: str, error: Figure, target: Figure, square: Figure, scale: float, rows: float
 ) -> Figure:
     """R², 1 less the mean squared error over the variance of the targets, or -1 where it is lower.
 
     error: mean square of errors, its unit `scale` times half the distance of the bounds. target: mean of targets in [0, 1].
-    square: mean square of 2 target - 1. rows: declared. Sampling: a mean of numbers in [0, m] with mean t has variance
-    t (m - t) / rows at most, and deviations of two figures add.
+    square: mean square of 2 target - 1. rows: how many there are, or a noisy number of them. Sampling: a mean of numbers
+    in [0, m] with mean t has variance t (m - t) / rows at most, and deviations of two figures add.
     """
     if None in (error.value, target.value, square.value):
         return Figure(name)

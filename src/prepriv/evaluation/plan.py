@@ -86,7 +86,7 @@ class EvaluationPlan:
         assert self.domain.n is not None
         return self.domain.n
 
-    @property
+    @cached_property
     def noise_multiplier(self) -> float:
         """Noise over sensitivity, the same for each release."""
         return math.sqrt(len(self.releases)) / budget(self.epsilon, self.delta) * (1 + 1e-12)

@@ -117,7 +117,10 @@ class PrivateEvaluation:
     def _r2(self) -> list[Figure]:
         names = ("squared_error", "target", "target_square")
         error, target, square = (self._pair(name, name) for name in names)
-        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, self.plan.n)]
+        # The declared number is not that of the rows where theirs is private.
+        public = self.plan.domain.adjacency == "replace-one"
+        rows = self.plan.n if public else max(1.0, float(self.counts["squared_error"].sum()))
+        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, rows)]
 
     def _residuals(self) -> list[Figure]:
         low, high, counts = np.array(self.residuals).T
@@ -137,8 +140,9 @@ class PrivateEvaluation:
             intervals.share(f"precision of {c}", counts[k, k : k + 1], counts[others[k], k], noise)
             for k, c in enumerate(names)
         ]
+        rest = counts[others].reshape(len(counts), -1)
         return [
-            intervals.mean_of_figures("balanced accuracy", recall),
+            intervals.mean_of_shares("balanced accuracy", counts.diagonal(), rest, noise),
             *chain.from_iterable(zip(recall, precision)),
         ]
 

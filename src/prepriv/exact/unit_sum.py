@@ -151,6 +151,7 @@ def _unit_norms(
     dots *= products
     dots[left != right] *= 2.0
     square = np.bincount(units[left], weights=dots)
-    # Float rounding: each of the size² terms is at most clip² and is off by a few parts in 2^53 of that.
-    error = (residual.shape[1] + size + 8.0) * size**2 * 2.0**-52 * float(clip) ** 2
+    # Float rounding: each of the size² terms is at most clip², and bincount adds a unit's pairs up one after another.
+    roundings = residual.shape[1] + size * (size + 1) / 2 + 8
+    error = roundings * size**2 * 2.0**-52 * float(clip) ** 2
     return np.sqrt(np.maximum(square, 0.0) + error)

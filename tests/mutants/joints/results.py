@@ -4,4 +4,72 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-MUTANTS: tuple[Mutant, ...] = ()
+COVERAGE = "tests/evaluation/test_coverage.py"
+BALANCED = (COVERAGE, "-k", "balanced_accuracy_covers")
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "recalls are clipped before they are averaged",
+        "intervals: a bias that grows with the number of classes",
+        "evaluation/intervals.py",
+        "    shares, variance = hits / rows, (noise / rows) ** 2\n",
+        "    shares, variance = np.clip(hits / rows, 0.0, 1.0), (noise / rows) ** 2\n",
+        BALANCED,
+    ),
+    Mutant(
+        "the bias of a ratio is not subtracted",
+        "intervals: ratios of noisy numbers taken for unbiased",
+        "evaluation/intervals.py",
+        "(shares - (cells * shares - 1) * variance).mean()",
+        "shares.mean()",
+        BALANCED,
+    ),
+    Mutant(
+        "a perfect recall has no sampling error",
+        "intervals: Wald at the end of the range",
+        "evaluation/intervals.py",
+        "    pulled = (np.clip(hits, 0.0, rows) + Z_SQUARED / 2) / (rows + Z_SQUARED)\n",
+        "    pulled = np.clip(hits, 0.0, rows) / rows\n",
+        BALANCED,
+    ),
+    Mutant(
+        "the interval of R2 rests on the declared number of rows",
+        "a declared number where the true one is private",
+        "evaluation/result.py",
+        'public = self.plan.domain.adjacency == "replace-one"',
+        "public = True",
+        (COVERAGE, "-k", "r2_does_not_rest"),
+    ),
+    Mutant(
+        "the share of missing cells forgets the noise of n",
+        "intervals: the noise of a denominator left out",
+        "description/estimates.py",
+        "there / n.value * n.error)",
+        "0.0)",
+        (COVERAGE, "-k", "share_of_missing"),
+    ),
+    Mutant(
+        "a noisy number of rows limits the number of cells",
+        "intervals: a noisy number taken for exact",
+        "description/estimates.py",
+        "most = self.n.value if self.n.error == 0 < self.n.value else math.inf",
+        "most = self.n.value",
+        (COVERAGE, "-k", "limits_no_count"),
+    ),
+    Mutant(
+        "a draft whose range is one point dies",
+        "an exception after the charge",
+        "description/draft.py",
+        "        if high <= low:\n",
+        "        if high < low:\n",
+        ("tests/description/test_nothing_dies_after_the_charge.py", "-k", "on_one_grid_point"),
+    ),
+    Mutant(
+        "as many roundings as a unit has rows",
+        "floating point: a bound that forgets how a sum is made",
+        "exact/unit_sum.py",
+        "size * (size + 1) / 2 + 8",
+        "size + 8",
+        ("tests/units/test_unit_sum.py", "-k", "roundings"),
+    ),
+)
