@@ -40,6 +40,7 @@ from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees import gaussian
+from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.pipeline.run import execute
@@ -54,8 +55,8 @@ PAGE = """# Coverage of every interval
 `python benchmarks/coverage.py{part} --out docs/coverage.md`: {settings} settings of {repetitions} repetitions. Each line is one
 kind of interval: in how many settings it was asked for, how often it was printed, and the setting in which it covered least.
 
-**Rule.** At least {least:.0%} in every setting. A true 95 % comes out as 95 ± 0.7 % of 1,000, so a setting in which an interval
-comes out below {least:.0%} is drawn {again} times as often, from another seed, and that counts. Where an interval is printed
+**Rule.** At least {least:g} % in every setting. A true 95 % comes out as 95 ± 0.7 % of 1,000, so a setting in which an interval
+comes out below {least:g} % is drawn {again} times as often, from another seed, and that counts. Where an interval is printed
 in most repetitions, only these count; where it mostly is refused, a refusal counts as covered.
 
 **Settings.** Evaluations: people are drawn anew in each repetition, and an interval covers where it holds the figure of all
@@ -117,7 +118,10 @@ class Drawn(NoisySession):
         super().__init__(NoiseSource.for_tests(seed))
         self._rng = np.random.default_rng(seed)
 
-    def _choose(self, name: str, mechanism: Any, scores: np.ndarray, copies: np.ndarray) -> int:
+    def _perform(self, name: str, mechanism: Any, exact: Any) -> Any:
+        if not isinstance(mechanism, ExponentialMechanism):
+            return super()._perform(name, mechanism, exact)
+        scores, copies = exact.values, exact.copies
         best = scores[copies > 0].max()
         weights = copies * np.exp(mechanism.epsilon / mechanism.score_range * np.minimum(scores - best, 0))
         running = np.cumsum(weights)
@@ -126,9 +130,9 @@ class Drawn(NoisySession):
 
 
 class Exact(Drawn):
-    """No noise on a sum, for a plan that asks for some."""
+    """No noise, for a plan that asks for some."""
 
-    _draw = ExactSession._draw
+    _perform = ExactSession._perform
 
 
 # --------------------------------------------------------------------------------------------------- evaluations
@@ -495,7 +499,12 @@ def lines(found: list[tuple[Setting, Tally]]) -> list[str]:
 def page(table: str, options: argparse.Namespace, settings: int) -> str:
     part = f" --part {options.part}" if options.part else ""
     return PAGE.format(
-        table=table, part=part, settings=settings, repetitions=options.repetitions, least=LEAST, again=AGAIN
+        table=table,
+        part=part,
+        settings=settings,
+        repetitions=options.repetitions,
+        least=100 * LEAST,
+        again=AGAIN,
     )
 
 
