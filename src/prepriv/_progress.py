@@ -23,7 +23,7 @@ def progress_bar(*, shown: bool | None = None) -> Iterator[Callable[[str, int, i
 
         def update(stage: str, done: int, of: int) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=of)
+                tasks[stage] = bar.add_task(stage, total=of or None)  # 0: of how many is not said
             bar.update(tasks[stage], completed=done)
 
         yield update

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import errno
 import gc
 import os
 import stat
+import tempfile
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import prepriv
@@ -82,7 +86,7 @@ def test_the_file_has_no_name_a_private_mode_and_integers_only(tmp_path, monkeyp
     mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
     assert len(mapped) == 1 and "(deleted)" in mapped[0]
     modes = [mode for name, mode in open_files() if name.startswith(str(tmp_path))]
-    assert modes == [0o600]
+    assert set(modes) == {0o600}  # it is open, so that it can be extended, and mapped
     array = file.empty((16, 4), np.int16)
     other = file.empty(3, np.int32)
     assert (array == 0).all() and (other == 0).all() and not np.shares_memory(array, other)
@@ -139,16 +143,58 @@ def test_a_disk_that_is_full_for_more_rows_than_declared_tells_no_number(rng, mo
         raise OSError(errno.ENOSPC, "")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(NoRoom, match="no room for the rows, which are more than were declared") as told:
+    with pytest.raises(NoRoom, match="could not be held on disk; why is withheld") as told:
         room.load([], 123_456, 1.0)
     assert not any(character.isdigit() for character in str(told.value))
 
 
-def test_more_rows_than_declared_get_a_file_of_their_own(rng):
+def test_more_rows_than_declared_are_held_in_the_same_file(rng, monkeypatch):
+    """A second file beside the first would need twice the disk as soon as there is one row more than declared."""
     room = Threads(1, 1).room(GRID, 10, 3)
+    files = []
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: files.append(1))
     x, y = rng.standard_normal((1000, 3)), rng.integers(0, 3, 1000)
     rows = room.load([(x, y, 0)], 1000, 1.0)
-    assert rows.shape == (1000, 4) and (rows.norms > 0).all()
+    assert rows.shape == (1000, 4) and (rows.norms > 0).all() and not files
+
+
+PRIVATE = dataclasses.replace(DOMAIN, adjacency="add-or-remove-one", n=2000)
+
+
+def reserved_and_shown(rows, monkeypatch, file=None):
+    """(bytes that each reservation asked for, what the bar was told) of a fit of so many rows where 2000 are declared."""
+    asked, shown = [], []
+    reserve = os.posix_fallocate
+    monkeypatch.setattr(os, "posix_fallocate", lambda *a: asked.append(a[2]) or reserve(*a))
+
+    @contextlib.contextmanager
+    def bar(**_):
+        yield lambda *told: shown.append(told)
+
+    monkeypatch.setattr("prepriv.estimators.progress_bar", bar)
+    x = np.random.default_rng(0).random((rows, 3))
+    y = (x[:, 0] > 0.5).astype(int)
+    clf = prepriv.PrivateClassifier(PRIVATE, memory=1000, steps="linear")
+    if file is None:
+        clf.fit(x, y)
+    else:
+        frame = pd.DataFrame(x, columns=["x0", "x1", "x2"]).assign(y=y)
+        frame.to_csv(file, index=False, float_format="%.17g")
+        clf.fit(str(file), "y")
+    monkeypatch.setattr(os, "posix_fallocate", reserve)
+    return asked, shown
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_one_record_more_than_declared_decides_neither_the_disk_nor_the_bar(monkeypatch, tmp_path, streamed):
+    """Before: a second whole file for the row that was too many, and the bytes of the private file on the bar."""
+    runs = [
+        reserved_and_shown(rows, monkeypatch, tmp_path / "d.csv" if streamed else None)
+        for rows in (1999, 2000, 2001, 2400)
+    ]
+    assert runs[0] == runs[1] == runs[2] == runs[3] and len(runs[0][0]) == 1
+    assert {told for told in runs[0][1] if told[0] == "reading"} == {("reading", 0, 0)}
 
 
 @pytest.mark.parametrize(

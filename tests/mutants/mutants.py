@@ -7,7 +7,7 @@ tests/mutants/run.py` plants them one by one in a copy of the package. Bugs of o
 
 from __future__ import annotations
 
-from joints import admission, audits, bridges, cells, ledgers, mechanisms, premises, results, steps
+from joints import admission, audits, bridges, cells, ledgers, mechanisms, premises, resources, results, steps
 from mutant import Mutant
 
 REPLAY = ("tests/audit/test_replay.py",)
@@ -2118,6 +2118,7 @@ MUTANTS = (
     *_OLDER,
     *steps.MUTANTS,
     *premises.MUTANTS,
+    *resources.MUTANTS,
     *bridges.MUTANTS,
     *cells.MUTANTS,
     *admission.MUTANTS,

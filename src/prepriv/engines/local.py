@@ -6,6 +6,7 @@ import mmap
 import os
 import re
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class LocalRoom:
         """This process reads all rows."""
 
     def load(self, blocks: Iterable[Block], n: int, bias: float) -> QuantizedRows:
-        """Rows as integers. NoRoom, which tells no number, where there are more than declared and the disk is full."""
+        """Rows as integers. NoRoom, which does not say why, where there are far more than declared and the disk is full."""
         empty = self._empty(n)
         return _filled(QuantizedRows(self.grid, n, self.d, bias, threads=self.threads, empty=empty), blocks)
 
@@ -80,11 +81,13 @@ class LocalRoom:
     def _empty(self, n: int) -> Callable[..., NDArray[Any]]:
         empty: Callable[..., NDArray[Any]] = np.zeros
         if self.file is not None:
-            needed = rows_size(self.grid, n, self.d)
             try:
-                empty = (self.file if needed <= self.file.size else File(needed)).empty
+                self.file.grow(rows_size(self.grid, n, self.d))
             except NoRoom:
-                raise NoRoom("the disk has no room for the rows, which are more than were declared") from None
+                raise NoRoom(
+                    "the rows could not be held on disk; why is withheld, since it may be private"
+                ) from None
+            empty = self.file.empty
         return empty
 
 
@@ -104,13 +107,28 @@ class File:
         self.size, self.folder, self._used = size, _folder(), 0
         try:
             with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:  # mode 0600, and no name
-                _reserve(file, size)
-                self._bytes = mmap.mmap(file.fileno(), size)
+                self._file = os.dup(file.fileno())
+            weakref.finalize(self, os.close, self._file)
+            self._map(size)
         except OSError as error:
             raise NoRoom(
                 f"the rows need {memory_shown(size)} of disk in {self.folder}, which has no room for them "
                 f"({os.strerror(error.errno or 0)}); set TMPDIR to another folder, or allow more memory"
             ) from None
+
+    def grow(self, size: int) -> None:
+        """Room for so many bytes in all, before the first array: what is there already is not reserved again."""
+        if size <= self.size:
+            return
+        try:
+            self._map(size)
+        except OSError as error:
+            raise NoRoom(os.strerror(error.errno or 0)) from None
+        self.size = size
+
+    def _map(self, size: int) -> None:
+        _reserve(self._file, size)
+        self._bytes = mmap.mmap(self._file, size)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """The next array of zeros."""
@@ -152,12 +170,13 @@ def free_memory() -> int:
     return max(min(free, default=2**32), 2**26)
 
 
-def _reserve(file: Any, size: int) -> None:
+def _reserve(file: int, size: int) -> None:
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
+        os.posix_fallocate(file, 0, size)
         return
-    for start in range(0, size, 2**20):
-        file.write(bytes(min(2**20, size - start)))
+    at = os.lseek(file, 0, os.SEEK_END)
+    while at < size:
+        at += os.write(file, bytes(min(2**20, size - at)))
 
 
 def _folder() -> str:

@@ -106,7 +106,7 @@ def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None
     """The rows that reach the learner, as integers: of units all that are read, which the steps did not see."""
     table, bias = rows.table, plan.learner.bias
     if plan.domain.unit is None:
-        labelled = Labelled(rows, progress and _told(rows, plan, progress))
+        labelled = Labelled(rows, progress and _told(plan, progress))
         return (room or room_for(plan, n=table.n)).load(labelled, table.n, bias)
     assert isinstance(table, UnitTable)
     every = Mapped(table.every, rows.maps, table.labels)
@@ -231,12 +231,22 @@ def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room
 
     n: how many rows there are, where they are at hand; it stays inside.
     """
-    rows = plan.n * (plan.domain.rows_per_unit or 1) if n is None else n
+    rows = _declared_rows(plan) if n is None else n
     grid = plan.learner.grid(plan.space.radius, plan.n, plan.incoming)
     room = engine.room(grid, rows, plan.space.d)
     if plan.domain.unit is not None and not hasattr(room, "load_units"):  # an engine of one's own
         raise ValueError("rows of one unit must be clipped as one, which this engine cannot do; use Threads")
     return room
+
+
+def _declared_rows(plan: Plan) -> int:
+    """How many rows room is made for: where their number is private, more than are declared.
+
+    Else the one record that is more than declared would decide how much disk or memory a run takes, and whether it ends.
+    """
+    rows = plan.n * (plan.domain.rows_per_unit or 1)
+    public = plan.domain.adjacency == "replace-one"
+    return rows if public else rows + rows // 4 + 64
 
 
 def check_files(room: Room, stream: Stream | None) -> None:
@@ -247,7 +257,7 @@ def check_files(room: Room, stream: Stream | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The rows as they reach the learner. told: called with (rows or bytes of files read, of how many), if there is any.
+    """The rows as they reach the learner. told: called with (rows read, how many more), if there is any.
 
     first: the number of the first row.
     """
@@ -272,16 +282,12 @@ class Labelled:
         return None if table is None else Labelled(Mapped(table, self.rows.maps, labels), first=start)
 
 
-def _told(rows: Mapped, plan: Plan, progress: Progress) -> Callable[[int, int], Any]:
-    """Progress tells of rows where their number is public, of bytes of files elsewhere."""
-
-    def tell(start: int, more: int) -> None:
-        public = plan.domain.adjacency == "replace-one"
-        done, of = (start + more, plan.n) if public else rows.table.read()
-        if of:
-            progress("reading", done, of)
-
-    return tell
+def _told(plan: Plan, progress: Progress) -> Callable[[int, int], Any] | None:
+    """Progress tells of rows where their number is public; elsewhere that they are read, once and without a number."""
+    if plan.domain.adjacency != "replace-one":
+        progress("reading", 0, 0)
+        return None
+    return lambda start, more: progress("reading", start + more, plan.n)
 
 
 def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:

@@ -188,7 +188,6 @@ def _streamed(stream: Stream, columns: Sequence[str], domain: Domain, n: int | N
         domain=domain,
         n=n,
         parts=partial(_parts, stream, columns, domain),
-        bytes_read=lambda: (stream.read, stream.size),
         between=between if isinstance(stream, Files) and stream.parquet else None,
     )
 

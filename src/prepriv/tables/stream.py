@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,6 @@ class Stream(abc.ABC):
 
     once: bool = False
     """Whether it can be read only once."""
-    read, size = 0, 0
-    """Bytes of the parts that the current pass has read, and of all; 0 where nobody knows."""
 
     @property
     @abc.abstractmethod
@@ -74,11 +72,9 @@ class Files(Stream):
     """Parquet or CSV files, one after the other; each must have the columns that are asked for."""
 
     paths: tuple[Path, ...]
-    read: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._found = [self._state(path) for path in self.paths]
-        self.size = sum(state[2] for state in self._found)
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -127,14 +123,12 @@ class Files(Stream):
             check_columns(columns, column_names(path), path, text=not _is_parquet(path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
-        self.read = 0
         for path, found in zip(self.paths, self._found):
             if self._state(path) != found:
                 raise BadData(f"{path} changed while it was read")
             read = _parquet_parts if _is_parquet(path) else self._csv_parts
             with readable(path, _endings(path)):
                 yield from read(path, columns)
-            self.read += found[2]
 
     def _csv_parts(self, path: Path, columns: Sequence[str]) -> Iterator[Any]:
         from prepriv.tables import csv

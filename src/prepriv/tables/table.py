@@ -39,10 +39,6 @@ class Table:
         for start in range(0, self.n, BLOCK):
             yield start, self.block(start, min(start + BLOCK, self.n))
 
-    def read(self) -> tuple[int, int]:
-        """(bytes that the current pass has read, bytes in all), by whole files; zeros where nobody knows."""
-        return 0, 0
-
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
         """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
         if self.matrix is not None:
@@ -110,12 +106,8 @@ class Streamed(Table):
 
     matrix: None = None
     parts: Callable[[], Iterator[Table]]
-    bytes_read: Callable[[], tuple[int, int]]
     first: int = 0
     between: Callable[[int, int], Streamed] | None = None
-
-    def read(self) -> tuple[int, int]:
-        return self.bytes_read()
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         start, rest = 0, np.zeros((0, self.domain.space.d))

@@ -1,0 +1,34 @@
+"""Planted bugs: what a run takes of the machine, and what it shows, where the number of records is private."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+DISK = ("tests/engines/test_engines.py", "-k", "one_record_more or same_file")
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "room for the declared rows alone",
+        "our own: one record decides whether a run ends",
+        "pipeline/run.py",
+        "    return rows if public else rows + rows // 4 + 64\n",
+        "    return rows\n",
+        DISK,
+    ),
+    Mutant(
+        "a bar that counts private rows",
+        "our own: the size of a private file on a progress bar",
+        "pipeline/run.py",
+        '    if plan.domain.adjacency != "replace-one":\n        progress("reading", 0, 0)\n        return None\n',
+        "",
+        DISK,
+    ),
+    Mutant(
+        "a second file for rows that are too many",
+        "our own: twice the disk for one record more",
+        "engines/local.py",
+        "                self.file.grow(rows_size(self.grid, n, self.d))\n",
+        "                size = rows_size(self.grid, n, self.d)\n                self.file.empty if size <= self.file.size else File(size)\n                self.file.grow(size)\n",
+        DISK,
+    ),
+)
