@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from scipy.stats import binom
 
@@ -104,7 +106,10 @@ def test_too_few_to_say():
         lambda: prepriv.mean(VALUES, 1, 0, epsilon=1.0),
         lambda: prepriv.mean(VALUES, 0, 1, epsilon=math.inf),
         lambda: prepriv.mean(VALUES.reshape(-1, 2), 0, 1, epsilon=1.0),
-        lambda: prepriv.count(VALUES, epsilon=1.0),
+        lambda: prepriv.count(VALUES.reshape(-1, 2), epsilon=1.0),
+        lambda: prepriv.count("age > 40", epsilon=1.0),
+        lambda: prepriv.count({"age": True}, epsilon=1.0),
+        lambda: prepriv.count(3, epsilon=1.0),
         lambda: prepriv.count(VALUES > 1, epsilon=1.0, adjacency="add-or-remove-one"),
         lambda: prepriv.count(VALUES > 1, epsilon=1.0, n=3),
         lambda: prepriv.quantiles(VALUES, [], 0, 1, epsilon=1.0),
@@ -118,3 +123,37 @@ def test_mistakes_are_sentences_and_cost_nothing(ask):
     with pytest.raises(ValueError):
         ask()
     assert len(prepriv.spent().fits) == before
+
+
+AGES = [30, 50, 70] * 20
+MASKS = {
+    "list": lambda v: [None if x is None else x > 40 for x in v],
+    "iterator": lambda v: (x is not None and x > 40 for x in v),
+    "numpy of objects": lambda v: np.array([None if x is None else x > 40 for x in v], dtype=object),
+    "numpy of floats": lambda v: np.array([math.nan if x is None else float(x > 40) for x in v]),
+    "pandas": lambda v: pd.Series(v) > 40,
+    "pandas of objects": lambda v: pd.Series([None if x is None else x > 40 for x in v]),
+    "pandas boolean": lambda v: pd.Series(v, dtype="Int64") > 40,
+    "pandas array": lambda v: (pd.Series(v, dtype="Int64") > 40).array,
+    "pandas of arrow": lambda v: pd.Series(v, dtype="int64[pyarrow]") > 40,
+    "polars": lambda v: pl.Series(v) > 40,
+    "polars frame": lambda v: pl.DataFrame({"age": v}).select(pl.col("age") > 40),
+    "arrow": lambda v: pc.greater(pa.array(v), 40),
+    "arrow chunked": lambda v: pc.greater(pa.chunked_array([v[:7], v[7:]]), 40),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_one_missing_cell_is_not_met_and_decides_nothing(mask):
+    """Once `count` answered or raised by whether one age was missing."""
+    for ages, met in ((AGES, 40), ([*AGES[:-1], None], 39)):
+        source = NoisySession(NoiseSource.for_tests(1))
+        said = prepriv.count(MASKS[mask](ages), epsilon=100.0, session=source)
+        assert float(said) == met, mask
+
+
+@pytest.mark.parametrize("ask", ["mean", "histogram", "quantiles"])
+def test_a_text_that_is_not_utf8_decides_nothing(ask):
+    for last in (b"3", b"\xff"):
+        column = pa.chunked_array([pa.array([b"1", b"2", last] * 20, pa.binary()).view(pa.string())])
+        assert ASK[ask](column, epsilon=1.0) is not None

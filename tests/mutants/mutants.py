@@ -733,9 +733,9 @@ _OLDER = (
     Mutant(
         "one odd label sets the type of all",
         "domain inference: diffprivlib, dpmm",
-        "tables/encode.py",
-        "        return labels\n    if isinstance(labels, np.ndarray):",
-        "        labels = np.asarray(labels)\n    if isinstance(labels, np.ndarray):",
+        "tables/containers.py",
+        "        return values\n    arrow,",
+        "        return values if isinstance(values, nw.Series) else np.asarray(values)\n    arrow,",
         ("tests/trust/test_trust_records.py", "-k", "label"),
     ),
     Mutant(

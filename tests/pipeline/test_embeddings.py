@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -47,12 +50,11 @@ def test_every_form_gives_the_same_matrix(data: Any, column: str | None) -> None
     [
         (X[0], None, "shape"),
         (X[:0], None, "shape"),
-        ([[1.25, 2.5], [3.75]], None, "same count"),
         (pa.table({"e": LISTS}), "f", "no column 'f'"),
-        (X, "e", "Arrow tables"),
+        (X, "e", "for Arrow tables"),
         (pa.table({"e": ["a", "b"]}), "e", "lists of numbers"),
-        (pa.array([[1.25], None]), None, "a vector in every row"),
-        (pa.array([["1.25z"]]), None, "must be numbers"),
+        ([1.25, 3.75], None, "shape"),
+        ("1.25", None, "got str"),
         (pa.table({}), None, "shape"),
     ],
 )
@@ -60,6 +62,47 @@ def test_what_is_no_matrix_is_refused_without_a_value(data: Any, column: str | N
     with pytest.raises(ValueError, match=words) as caught:
         embedding_matrix(data, column)
     assert "1.25" not in str(caught.value) and "3.75" not in str(caught.value)
+
+
+ODD = [[1.25], [0.0, 1.0], [1.0, 0.0], None, [1.0, 2.0, 3.0], [2.0, None], [], [0.5, 2.0]]
+READ = [[0, 0], [0, 1], [1, 0], [0, 0], [0, 0], [2, math.nan], [0, 0], [0.5, 2]]
+
+
+@pytest.mark.parametrize("d", [None, 2])
+@pytest.mark.parametrize(
+    "data",
+    [
+        ODD,
+        tuple(ODD),
+        pd.Series(ODD),
+        pl.Series(ODD),
+        pa.array(ODD),
+        pa.chunked_array([ODD[:3], ODD[3:]]),
+        pa.array(ODD, pa.large_list(pa.float32())),
+        pd.Series(ODD, dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+        [*ODD[:5], np.array([2.0, np.nan]), "a text", np.array([0.5, 2.0])],
+        [*ODD[:5], (2, "no number"), b"\xff", ("0.5", 2)],
+        [*ODD[:5], [2.0, "x"], 7, pd.Series([0.5, 2.0])],
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_a_record_without_a_vector_is_zeros_and_decides_nothing(data: Any, d: int | None) -> None:
+    np.testing.assert_array_equal(embedding_matrix(data, d=d), np.array(READ, float))
+
+
+def test_vectors_of_fixed_size_and_texts_that_are_not_utf8() -> None:
+    fixed = pa.array([[0.0, 1.0], None, [1.0, None]], pa.list_(pa.float64(), 2))
+    np.testing.assert_array_equal(embedding_matrix(fixed), [[0, 1], [0, 0], [1, np.nan]])
+    texts = pa.array([b"1", b"2", b"\xff", b"4"]).view(pa.string())
+    bad = pa.ListArray.from_arrays(pa.array([0, 2, 4], pa.int32()), texts)
+    np.testing.assert_array_equal(embedding_matrix(pa.table({"e": bad}), "e"), [[1, 2], [np.nan, 4]])
+    np.testing.assert_array_equal(embedding_matrix([None, "x", [1.0]], d=2), np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_a_feature_is_read_cell_by_cell(make: Any) -> None:
+    found = embedding_matrix(make({"a": ["1", "x", None], "b": [1.0, 2.0, None]}))
+    np.testing.assert_array_equal(found, [[1, 1], [np.nan, 2], [np.nan, np.nan]])
 
 
 def test_embeddings_are_trained_on_in_their_declared_ball() -> None:

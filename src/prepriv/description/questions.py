@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv._arguments import integer, kind, number
+from prepriv._arguments import integer, number
 from prepriv._arguments import numbers as several
 from prepriv.columns import Numeric
 from prepriv.description.estimates import NOTHING, Estimate, Floats
@@ -32,6 +31,7 @@ from prepriv.mechanisms.lattice import laplace_scale
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.tables.column import numbers
+from prepriv.tables.containers import column_of, flags
 
 LedgerPath = str | os.PathLike[str] | None
 _FINE = 2**20  # steps of u = 1
@@ -99,7 +99,9 @@ def count(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """How many records meet a condition: an array of truth values, one a record, such as `table.age > 40`.
+    """How many records meet a condition: a column of truth values, one a record, such as `table.age > 40`.
+
+    A record meets it where its cell is true (or 1): a gap does not, nor does any other cell.
 
     n: declared number of records (under replace-one that of the array, which is public). Raises ValueError, nothing charged.
 
@@ -107,14 +109,10 @@ def count(
     >>> 480 < float(prepriv.count(np.arange(1000) % 2 == 0, epsilon=1.0)) < 520
     True
     """
-    flags = _array(condition)
-    if flags.dtype.kind != "b":
-        raise ValueError(
-            f"condition must be an array of truth values, such as table.age > 40; got {kind(condition)}"
-        )
-    question = Question("count", _n(flags, n, adjacency), adjacency, epsilon)
+    column = column_of(condition, "condition")
+    question = Question("count", _n(column, n, adjacency), adjacency, epsilon)
     source, _ = pay(question, session, ledger)
-    exact = np.array([np.count_nonzero(flags)], dtype=np.int64)
+    exact = np.array([np.count_nonzero(flags(column))], dtype=np.int64)
     noisy = source.release("count", LaplaceSum(1, epsilon, largest=2 * question.n, coordinates=1), exact)
     return _laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
 
@@ -136,11 +134,11 @@ def mean(
     >>> abs(float(prepriv.mean(np.arange(1000) % 100, 0, 100, epsilon=1.0)) - 49.5) < 5
     True
     """
-    column = _array(values)
+    column = column_of(values)
     bounds = Numeric(low, high)
     question = Question("mean", _n(column, n, adjacency), adjacency, epsilon, (bounds.low, bounds.high))
     source, _ = pay(question, session, ledger)
-    u = 2 * _unit(values, bounds) - 1
+    u = 2 * _unit(column, bounds) - 1
     there = ~np.isnan(u)
     steps = np.clip(np.rint(np.where(there, u, 0.0) * _FINE), -_FINE, _FINE).astype(np.int64)
     # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
@@ -180,12 +178,12 @@ def histogram(
     session: Session | None = None,
 ) -> Histogram:
     """Counts of a column in bins of equal width between declared bounds; numbers beyond count in the outer bins, gaps nowhere."""
-    column = _array(values)
+    column = column_of(values)
     bounds, bins = Numeric(low, high), integer("bins", bins, at_most=10**6)
     declared = (bounds.low, bounds.high, bins)
     question = Question("histogram", _n(column, n, adjacency), adjacency, epsilon, declared)
     source, _ = pay(question, session, ledger)
-    unit = _unit(values, bounds)
+    unit = _unit(column, bounds)
     at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
     exact = np.bincount(at, minlength=bins).astype(np.int64)
     moves = 2 if adjacency == "replace-one" else 1
@@ -210,7 +208,7 @@ def quantiles(
     session: Session | None = None,
 ) -> dict[float, Quantile]:
     """Quantiles of a column between declared bounds, epsilon in equal parts; gaps count as the middle of the bounds."""
-    column = _array(values)
+    column = column_of(values)
     bounds = Numeric(low, high)
     wanted = several("levels", list(levels), above=0.0, below=1.0).ravel().tolist()
     if not wanted:
@@ -221,7 +219,7 @@ def quantiles(
         epsilon / len(wanted) * (1 - 1e-12), Grid(bounds.low, bounds.high, _POINTS)
     )
     source, _ = pay(question, session, ledger)
-    unit = _unit(values, bounds)
+    unit = _unit(column, bounds)
     filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)
     return {
         q: Quantile(
@@ -230,19 +228,6 @@ def quantiles(
         )
         for q in wanted
     }
-
-
-def _array(values: Any) -> Any:
-    """The column as an array, to see its length and type; no cell decides what comes of it."""
-    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
-    array = found.to_numpy() if isinstance(found, nw.Series) else values
-    array = np.asarray(
-        array if isinstance(array, np.ndarray) else list(array),
-        dtype=None if isinstance(array, np.ndarray) else object,
-    )
-    if array.ndim != 1:
-        raise ValueError(f"values must be one column, of shape (n,); got {array.ndim} dimensions")
-    return array
 
 
 def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
@@ -255,10 +240,9 @@ def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
     return integer("n", len(column))
 
 
-def _unit(values: Any, bounds: Numeric) -> Floats:
+def _unit(column: Any, bounds: Numeric) -> Floats:
     """Each number in [0, 1] between the bounds, NaN for a gap: a rule for each cell by itself."""
-    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
-    raw = numbers(found)
+    raw = numbers(column)
     with np.errstate(all="ignore"):
         inside = np.clip(raw, bounds.low, bounds.high)
         return np.clip((inside - bounds.low) / (bounds.high - bounds.low), 0.0, 1.0)

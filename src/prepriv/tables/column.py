@@ -33,7 +33,7 @@ def numbers(column: Any) -> NDArray[np.float64]:
 
 def cells_one_by_one(column: Any) -> Cells:
     """`cells` by its definition, without any short cut."""
-    return _distinct(_values(column))
+    return _distinct(values_of(column))
 
 
 def numbers_one_by_one(column: Any) -> NDArray[np.float64]:
@@ -60,13 +60,13 @@ def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np
             found = None
         return -1 if found is None else seen.setdefault(found, len(seen))
 
-    codes = np.array([code(value) for value in _exact_values(column)], dtype=np.int64)
+    codes = np.array([code(value) for value in _exactvalues_of(column)], dtype=np.int64)
     return codes, list(seen)
 
 
-def _exact_values(column: Any) -> Iterable[Any]:
+def _exactvalues_of(column: Any) -> Iterable[Any]:
     if not (isinstance(column, nw.Series) and nw.get_native_namespace(column).__name__ == "pyarrow"):
-        return _values(column)
+        return values_of(column)
     import pyarrow as pa
 
     array, kind = column.to_native(), column.to_native().type
@@ -75,7 +75,7 @@ def _exact_values(column: Any) -> Iterable[Any]:
         array = array.cast(kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return array.cast(pa.large_binary()).to_pylist()
-    return array.to_pylist() if pa.types.is_integer(kind) else _values(column)
+    return array.to_pylist() if pa.types.is_integer(kind) else values_of(column)
 
 
 Read = TypeVar("Read")
@@ -109,7 +109,7 @@ def _distinct(values: Iterable[Any]) -> Cells:
     return np.array(codes, dtype=np.int64), list(seen)  # type: ignore[arg-type]
 
 
-def _values(column: Any) -> Iterable[Any]:
+def values_of(column: Any) -> Iterable[Any]:
     """The values of a column as Python has them, each fetched so that it cannot spoil another."""
     if isinstance(column, np.ma.MaskedArray):
         return (None if gone else value for value, gone in zip(column.data, np.ma.getmaskarray(column)))

@@ -23,6 +23,7 @@ from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
+from prepriv.tables.containers import column_of
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -108,14 +109,7 @@ def encode_targets(labels: Any, domain: Domain) -> NDArray[np.int32]:
 
 def label_column(labels: Any) -> Any:
     """The labels as one column, of any container."""
-    if isinstance(labels, list | tuple):  # never one array: one odd label would set the type of all
-        return labels
-    if isinstance(labels, np.ndarray):
-        return labels.reshape(-1)
-    found = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
-        return found[:, 0]
-    return found if isinstance(found, nw.Series) else np.asarray(labels).reshape(-1)
+    return column_of(labels.reshape(-1) if isinstance(labels, np.ndarray) else labels, "labels")
 
 
 def encode(data: Any, domain: Domain) -> Table:

@@ -1,0 +1,157 @@
+"""What a user hands over as one column, or as one vector a record, in any container.
+
+The form of the container decides what is refused: how many dimensions, of which class. No cell does, nor a type that one
+cell can set for all (a null makes truth values floats or objects, a text makes numbers texts).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import kind
+from prepriv.tables.column import numbers, values_of
+from prepriv.tables.readers import BadData
+
+
+def column_of(values: Any, name: str = "values") -> Any:
+    """One column as `prepriv.tables.column` reads it: a list, an array of one dimension, or a narwhals series.
+
+    Takes a column of any library, a frame of one column, whatever can be iterated over. BadData for anything else.
+    """
+    found = _held(values)
+    if isinstance(found, np.ndarray) and found.ndim != 1:
+        raise BadData(f"{name} must be one column, of shape (n,); got {found.ndim} dimensions")
+    if not isinstance(found, list | tuple | np.ndarray | nw.Series):
+        raise BadData(f"{name} must be one column, in memory, of shape (n,); got {kind(values)}")
+    return found
+
+
+def flags(column: Any) -> NDArray[np.bool_]:
+    """Where a cell of a column is true (or 1), (n,). A gap is not, nor is anything else, whatever the other cells are."""
+    return numbers(column) == 1.0
+
+
+def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArray[np.float64]:
+    """(n, d) numbers, one vector a record: NaN for a cell that is no number, zeros for what is no vector of d cells.
+
+    data: a matrix or frame of numbers; rows in a list; a column of vectors, which is `column` of a frame. d None: the
+    number of columns; of vectors the length that most of them have, the longer of two. BadData for another form.
+    """
+    held = _held(data, frames=True)
+    if column is not None:
+        if not isinstance(held, nw.DataFrame):
+            raise BadData(f"column is for Arrow tables and data frames; got {type(data).__name__}")
+        if column not in held.columns:
+            raise BadData(f"the table has no column {column!r}")
+        held = held[column]
+    if isinstance(held, nw.DataFrame):
+        each = [numbers(held[:, j]) for j in range(held.shape[1])]
+        return _fits(np.column_stack(each) if each else np.zeros((0, 0)), d)
+    if isinstance(held, np.ndarray) and held.ndim != 1:
+        if held.ndim != 2:
+            raise BadData(f"embeddings must be a matrix with rows and columns; got shape {held.shape}")
+        return _fits(np.column_stack([numbers(c) for c in held.T]) if held.size else np.zeros((0, 0)), d)
+    if isinstance(held, nw.Series) and held.dtype != nw.Object:
+        return _of_arrow(held.to_arrow(), d)
+    if isinstance(held, nw.Series):
+        held = list(values_of(held))
+    if not isinstance(held, list | tuple) and not (isinstance(held, np.ndarray) and held.dtype == object):
+        raise BadData(f"embeddings must be a matrix with rows and columns; got {_form(data)}")
+    return _of_rows(held, d)
+
+
+def _held(values: Any, *, frames: bool = False) -> Any:
+    """Values of any library as a list, an array or a narwhals series (or frame); others as they are."""
+    if isinstance(
+        values, list | tuple | np.ndarray | nw.Series
+    ):  # a list is never one array: a cell would set its type
+        return values
+    arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+    if arrow is not None and isinstance(values, arrow.Array):
+        values = arrow.chunked_array([values])
+    if pandas is not None and isinstance(values, pandas.Index | pandas.api.extensions.ExtensionArray):
+        values = pandas.Series(values)
+    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(found, nw.DataFrame):
+        return found if frames or found.shape[1] != 1 else found[:, 0]
+    if isinstance(found, nw.Series):
+        return found
+    if hasattr(values, "compute") or hasattr(values, "tocsr") or hasattr(values, "collect"):
+        return values  # of Dask, of SciPy, of polars: not in memory, or no column
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+        return list(values)
+    return values
+
+
+# ------------------------------------------------------------------------------------------------ vectors
+
+
+def _form(data: Any) -> str:
+    return f"shape {data.shape}" if isinstance(data, np.ndarray) else kind(data)
+
+
+def _fits(matrix: NDArray[np.float64], d: int | None) -> NDArray[np.float64]:
+    if d is not None and matrix.shape[1] != d:
+        raise BadData(f"d is {d}, which is not how many columns there are")
+    return matrix
+
+
+def _length(lengths: Iterable[int]) -> int:
+    """The most frequent length of at least one, the longest of them; 0 without any."""
+    tally: dict[int, int] = {}
+    for length in lengths:
+        tally[length] = tally.get(length, 0) + 1
+    tally.pop(0, None)
+    return max(tally, key=lambda length: (tally[length], length), default=0)
+
+
+def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, n = cells.type, len(cells)
+    if pa.types.is_null(kind) and d is not None:
+        return np.zeros((n, d))
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise BadData(f"an Arrow column of embeddings must hold lists of numbers; got {kind}")
+    cells = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+    lengths = pc.fill_null(pc.list_value_length(cells).cast(pa.int64()), 0).to_numpy()
+    if d is None:
+        d = kind.list_size if pa.types.is_fixed_size_list(kind) else _length(lengths.tolist())
+    found = np.zeros((n, d))
+    good = lengths == d
+    flat = numbers(nw.from_native(pc.list_flatten(cells), series_only=True))
+    found[good] = flat[np.repeat(good, lengths)].reshape(-1, d)
+    return found
+
+
+def _of_rows(rows: Any, d: int | None) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(rows if isinstance(rows, list | tuple) else rows.tolist())
+    except Exception:
+        matrix = np.zeros(0)  # of various lengths
+    if matrix.ndim == 2 and matrix.dtype.kind in "biuf" and d in (None, matrix.shape[1]):
+        return matrix.astype(np.float64)
+    read = [_vector(row) for row in rows]
+    if d is None:
+        d = _length(len(row) for row in read if row is not None)
+    found = np.zeros((len(read), d))
+    for i, row in enumerate(read):
+        if row is not None and len(row) == d:
+            found[i] = row
+    return found
+
+
+def _vector(row: Any) -> NDArray[np.float64] | None:
+    try:
+        return numbers(column_of(row))
+    except Exception:
+        return None  # no vector
