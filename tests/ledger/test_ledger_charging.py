@@ -6,13 +6,18 @@ import sqlite3
 import subprocess
 import sys
 from decimal import Decimal
+from inspect import signature
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prepriv import domain
+from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.holdout import train_and_evaluate
 from prepriv.ledger import Budget, BudgetExceeded, Charge, Ledger, PlanRefused, book, schema, store
+from prepriv.pipeline.admit import admit
+from prepriv.pipeline.train import train
 
 HASH, OTHER, ARTIFACT = "5e" * 32, "0f" * 32, "ab" * 32
 
@@ -282,3 +287,10 @@ def test_a_note_names_what_was_charged_in_front_and_stays_conditional(ledger, pa
     assert len(note) <= 200 and note[:80].startswith(what[:80].rpartition(",")[0])
     pay(ledger, "noted", note=note)
     assert ledger.entries()[-1].conditional == bool(conditions)
+
+
+@pytest.mark.parametrize("way", [admit, train, train_and_evaluate, evaluate])
+def test_no_way_to_private_rows_takes_a_receipt_for_a_charge(way):
+    """One charge paid for any number of runs, of any plan: a receipt is made by a charge, and never handed in."""
+    assert {"ledger", "session"} <= set(signature(way).parameters)
+    assert "receipt" not in signature(way).parameters

@@ -885,8 +885,8 @@ _OLDER = (
         "an evaluation that no ledger sees",
         "metrics on private rows for nothing",
         "evaluation/evaluate.py",
-        "        plan, table, ledger=ledger, receipt=receipt,",
-        "        plan, table, ledger=None, receipt=receipt,",
+        "plan, table, ledger=ledger, session",
+        "plan, table, ledger=None, session",
         ("tests/evaluation/test_evaluation.py", "-k", "ledger"),
     ),
     Mutant(

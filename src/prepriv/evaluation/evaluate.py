@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from prepriv.evaluation.cells import Cells, cells
@@ -26,7 +26,6 @@ def evaluate(
     labels: Any = None,
     *,
     ledger: str | os.PathLike[str] | None = None,
-    receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
     counted: bool = True,
     reached: Callable[[str], Any] | None = None,
@@ -34,7 +33,7 @@ def evaluate(
     """Carry out a plan on private test rows (any table of the model's columns) and their labels, (n,).
 
     A stream (`prepriv.tables.stream.as_stream`) is read part by part; labels: the name of its column. rows can be a
-    `PrivateTable`, too. ledger, receipt, session, counted, reached: as in `prepriv.pipeline.admit.admit`.
+    `PrivateTable`, too. ledger, session, counted, reached: as in `prepriv.pipeline.admit.admit`.
 
     Raises ValueError, with nothing charged, for rows of another form or number than the plan's; a LedgerError, with no
     cell read, where no charge is granted.
@@ -52,9 +51,7 @@ def evaluate(
         if isinstance(rows, PrivateTable)
         else PrivateTable(rows, labels, plan.domain, plan.n, what="test rows")
     )
-    paid = admit(
-        plan, table, ledger=ledger, receipt=receipt, session=session, counted=counted, reached=reached
-    )
+    paid = admit(plan, table, ledger=ledger, session=session, counted=counted, reached=reached)
     counts = release(plan, cells(plan, model, *paid.rows), paid.session)
     return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -137,7 +137,6 @@ def train_and_evaluate(
     labels: Any = None,
     *,
     ledger: str | os.PathLike[str] | None = None,
-    receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
     room: Room | None = None,
     progress: Progress | None = None,
@@ -155,7 +154,6 @@ def train_and_evaluate(
         fits=[training],
         room=lambda: room or room_for(training),
         ledger=ledger,
-        receipt=receipt,
         session=session,
         reached=reached,
     )

@@ -66,7 +66,6 @@ def admit(
     fits: Sequence[Steps] = (),
     room: Callable[[], Room | None] | None = None,
     ledger: str | os.PathLike[str] | None = None,
-    receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
     counted: bool = True,
     reached: Callable[[str], Any] | None = None,
@@ -94,8 +93,6 @@ def admit(
         Asks for room; its answer is in `Admitted.room`.
     ledger : path, optional
         Charged. A claim that costs nothing (every step free or public) is neither charged nor counted.
-    receipt : mapping, optional
-        Of a charge that was made before.
     session : Session, optional
         Where noise comes from; by default the operating system, or nowhere for a plan without privacy.
     counted : bool
@@ -114,12 +111,13 @@ def admit(
         check_apart(fit.pipeline, *rows.tables)
         check_public_steps(fit.domain, fit.pipeline)
     place = None if room is None else room()
-    if place is not None and receipt is None:  # a charge that was made is for files not yet seen
+    if place is not None:
         check_files(place, rows.stream)
+    receipt = None
     if plan.guarantee is None or plan.guarantee.mu != 0:
         say_weak(plan.guarantee)
         if counted and session.private:
-            odometer.announce(plan, charged=ledger is not None or receipt is not None)
+            odometer.announce(plan, charged=ledger is not None)
         if ledger is not None:
             tell(CHARGING)
             receipt = charge(ledger, plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from prepriv.engines.base import Room
@@ -20,7 +20,6 @@ def train(
     labels: Any = None,
     *,
     ledger: str | os.PathLike[str] | None = None,
-    receipt: Mapping[str, Any] | None = None,
     session: Session | None = None,
     room: Room | None = None,
     progress: Progress | None = None,
@@ -31,7 +30,7 @@ def train(
 
     A stream (`prepriv.tables.stream.as_stream`: files, datasets, queries) is read part by part; labels: the name of its
     column (default: the domain's). rows can be a `PrivateTable`, too. room: where integers live (default: `room_for` the
-    plan, half of what is free). ledger, receipt, session, counted, reached: as in `prepriv.pipeline.admit.admit`, which
+    plan, half of what is free). ledger, session, counted, reached: as in `prepriv.pipeline.admit.admit`, which
     says what is refused, said and charged, and in which order.
 
     Raises ValueError, with nothing charged, for rows or public tables that are not the plan's; a LedgerError, with no cell
@@ -44,7 +43,6 @@ def train(
         fits=[plan],
         room=lambda: room or room_for(plan),
         ledger=ledger,
-        receipt=receipt,
         session=session,
         counted=counted,
         reached=reached,

@@ -136,4 +136,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._items = items\n",
         ("tests/test_domain.py", "-k", "its_own"),
     ),
+    Mutant(
+        "a receipt that is taken for a charge",
+        "one charge that pays for any number of runs",
+        "pipeline/admit.py",
+        "    session: Session | None = None,\n    counted: bool = True,",
+        "    receipt: Any = None,\n    session: Session | None = None,\n    counted: bool = True,",
+        ("tests/ledger/test_ledger_charging.py", "-k", "receipt_for"),
+    ),
 )
