@@ -38,7 +38,7 @@ def _run(arguments: list[str] | None) -> int:
     import typer
 
     from prepriv.commands.app import app_for
-    from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, Stop, reason, usage_errors
+    from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, BROKEN_PIPE, Stop, reason, usage_errors
 
     app = app_for(sys.argv[1:] if arguments is None else arguments)
     usage_error, click_error = usage_errors()
@@ -49,6 +49,8 @@ def _run(arguments: list[str] | None) -> int:
         if code == INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
+    except SystemExit:  # how click ends where standard output was closed
+        return BROKEN_PIPE
     except Stop as stop:
         return _say(str(stop), stop.code)
     except (usage_error, click_error) as error:

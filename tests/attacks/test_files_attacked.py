@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
 from prepriv.cli import run
-from prepriv.commands.common import reproduction_folder, reserved_run
+from prepriv.commands.common import reserved_run
 from prepriv.commands.exits import Stop
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -24,6 +24,7 @@ from prepriv.ledger import Ledger
 from prepriv.preprocessing import Center
 from prepriv.release.model import Model
 from prepriv.tables.readers import BadData
+from prepriv_papers.folder import reproduction_folder
 
 X = np.random.default_rng(0).uniform(size=(80, 2))
 Y = (X[:, 0] > 0.5).astype(int)

@@ -7,7 +7,19 @@ tests/mutants/run.py` plants them one by one in a copy of the package. Bugs of o
 
 from __future__ import annotations
 
-from joints import admission, audits, bridges, cells, ledgers, mechanisms, premises, resources, results, steps
+from joints import (
+    admission,
+    audits,
+    bridges,
+    cells,
+    ledgers,
+    mechanisms,
+    outputs,
+    premises,
+    resources,
+    results,
+    steps,
+)
 from mutant import Mutant
 
 REPLAY = ("tests/audit/test_replay.py",)
@@ -2125,5 +2137,6 @@ MUTANTS = (
     *audits.MUTANTS,
     *ledgers.MUTANTS,
     *mechanisms.MUTANTS,
+    *outputs.MUTANTS,
     *results.MUTANTS,
 )

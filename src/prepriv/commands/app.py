@@ -133,7 +133,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
         "(unavailable, corrupt, plan refused); 7 a test refused the data, which is charged; 8 an audit decided nothing; 70 a failure after private "
-        "data was opened; 130 interrupted.",
+        "data was opened; 130 interrupted; 141 standard output was closed early.",
     )
     app.callback()(_options)
     for name, (module, attribute, help_line) in COMMANDS.items():

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,6 +33,7 @@ from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
+from prepriv.release.writing import write_atomically
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files
 
@@ -343,20 +344,37 @@ _LOCK = ".prepriv-run"
 def reserved_run(folder: Path, overwrite: bool) -> Iterator[Path]:
     """`writable_run`, and nobody else's until the end: two runs never pay for one place."""
     writable_run(folder, overwrite)
-    new = [part for part in (folder, *folder.parents) if not part.exists()]
-    lock = folder / _LOCK
+    with _reserved(folder / _LOCK, folder):
+        yield writable_run(folder, overwrite)  # again: another run can have ended in between
+
+
+@contextlib.contextmanager
+def reserved_file(out: Path | None, check: Callable[[Path], Any]) -> Iterator[None]:
+    """The same for one file that will be paid for. check: Stop where it cannot be written; None: nothing to reserve."""
+    if out is None:
+        yield
+        return
+    check(out)
+    with _reserved(out.with_name(f".{out.name}{_LOCK}"), out):
+        check(out)
+        yield
+
+
+@contextlib.contextmanager
+def _reserved(lock: Path, place: Path) -> Iterator[None]:
+    new = [part for part in (lock.parent, *lock.parent.parents) if not part.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        lock.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
     except FileExistsError:
         raise Stop(
-            f"{lock} is there: another run is writing to {folder}, or was killed; choose another --out, or remove that "
+            f"{lock} is there: another run is writing to {place}, or was killed; choose another --out, or remove that "
             "file if none is running"
         ) from None
     except OSError as error:
-        raise Stop(f"cannot write to {folder}: {reason(error)}") from None
+        raise Stop(f"cannot write to {place}: {reason(error)}") from None
     try:
-        yield writable_run(folder, overwrite)  # again: another run can have ended in between
+        yield
     finally:
         lock.unlink(missing_ok=True)
         _remove_empty(new)
@@ -381,17 +399,24 @@ def _reported(report: Path) -> bool:
 def write_text(path: Path, text: str) -> None:
     """Write an output, whole or not at all, and its folders; a pipe or a device is written as it is. Raises Stop."""
     target = path.resolve()
-    beside = target.with_name(f".tmp-{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
-            return
-        try:
-            with beside.open("x", newline="", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        else:
+            write_atomically(target, text)
     except OSError as error:
         raise Stop(f"cannot write to {path}: {reason(error)}") from None
+
+
+@contextlib.contextmanager
+def paid_output(out: Path, text: Callable[[], str]) -> Iterator[None]:
+    """Around the writing of what was paid for: where it fails, text() goes to standard output, since nothing is lost."""
+    try:
+        yield
+    except (OSError, Stop) as error:
+        said = str(error) if isinstance(error, Stop) else f"cannot write to {out}: {reason(error)}"
+        typer.echo(text(), nl=False)
+        raise Stop(
+            f"{said}; what was released stands on standard output, and a charge, if any, stays", AFTER_TOUCH
+        ) from None

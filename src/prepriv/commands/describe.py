@@ -14,8 +14,10 @@ from prepriv.commands.common import (
     console,
     load,
     noted,
+    paid_output,
     print_table,
     private_run,
+    reserved_file,
     says_what_stays,
     writable_once,
     write_text,
@@ -54,25 +56,29 @@ def describe(
     plan = plan_description(
         declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, correlations=correlations
     )
-    if out is not None:
-        if out.suffix != ".html":
-            raise Stop(f"--out must end in .html; got {out.name}")
-        writable_once(out, b"<title>prepriv description</title>", "description")
-        writable_once(out.with_suffix(".json"), b'"plan_hash": ', "description")
+    if out is not None and out.suffix != ".html":
+        raise Stop(f"--out must end in .html; got {out.name}")
     if ledger is None:
         say_drafted(plan.domain)
     came = Came()
-    with says_what_stays(came, out):
+    with says_what_stays(came, out), reserved_file(out, _check_out):
         with private_run(came):
             found = describe_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+        if out is not None:  # before anything is printed: standard output can end early
+            came.writing = True
+            with paid_output(out, lambda: json_text(found)):
+                write_text(out.with_suffix(".json"), json_text(found))
+                write_text(out, to_html(found))
         _show(found)
         if out is not None:
-            came.writing = True
-            write_text(out, to_html(found))
-            write_text(out.with_suffix(".json"), json_text(found))
             console.print(f"wrote {out}, {out.with_suffix('.json')}")
     if as_json:
         typer.echo(json_text(found), nl=False)
+
+
+def _check_out(out: Path) -> None:
+    writable_once(out, b"<title>prepriv description</title>", "description")
+    writable_once(out.with_suffix(".json"), b'"plan_hash": ', "description")
 
 
 def _show(found: Description) -> None:

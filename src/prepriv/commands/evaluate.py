@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -16,18 +18,19 @@ from prepriv.commands.common import (
     console,
     counted_rows,
     noted,
+    paid_output,
     print_json,
     print_measured,
     private_run,
+    reserved_file,
     says_what_stays,
     writable_once,
 )
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
+from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
-from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.rows import PrivateTable
@@ -65,11 +68,10 @@ def evaluate(
     Rows that the model was trained on are paid for a second time: with one ledger for both, it adds them up.
     """
     came, account = Came(), noted(ledger, note)
-    with says_what_stays(came, out):
+    with says_what_stays(came, out), contextlib.ExitStack() as taken:
         check_budget(epsilon, delta)
         released = Model.load(model)
-        if out is not None:
-            _check_out(out)
+        taken.enter_context(reserved_file(out, _check_out))
         check_table_file(test)
         stream, name = Files(files(test)), _label(released.domain, label)
         plan = plan_evaluation(
@@ -86,10 +88,13 @@ def evaluate(
         unread = PrivateTable(stream, name, plan.domain, plan.n, "test rows", sealed=account is not None)
         with private_run(came):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
+        if out is not None:  # before anything is printed: standard output can end early
+            came.writing = True
+            with paid_output(out, lambda: json.dumps(made.to_json(), indent=1) + "\n"):
+                made.save(out, ledger=account)
         print_measured(made)
         if out is not None:
-            came.writing = True
-            _write(made, out, account)
+            console.print(f"wrote {out}")
     if as_json:
         print_json(made.to_json())
 
@@ -131,11 +136,3 @@ def _check_out(out: Path) -> None:
     if out.suffix not in _MARKS:
         raise Stop(f"--out must end in .html or .json; got {out.suffix or 'no ending'}")
     writable_once(out, _MARKS[out.suffix], "evaluation")
-
-
-def _write(made: PrivateEvaluation, out: Path, ledger: LedgerAt) -> None:
-    try:
-        made.save(out, ledger=ledger)
-    except OSError as error:
-        raise Stop(f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH) from None
-    console.print(f"wrote {out}")

@@ -17,6 +17,7 @@ REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
 NOT_DECIDED = 8  # an audit came to no verdict
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 INTERRUPTED = 130
+BROKEN_PIPE = 141  # standard output was closed before all of it was written, as by `head`
 
 
 class Stop(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -18,8 +19,10 @@ from prepriv.commands.common import (
     Note,
     console,
     noted,
+    paid_output,
     print_json,
     private_run,
+    reserved_file,
     says_what_stays,
     writable_file,
     write_text,
@@ -67,10 +70,8 @@ def schema_init(
     taken as public. Without, it reads bounds and categories off the data, which leaks: edit every one, then run
     `prepriv validate`. A file that exists is not overwritten.
     """
-    if out is not None and os.path.lexists(out):
-        raise Stop(f"{out} exists and is not overwritten: choose another --out, or remove it")
     if out is not None:
-        writable_file(out)
+        _check_out(out)
     if epsilon is not None:
         if rows is None:
             raise Stop("--rows: the number of records must be declared for a private draft")
@@ -82,11 +83,12 @@ def schema_init(
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
         came = Came()
-        with says_what_stays(came, out):
+        with says_what_stays(came, out), reserved_file(out, _check_out):
             with private_run(came):
                 drafted = draft_in_private(plan, data, ledger=noted(ledger, note), reached=came)
             came.writing = out is not None
-            _write(drafted.text(), out, as_json)
+            with contextlib.nullcontext() if out is None else paid_output(out, drafted.text):
+                _write(drafted.text(), out, as_json)
         _say_cost(drafted)
         return
     if ledger is not None or rows is not None or note is not None:
@@ -102,6 +104,12 @@ def schema_init(
     say(f"WARNING: {' '.join(WARNING.split())}", err=True)
     for note in leaky.notes:
         say(f"LOOK AT {note}", err=True)
+
+
+def _check_out(out: Path) -> None:
+    if os.path.lexists(out):
+        raise Stop(f"{out} exists and is not overwritten: choose another --out, or remove it")
+    writable_file(out)
 
 
 def _write(text: str, out: Path | None, as_json: bool) -> None:

@@ -120,7 +120,7 @@ def plan_description(
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
-    levels = tuple(numbers("quantiles", list(quantiles), above=0.0, below=1.0).tolist())
+    levels = tuple(dict.fromkeys(numbers("quantiles", list(quantiles), above=0.0, below=1.0).tolist()))
     bins, correlations = integer("bins", bins, at_most=1000), truth("correlations", correlations)
     weights: dict[str, float] = {}
     numeric = 0

@@ -1,0 +1,127 @@
+"""What was paid for is never lost: not to a full disk, a second run, or a reader who closes the pipe."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from prepriv.cli import run
+from prepriv.commands import common
+from prepriv.ledger import Ledger
+from prepriv.release import writing
+
+N = 400
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0, 100, N)
+    lines = [f"{a:.1f},{'b' if a > 50 else 'a'}" for a in age]
+    (tmp_path / "p.csv").write_text("age,y\n" + "\n".join(lines) + "\n")
+    (tmp_path / "S.yaml").write_text(
+        "label: {name: y, classes: [a, b]}\ncolumns: {age: {type: numeric, low: 0, high: 100}}\n"
+    )
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "p.csv", "--schema", "S.yaml", "--epsilon", "1", "--out", "run"]) == 0
+    return tmp_path
+
+
+LEDGER = ["--ledger", "L.db"]
+COMMANDS = {
+    "draft": ["schema", "init", "p.csv", "--epsilon", "2", "--rows", str(N), *LEDGER, "--out", "D.yaml"],
+    "describe": ["describe", "p.csv", "--schema", "S.yaml", "--rows", str(N), *LEDGER, "--out", "page.html"],
+    "evaluate": ["evaluate", "run/model", "p.csv", "--rows", str(N), *LEDGER, "--out", "e.json"],
+}
+
+
+def charges():
+    return sum(entry.kind == "charged" for entry in Ledger.open("L.db").entries())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_cannot_be_written_stands_on_standard_output(place, monkeypatch, capsys, name):
+    """Before: exit code 2, "nothing charged", after the charge, and the draft was nowhere."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "SECRET")
+
+    monkeypatch.setattr(writing, "_write_atomically", full)
+    capsys.readouterr()
+    assert run(COMMANDS[name]) == 70
+    told = capsys.readouterr()
+    assert (
+        "no space left on device" in told.err and "standard output" in told.err and "SECRET" not in told.err
+    )
+    assert charges() == 1
+    if name == "draft":
+        assert "age" in told.out and yaml.safe_load(told.out[told.out.index("drafted:") :] or "x")
+    else:
+        assert json.loads(told.out[told.out.index("{\n") :])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_file_that_a_killed_run_left_beside_it_is_in_nobodys_way(place, name):
+    """A container is always process 1: its temporary file was the next one's, too."""
+    (place / ".tmp-1").write_text("left over")
+    assert run(COMMANDS[name]) == 0 and charges() == 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_runs_never_pay_for_one_file(place, monkeypatch, capsys, name):
+    """Before: both were charged, and one release was lost."""
+    first = COMMANDS[name]
+    reserved, second = common._reserved, []
+
+    def while_held(lock, at):
+        if second:
+            return reserved(lock, at)
+        second.append(lock)
+
+        class Held:
+            inner = reserved(lock, at)
+
+            def __enter__(self):
+                self.inner.__enter__()
+                second.append(run(first))
+
+            def __exit__(self, *error):
+                return self.inner.__exit__(*error)
+
+        return Held()
+
+    monkeypatch.setattr(common, "_reserved", while_held)
+    assert run(first) == 0
+    assert second[1] == 2 and "another run is writing" in capsys.readouterr().err
+    assert charges() == 1 and not list(place.glob(".*prepriv-run*"))
+
+
+@pytest.mark.parametrize("name", ["describe", "evaluate"])
+def test_a_reader_who_closes_the_pipe_loses_nothing(place, name):
+    """Before: printed first, so that `| head` lost the page; and the exit code was that of a broken audit."""
+    code = f"import sys; from prepriv.cli import run; sys.exit(run({COMMANDS[name]!r}))"
+    with open("/dev/full", "w") as sink:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=sink, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode not in (0, 1, 2), done.stderr
+    assert (place / COMMANDS[name][-1]).is_file() or charges() == 0
+
+
+def test_equal_quantiles_are_asked_for_once():
+    """Before: charged, then an error, and nothing released."""
+    import prepriv
+
+    domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
+    found = prepriv.describe(
+        pd.DataFrame({"x0": np.random.default_rng(0).random(N)}), domain, epsilon=1.0, quantiles=(0.5, 0.5)
+    )
+    assert list(found.columns["x0"].quantiles) == [0.5]

@@ -1,0 +1,34 @@
+"""Planted bugs: releases that were paid for and get lost on their way out."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+TEST = "tests/commands/test_paid_outputs.py"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "two runs that pay for one file",
+        "our own: two charges, one release",
+        "commands/common.py",
+        "        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))\n",
+        "        os.close(os.open(lock, os.O_CREAT | os.O_WRONLY, 0o644))\n",
+        (TEST, "-k", "two_runs and draft"),
+    ),
+    Mutant(
+        "a release that no disk has room for",
+        "our own: charged, and nowhere",
+        "commands/common.py",
+        "        typer.echo(text(), nl=False)\n        raise Stop(\n",
+        "        raise Stop(\n",
+        (TEST, "-k", "cannot_be_written and describe"),
+    ),
+    Mutant(
+        "equal quantiles asked for twice",
+        "our own: charged, and then more releases than the plan pays for",
+        "description/describe.py",
+        "tuple(dict.fromkeys(numbers(",
+        "tuple(list(numbers(",
+        (TEST, "-k", "equal_quantiles"),
+    ),
+)
