@@ -307,13 +307,15 @@ def test_network_mounts_and_hard_links_are_refused(tmp_path, ledger, monkeypatch
 
 
 def test_the_file_system_is_that_of_the_deepest_mount(tmp_path):
-    table = tmp_path / "mountinfo"
-    table.write_text(
+    """By the table alone, where the system does not say by which mount a file is reached."""
+    (tmp_path / "mountinfo").write_text(
         "1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
         "2 1 0:40 / /mnt rw - nfs4 server:/x rw\n"
-        "3 1 0:41 / /mnt/my\\040disk rw shared:2 master:1 - xfs /dev/sdb rw\n"
-        "4 1 0:42 / /mnt/over rw - xfs /dev/sdc rw\n"
-        "5 1 0:43 / /mnt/over rw - cifs //host/share rw\n"
+        "3 2 0:41 / /mnt/my\\040disk rw shared:2 master:1 - xfs /dev/sdb rw\n"
+        "4 2 0:42 / /mnt/over rw - xfs /dev/sdc rw\n"
+        "5 4 0:43 / /mnt/over rw - cifs //host/share rw\n"
+        "6 2 0:44 / /mnt/covered/deep rw - ext4 /dev/sdd rw\n"
+        "7 2 0:45 / /mnt/covered rw - 9p host rw\n"
     )
     for path, kind in {
         "/home/l.db": "ext4",
@@ -321,9 +323,12 @@ def test_the_file_system_is_that_of_the_deepest_mount(tmp_path):
         "/mntx/l.db": "ext4",
         "/mnt/my disk/l.db": "xfs",
         "/mnt/over/l.db": "cifs",
+        "/mnt/covered/deep/l.db": "9p",
     }.items():
-        assert mounts.file_system(Path(path), table) == kind
-    assert mounts.file_system(Path("/home/l.db"), tmp_path / "none") == ""
+        assert mounts._reached(Path(path), mounts._mounts(tmp_path)).kind == kind
+    (tmp_path / "l.db").touch()
+    assert mounts.file_system(tmp_path / "l.db", tmp_path) == "ext4"
+    assert mounts.file_system(tmp_path / "l.db", tmp_path / "none") is None
 
 
 def _check_damaged(path: Path, good: bytes, bad: bytes, pay) -> bool:

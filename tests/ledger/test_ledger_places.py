@@ -124,11 +124,71 @@ def test_looking_at_the_mount_keeps_the_locks_of_the_file(ledger, in_child):
     assert not in_child(lambda: _locked_by_others(ledger.path))
 
 
-@pytest.mark.parametrize("kind", ["virtiofs", "vboxsf", "fuse.grpcfuse", "fakeowner", "fuse.juicefs", "gfs2"])
-def test_a_folder_shared_with_another_machine_is_refused(ledger, pay, monkeypatch, kind):
+SHARED = [
+    "virtiofs",
+    "vboxsf",
+    "fuse.grpcfuse",
+    "fakeowner",
+    "fuse.JuiceFS",
+    "gfs2",
+    "wekafs",
+    "pvfs2",
+    "acfs",
+]
+VIEWS = ["fuse", "fuse.bindfs", "fuse.fuse-overlayfs", "fuse.prl_fsd", "ecryptfs", "aufs", "of tomorrow"]
+
+
+@pytest.mark.parametrize("kind", SHARED + VIEWS)
+def test_a_file_system_that_is_not_known_to_be_of_one_machine_and_one_name_is_refused(
+    ledger, pay, monkeypatch, kind
+):
     monkeypatch.setattr(mounts, "file_system", lambda path: kind)
-    with pytest.raises(LedgerUnavailable, match="network file system"):
+    with pytest.raises(LedgerUnavailable, match=f"is {kind}: a network file system, a view .* local disk"):
         pay(ledger, "x")
+
+
+def test_a_file_system_that_linux_does_not_tell_is_refused(ledger, pay, monkeypatch):
+    monkeypatch.setattr(mounts, "file_system", lambda path: None)
+    with pytest.raises(LedgerUnavailable, match="of which type its file system is"):
+        pay(ledger, "x")
+
+
+def test_the_file_system_is_that_of_the_mount_that_holds_the_file_and_not_of_one_that_is_covered(tmp_path):
+    (tmp_path / "a/b").mkdir(parents=True)
+    script = """mount -t tmpfs t "$1/a/b" && mount -t ramfs t "$1/a" || exit 77
+mkdir -p "$1/a/b" "$1/own"; touch "$1/a/b/l.db"; cp /proc/self/mountinfo "$1/own"; shift; exec "$@" """
+    code = """if True:
+        import sys; from pathlib import Path; from prepriv.ledger import mounts
+        base = Path(sys.argv[1])
+        print(mounts.file_system(base / "a/b/l.db"), mounts.file_system(base / "a/b/l.db", base / "own"))"""
+    assert in_private_mounts(script, tmp_path, sys.executable, "-c", code, tmp_path).split() == ["ramfs"] * 2
+
+
+OVERLAY = """mount -t tmpfs t "$1" && cd "$1" && mkdir lower "up,:per" work merged "new lower" || exit 77
+mount -t overlay o -o "lowerdir=lower:new lower,upperdir=up\\,:per,workdir=work" merged || exit 77
+shift; exec "$@" """
+
+
+@pytest.mark.parametrize("layer", ["up,:per", "lower", "new lower"])
+def test_an_overlay_is_one_name_and_a_layer_of_it_is_refused(tmp_path, layer):
+    """As the root of a container, and the folder of the host that it is made of: 15 of 10 charges were granted."""
+    code = f"""if True:
+        import sys; from pathlib import Path; from prepriv.ledger import Ledger, LedgerUnavailable
+        base = Path(sys.argv[1]); name = Path({layer!r}) / "l.db"
+        try:
+            Ledger.create(base / name, "census", epsilon=0.5, delta=0)
+        except LedgerUnavailable as error:
+            print("create:", error)
+        Ledger.create(base / "merged/l.db", "census", epsilon=0.5, delta=0)
+        if not (base / name).exists():
+            (base / name).write_bytes((base / "merged/l.db").read_bytes())
+        sys.argv = ["", str(base / "merged/l.db"), str(base / name)]
+    """
+    run = [sys.executable, "-c", code + "\n" + CHARGE_BY_BOTH_NAMES, tmp_path]
+    created, granted, booked, *refused = in_private_mounts(OVERLAY, tmp_path, *run).splitlines()
+    assert "lies in a layer of an overlay" in created
+    assert granted == booked == "5"
+    assert sorted("in a layer of an overlay" in line for line in refused) == [False, True]
 
 
 @pytest.mark.parametrize("put_back", [True, False])

@@ -5,6 +5,9 @@ folders therefore have two logs: each misses the charges of the other, and what 
 wrote. No setting of SQLite mends that (a rollback journal stands beside the name, too), so a file with a second name
 is refused: a hard link, and a file that is mounted by itself, as a container's `-v L.db:/L.db` does. A symbolic link is
 followed to the one name. Two mounts of one *folder* hold the same log.
+
+A view of a folder (FUSE, a layer of an overlay) gives a file a second name, too, and so does a folder that another machine
+shares. There are more of those than anyone can list: a file system is taken that is known, and any other is refused.
 """
 
 from __future__ import annotations
@@ -12,26 +15,55 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from prepriv.ledger.errors import LedgerUnavailable
 
-# File systems that another machine shares, or the host of a virtual machine: no common memory, unreliable locks.
-_SHARED = re.compile(
-    r"(fuse\.)?(nfs\d*|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|beegfs\w*|gpfs|sshfs|davfs2?|s3fs|gcsfuse|rclone"
-    r"|virtiofs|vboxsf|vmhgfs(-fuse)?|prl_fs|grpcfuse|osxfs|fakeowner|drvfs|juicefs|moosefs|mfs|goofys|blobfuse\d?"
-    r"|mount-s3|gfs2|ocfs2|orangefs|coda|panfs|cvmfs\w*)"
+# On one machine, with one cache and one set of locks for each file. An overlay is the root of a container, and is one view
+# of a file where nobody opens it in a layer: `_layers`. The last line: read only, as in an image.
+_TAKEN = (
+    *(
+        "ext2",
+        "ext3",
+        "ext4",
+        "xfs",
+        "btrfs",
+        "zfs",
+        "f2fs",
+        "bcachefs",
+        "jfs",
+        "nilfs2",
+        "ubifs",
+        "tmpfs",
+        "ramfs",
+    ),
+    *("apfs", "hfs", "hfsplus", "vfat", "exfat", "ntfs3", "fuseblk", "overlay"),
+    *("squashfs", "erofs", "iso9660"),
 )
-_OWN = "/proc/self"
+_OWN = Path("/proc/self")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A line of the table of mounts of this process. options: of the file system, as the table writes them."""
+
+    number: str
+    parent: str
+    device: str
+    point: str
+    kind: str
+    options: str
 
 
 def refuse_unsafe_place(path: Path) -> None:
     """Raise LedgerUnavailable where SQLite's log or its locks cannot be trusted. `path` is absolute, without links."""
     kind = file_system(path)
-    if _SHARED.fullmatch(kind):
+    if kind is not None and kind not in (*_TAKEN, ""):
         raise LedgerUnavailable(
-            f"{path.name}: is on a network file system ({kind}), where locks fail; "
-            "keep it on a local disk, or on a server (postgresql://...)"
+            f"{path.name}: its file system is {kind}: a network file system, a view of another folder, or one that is not known "
+            "to keep locks; keep it on a local disk (such as ext4, xfs, btrfs, zfs), or on a server (postgresql://...)"
         )
     if path.stat().st_nlink > 1:
         raise LedgerUnavailable(
@@ -43,44 +75,102 @@ def refuse_unsafe_place(path: Path) -> None:
             f"{path.name}: is mounted by itself, and charges by one name are not seen by the other; "
             "mount the folder that holds it (a container: -v FOLDER:/ledger)"
         )
-    if alone is None:
+    if alone is None or kind is None:
         raise LedgerUnavailable(
-            f"{path.name}: the system does not tell whether this file is mounted by itself: {_OWN} cannot be read; "
-            "keep the ledger where it can, or on a server (postgresql://...)"
+            f"{path.name}: the system does not tell whether this file is mounted by itself, and of which type its file system "
+            f"is: {_OWN} cannot be read; keep the ledger where it can, or on a server (postgresql://...)"
+        )
+    if in_a_layer(path):
+        raise LedgerUnavailable(
+            f"{path.name}: lies in a layer of an overlay that is mounted, and charges by one name are not seen by the other; "
+            "open it where the overlay is mounted, or keep it in a folder of its own (a container: -v FOLDER:/ledger)"
         )
 
 
-def mounted_alone(path: Path, own: Path = Path(_OWN)) -> bool | None:
+def mounted_alone(path: Path, own: Path = _OWN) -> bool | None:
     """Whether the file is a mount point of its own; None where Linux does not tell. own: what it says of this process."""
     if sys.platform != "linux":
         return path.stat().st_dev != path.parent.stat().st_dev
     file, folder = (_mount_id(place, own) for place in (path, path.parent))
     if file is not None and folder is not None:
         return file != folder
-    points = _mount_points(own / "mountinfo")
-    return None if points is None else any(point == os.fspath(path) for point, _ in points)
+    mounts = _mounts(own)
+    return any(mount.point == os.fspath(path) for mount in mounts) if mounts else None
 
 
-def file_system(path: Path, mounts: Path = Path(_OWN) / "mountinfo") -> str:
-    """The type of the file system that holds `path` (absolute), "" where the system does not tell."""
-    best, found = -1, ""
-    for point, kind in _mount_points(mounts) or ():
-        if path.is_relative_to(point) and len(point) >= best:  # of two on one point the later covers
-            best, found = len(point), kind
-    return found
+def file_system(path: Path, own: Path = _OWN) -> str | None:
+    """The type of the file system that holds `path` (absolute); "" where no system tells, None where Linux does not."""
+    if sys.platform != "linux":
+        return ""
+    mount = _mount_of(path, _mounts(own), own)
+    return None if mount is None else mount.kind
 
 
-def _mount_points(mounts: Path) -> list[tuple[str, str]] | None:
-    """(where, type) of each mount of this process; None where the system does not tell."""
+def in_a_layer(path: Path, own: Path = _OWN) -> bool:
+    """Whether `path` lies below a folder of which an overlay is made that this process sees, and is not reached by it."""
+    mounts = _mounts(own)
+    mine = _mount_of(path, mounts, own)
+    overlays = {m.device: m for m in mounts if m.kind == "overlay" and (not mine or m.device != mine.device)}
+    places = {folder / layer for m in overlays.values() for layer in _layers(m) for folder in path.parents}
+    return not {*map(_identity, path.parents)}.isdisjoint({*map(_identity, places)} - {None})
+
+
+def _layers(overlay: Mount) -> Iterator[str]:
+    """The folders of which an overlay is made, as they were named when it was mounted: some relative to a folder unknown."""
+    for name, _, value in (option.partition("=") for option in overlay.options.split(",")):
+        if name in ("upperdir", "lowerdir", "lowerdir+"):
+            several = re.split(r"(?<!\\):", _plain(value)) if name == "lowerdir" else [_plain(value)]
+            for (
+                layer
+            ) in several:  # a colon and a comma were escaped when it was mounted: some kernels show how
+                yield from (layer, re.sub(r"\\(.)", r"\1", layer))
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
     try:
-        lines = os.fsdecode(mounts.read_bytes()).split("\n")  # a name can hold other ends of lines
-    except OSError:
+        found = folder.stat()
+    except (OSError, ValueError):
         return None
-    out = []
+    return found.st_dev, found.st_ino
+
+
+def _mount_of(path: Path, mounts: Sequence[Mount], own: Path) -> Mount | None:
+    number = _mount_id(path, own) if mounts else None
+    if number is None:
+        return _reached(path, mounts)
+    return next((mount for mount in mounts if mount.number == number), None)
+
+
+def _reached(path: Path, mounts: Sequence[Mount]) -> Mount | None:
+    """The mount that holds a path, by the table alone: from the root down, at each folder what is mounted on what is there."""
+    here = None
+    for folder in (*reversed(path.parents), path):
+        while over := [m for m in mounts if m.point == os.fspath(folder) and _is_on(m, here)]:
+            here = over[-1]
+    return here
+
+
+def _is_on(mount: Mount, here: Mount | None) -> bool:
+    return here is None or (mount is not here and mount.parent == here.number)
+
+
+def _mounts(own: Path) -> list[Mount]:
+    """The mounts that this process sees; none where the system does not tell."""
+    try:
+        table = os.fsdecode((own / "mountinfo").read_bytes())
+    except OSError:
+        return []
+    lines, out = table.split("\n"), []  # a name can hold other ends of lines
     for left, _, right in (line.partition(" - ") for line in lines if line):
-        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), left.split(" ")[4])
-        out.append((point, right.split(" ")[0]))
+        number, parent, device, _, point, *_ = left.split(" ")
+        kind, _, source = right.partition(" ")
+        out.append(Mount(number, parent, device, _plain(point), kind, source.partition(" ")[2]))
     return out
+
+
+def _plain(text: str) -> str:
+    """What the table says with codes for spaces and the like."""
+    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), text)
 
 
 def _mount_id(path: Path, own: Path) -> str | None:

@@ -90,7 +90,7 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
 
     Raises:
         ValueError: a file is there already, or remains of one that was (its log would be replayed).
-        LedgerUnavailable: the directory is missing, read-only, full or on a network file system.
+        LedgerUnavailable: the directory is missing, read-only, full, or on a file system that is not taken.
     """
     if path.is_dir():
         raise ValueError(f"{path.name} is a folder; a ledger is a file")
