@@ -88,6 +88,12 @@ def test_a_cap_that_is_exactly_true_of_the_table_is_true_of_every_part():
     assert not any(c.holds([np.vstack([x, x[:1]])], N + 1) for c in placed.conditions)
 
 
+def test_a_share_that_was_declared_is_printed_although_it_is_the_default():
+    steps = [pre.MeanImputer(payment=Sensitivity({"missing": 0.05}))]
+    (placed,) = held_out(GAPS, steps).training.steps
+    assert placed.step.paid.terms() == f"missing 0.05, whole {N}; never released"
+
+
 def test_the_numbers_are_in_the_artifact(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.random((400, 2))

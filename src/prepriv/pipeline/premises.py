@@ -70,7 +70,10 @@ def _counted(planned: PlannedStep, whole: int) -> Step:
         return step
     declared = step.Caps.of(step.name, paid)
     counted = declared.of_part(whole)
-    return step if counted is declared else dataclasses.replace(step, payment=Sensitivity(counted, paid.test))
+    if counted is declared:
+        return step
+    said = {**paid.caps, **counted}  # a share that was declared is printed, also where it is the default
+    return dataclasses.replace(step, payment=Sensitivity(said, paid.test))
 
 
 def _check_inherited(step: Step, premise: Premise, fitted: list[str]) -> None:

@@ -127,4 +127,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if False:\n        said",
         ("tests/release/test_report.py", "-k", "drops"),
     ),
+    Mutant(
+        "a declared share that the report does not print",
+        "a report that says less than is paid",
+        "pipeline/premises.py",
+        "    said = {**paid.caps, **counted}",
+        "    said = counted",
+        (PARTS, "-k", "share_that_was_declared"),
+    ),
+    Mutant(
+        "another share for the scales of the recipe, which nobody meant",
+        "a constant that moves unseen",
+        "pipeline/recipes/automatic.py",
+        "SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02",
+        "SCALE_SHARE, LEAST_DEVIATION = 0.050001, 0.02",
+        ("tests/golden", "-k", "says and four"),
+    ),
 )
