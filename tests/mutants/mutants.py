@@ -1960,8 +1960,8 @@ _OLDER = (
         "a file for the rows that is not reserved",
         "a full disk found after the charge, as a signal that kills the process",
         "engines/local.py",
-        "                _reserve(file, size)\n",
-        "                os.ftruncate(file.fileno(), size)\n",
+        "        _reserve(self._file, size)\n",
+        "        os.ftruncate(self._file, size)\n",
         ("tests/engines/test_engines.py", "-k", "full_disk"),
     ),
     Mutant(

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prepriv._text import shown
-from prepriv.commands.exits import AFTER_TOUCH, INTERRUPTED, REFUSED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
 from prepriv.engines.base import EngineError
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
@@ -136,11 +136,24 @@ class Came:
 
 @contextlib.contextmanager
 def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
-    """Around a command that reads private rows: an interruption says what is left behind."""
+    """Around a command that reads private rows: whatever ends it says what is left behind.
+
+    From the charge or the first private cell on nothing is "bad input, nothing charged", whatever raises it.
+    """
     try:
         yield
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
+    except Exception as error:
+        if not (came.charged or came.opened) or (isinstance(error, Stop) and error.code != BAD_INPUT):
+            raise
+        if isinstance(error, Stop):
+            what = str(error)
+        elif isinstance(error, OSError):
+            what = f"cannot write to the output: {reason(error)}"
+        else:
+            what = "the run failed after private data was opened; details are withheld"
+        raise Stop(f"{what} (a charge, if any, stays)", AFTER_TOUCH) from None
 
 
 @contextlib.contextmanager
