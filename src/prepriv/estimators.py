@@ -141,6 +141,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
             return self._fit_with_holdout(X, y, domain, n, names)
+        for name in ("evaluate_epsilon", "evaluate_measures"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} is of what holdout= measures: give both")
         plan = self._plan(domain, n if domain.adjacency == "replace-one" else None)
         room = self._room(plan)
         with progress_bar(shown=self.verbose) as progress:

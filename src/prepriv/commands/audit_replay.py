@@ -111,7 +111,9 @@ def _as_csv(table: RawTable, plan: Plan) -> tuple[Any, Any]:
 
 def _text(cell: Any) -> str:
     try:
-        return "" if cell is None else str(cell)
+        return (
+            "" if cell is None else cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
+        )
     except ValueError:  # an integer of 5000 digits
         return "9" * 5000
 

@@ -42,8 +42,9 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
     except ValueError:  # delta is too small for what is composed
         total = "cost the sum of what each claims"
     say(
-        f"{many} lie{'s' * (len(found) == 1)} in {out} or beside it: if all read the same people, they and this run together "
-        f"{total}, and no ledger adds them up; give --ledger, and one cap holds for all of them",
+        f"{many} lie{'s' * (len(found) == 1)} in {out} or beside it: if all read the same people, their training and this run "
+        f"together {total}; what else was measured or described on them is not in it, and no ledger adds them up; give "
+        "--ledger, and one cap holds for all of them",
         err=True,
     )
 

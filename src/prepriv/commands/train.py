@@ -116,8 +116,9 @@ def train(
     declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
     """
     came = Came()
-    if measure and holdout is None:
-        raise Stop("--measure is of what --holdout measures: give both")
+    if holdout is None and (measure or evaluate_epsilon is not None):
+        said = "--measure" if measure else "--evaluate-epsilon"
+        raise Stop(f"{said} is of what --holdout measures: give both")
     with says_what_stays(came, out):
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:

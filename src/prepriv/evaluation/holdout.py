@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import number
+from prepriv._arguments import number, settle
 from prepriv.domain import Domain
 from prepriv.engines.base import Room
 from prepriv.evaluation.cells import cells
@@ -50,7 +50,7 @@ class Holdout:
     measures: str | Sequence[str] | None = None  # all
 
     def __post_init__(self) -> None:
-        number("holdout", self.share, above=0.0, below=1.0)
+        settle(self, share=number("holdout", self.share, above=0.0, below=1.0))
         plan_evaluation(
             Domain.box(0, 1, 1, (0, 1)), n=10**6, epsilon=1.0 if self.epsilon is None else self.epsilon
         )  # wrong now, or never

@@ -17,6 +17,7 @@ from prepriv._text import shown
 from prepriv.evaluation import intervals
 from prepriv.evaluation.intervals import LEVEL, Figure, Floats
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.charge import released
@@ -167,10 +168,16 @@ class PrivateEvaluation:
         said = (
             f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.guarantee.neighbours}, n = {plan.n} test {rows}"
         )
-        if self.whole is None:
+        whole = self.in_all
+        if whole is None:
             return said
-        both = up(self.whole.epsilon(plan.delta))
-        return f"{said}; a coin set each row aside, so training and this together have ε = {both}"
+        drafted = ", this and the private draft of the domain" if plan.domain.drafts else " and this"
+        return f"{said}; a coin set each row aside, so training{drafted} together have ε = {up(whole.epsilon(plan.delta))}"
+
+    @property
+    def in_all(self) -> Guarantee | None:
+        """What holds for training, this measurement and the private drafts of the domain together; None without training."""
+        return with_drafts(self.whole, self.plan.domain, self.plan.delta, self.plan.n)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -213,8 +220,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
-        if self.private and self.whole is not None:
-            out["with_training"] = self.whole.to_json(self.plan.delta)
+        if self.private and (whole := self.in_all) is not None:
+            out["with_training"] = whole.to_json(self.plan.delta)
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
 
     def to_html(self) -> str:

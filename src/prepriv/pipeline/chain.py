@@ -121,7 +121,7 @@ def chain(
     for step, before, after in walk(steps, domain.space):
         check_payment(step.name, step.payment)
         placed = _placed(step, before, after, incoming, domain, n, mu, release)
-        _check_fixed(placed, planned)
+        _check_fixed(placed, planned, domain)
         planned.append(placed)
         space, incoming = after, placed.outgoing
     if space.may_miss.any():
@@ -161,15 +161,23 @@ def _with_test(
     return dataclasses.replace(planned[group[-1]], test=test, test_name=name, covers=group)
 
 
-def _check_fixed(placed: PlannedStep, earlier: Sequence[PlannedStep]) -> None:
+def _check_fixed(placed: PlannedStep, earlier: Sequence[PlannedStep], domain: Domain) -> None:
     """ValueError for an untested premise on rows after a noisy map: it would be one of each map that noise can make.
+
+    The bounds, categories and classes of a private draft are such a map, of the raw cells.
 
     Nobody can check that before the run, and on the outputs of which it fails nothing is claimed (docs/proofs/chaining.md,
     "Premises").
     """
-    noisy = [p.step.name for p in earlier if p.step.paid.share > 0]
-    if noisy and placed.step.paid.test == 0 and not all(c.of_gaps for c in placed.conditions):
-        name = placed.step.name
+    if placed.step.paid.test > 0 or not placed.conditions:
+        return
+    name, noisy = placed.step.name, [p.step.name for p in earlier if p.step.paid.share > 0]
+    if domain.drafts:  # which columns can miss cells, too, is the draft's
+        raise ValueError(
+            f"{name} rests on a premise of rows as a private draft encodes them, which noise decided: declare the columns by "
+            "hand, pay by budget or public data, or test its caps, Sensitivity(caps, test=0.1)"
+        )
+    if noisy and not all(c.of_gaps for c in placed.conditions):
         raise ValueError(
             f"{name} rests on a premise of rows after the noisy map of {noisy[-1]}, which cannot be known before that map is "
             f"drawn: put {name} before {noisy[-1]}, or test its caps, Sensitivity(caps, test=0.1)"

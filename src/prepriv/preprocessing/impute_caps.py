@@ -62,7 +62,9 @@ class ImputerCaps(pay.Caps):
             settle(self, whole=integer("whole", self.whole))
 
     def of_part(self, whole: int) -> ImputerCaps:
-        return replace(self, whole=self.whole or whole)
+        if self.whole not in (None, whole):
+            raise ValueError(f"whole must be the number of all records, {whole}; got {self.whole}")
+        return replace(self, whole=whole)
 
     @staticmethod
     def _check_shares(name: str, declared: Any) -> None:

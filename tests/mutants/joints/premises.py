@@ -143,4 +143,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "SCALE_SHARE, LEAST_DEVIATION = 0.050001, 0.02",
         ("tests/golden", "-k", "says and four"),
     ),
+    Mutant(
+        "a premise that a private draft decides",
+        "our own: a condition of rows that noise encoded",
+        "pipeline/chain.py",
+        "    if domain.drafts:  # which columns",
+        "    if not domain:  # which columns",
+        ("tests/evaluation/test_holdout_attacked.py", "-k", "private_draft"),
+    ),
+    Mutant(
+        "a measurement that forgets the draft",
+        "our own: a total on one page and another on the next",
+        "evaluation/result.py",
+        "        return with_drafts(self.whole, self.plan.domain, self.plan.delta, self.plan.n)\n",
+        "        return self.whole\n",
+        ("tests/evaluation/test_holdout_attacked.py", "-k", "beside_a_draft"),
+    ),
+    Mutant(
+        "a number of all records that is anybody's",
+        "our own: a premise of a table that is not there",
+        "preprocessing/impute_caps.py",
+        "        if self.whole not in (None, whole):\n",
+        "        if self.whole == -1:\n",
+        ("tests/evaluation/test_holdout_attacked.py", "-k", "not_theirs"),
+    ),
 )
