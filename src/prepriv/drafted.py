@@ -74,5 +74,5 @@ def _receipt(data: Any) -> dict[str, Any]:
     uid, sequence, head = (data[key] for key in keys)
     good = isinstance(uid, str) and isinstance(head, str) and type(sequence) is int
     if not (good and re.fullmatch("[!-~]{1,200}", uid) and re.fullmatch("[0-9a-f]{64}", head)):
-        raise ValueError("drafted: ledger is no receipt of a charge")
+        raise ValueError("drafted: ledger is not a receipt of a charge")
     return {"plan_uid": uid, "sequence": sequence, "head": head}

@@ -272,7 +272,7 @@ def test_what_fails_while_it_reads_is_counted(name, ledger, monkeypatch):
 
 
 def test_more_units_than_were_declared_are_counted_by_every_fit(fresh):
-    """Finding D6, its script: classifier, transformer, description and choice, on a table that is no table of n units."""
+    """Finding D6, its script: classifier, transformer, description and choice, on a table that is not one of n units."""
     domain = Domain(COLUMNS, classes=[0, 1], label="y", n=50, unit="u", rows_per_unit=2)
     table = TABLE.append_column("u", pa.array(np.arange(N)))
     for fit in (

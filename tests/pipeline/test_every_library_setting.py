@@ -149,7 +149,7 @@ ROUND = [(1000, 350, 20, True), (1000, 501, 10, True), (1000, 350, 20, False), (
 
 
 def covers(ran, n, rate, steps):
-    """Whether what is accounted for is no less than what was drawn."""
+    """Whether what is accounted for is at least what was drawn."""
     return ran.batch_size / n >= min(1.0, rate + COIN) and ran.steps >= steps
 
 

@@ -84,7 +84,7 @@ class Moments:
     @property
     def present(self) -> Estimate:
         """How many cells are no gaps."""
-        most = self.n.value if self.n.error == 0 < self.n.value else math.inf  # a noisy number is no limit
+        most = self.n.value if self.n.error == 0 < self.n.value else math.inf  # a noisy number limits nothing
         return Estimate.around(self.total[0] / PRESENT, SURE * self.deviation / PRESENT).within(0, most)
 
     @property

@@ -28,7 +28,7 @@ _FIELDS = {
 def to_dp_event(guarantee: Guarantee) -> Any:
     """The GaussianDpEvent that a guarantee of µ-GDP is: noise multiplier 1/µ over the sensitivity under its adjacency.
 
-    Raises ValueError for a guarantee without µ, which is no single event, and for one that rests on more than its curve:
+    Raises ValueError for a guarantee without µ, which is not a single event, and for one that rests on more than its curve:
     an event has no place for conditions, a unit or premises.
     """
     from dp_accounting import dp_event

@@ -62,6 +62,6 @@ def told(part: Guarantee, domain: Domain, delta: float) -> str:
     )
     return (
         f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and the private draft of its bounds, "
-        f"categories and classes, {drafts}; whoever is in both tables pays for both. It holds if what this run may spend was "
+        f"categories and classes, {drafts}; a person in both tables pays for both. It holds if what this run may spend was "
         "fixed before the draft was seen"
     )

@@ -38,7 +38,7 @@ def flags(column: Any) -> NDArray[np.bool_]:
 
 
 def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArray[np.float64]:
-    """(n, d) numbers, one vector a record: NaN for a cell that is no number, zeros for what is no vector of d cells.
+    """(n, d) numbers, one vector a record: NaN for a cell that is not a number, zeros for what is not a vector of d cells.
 
     data: a matrix or frame of numbers; rows in a list; a column of vectors, which is `column` of a frame. d None: the
     number of columns; of vectors the length that most of them have, the longer of two. BadData for another form.
