@@ -6,7 +6,49 @@ from mutant import Mutant
 
 QUESTIONS, VECTORS = "tests/description/test_questions.py", "tests/pipeline/test_embeddings.py"
 
+EVERY, STATIC = "tests/attacks/test_every_container.py", "tests/test_cells_are_read_in_tables.py"
+
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a column made an array by its type outside of the tables",
+        "a dtype decision on a user's cells",
+        "description/questions.py",
+        "    raw = numbers(column)\n",
+        "    raw = np.asarray(column, dtype=np.float64) if len(column) else numbers(column)\n",
+        (STATIC, "-k", "nothing_outside"),
+    ),
+    Mutant(
+        "one odd cell stops a column of numbers",
+        "a dtype decision on a user's cells",
+        "tables/column.py",
+        "    return _guarded(_numbers_at_once, column, numbers_one_by_one)\n",
+        "    return numbers_one_by_one(column) if isinstance(column, list) else np.asarray(column, np.float64)\n",
+        (EVERY, "-k", "test_a_column and mean"),
+    ),
+    Mutant(
+        "a column that Arrow has no type for stops the look for shared memory",
+        "a library's exception that names no step",
+        "pipeline/apart.py",
+        "    with suppress(Exception):\n        return [*_arrow(column())]\n    return []\n",
+        "    return [*_arrow(column())]\n",
+        (EVERY, "-k", "test_a_table and Public and sparse"),
+    ),
+    Mutant(
+        "a row that is missing stops all",
+        "one record decides",
+        "tables/encode.py",
+        "        if sized and len(row) == width:\n",
+        "        if len(row) == width:\n",
+        (EVERY, "-k", "test_a_table and gap and validate"),
+    ),
+    Mutant(
+        "an id that cannot be read stops all",
+        "one record decides",
+        "tables/column.py",
+        "            found = name(value)\n        except Exception:\n            found = None\n",
+        "            found = name(value)\n        except TypeError:\n            found = None\n",
+        (EVERY, "-k", "ids_of_units and validate"),
+    ),
     Mutant(
         "a condition that is refused by the type that one cell gave it",
         "prepriv 0.2.0: count raised if and only if some age was missing",
