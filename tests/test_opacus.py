@@ -30,7 +30,7 @@ def named(module, name, **attributes):
 
 
 def random_sampler(**attributes):
-    drawn = {"replacement": False, "num_samples": N} | attributes
+    drawn = {"replacement": False, "num_samples": N, "data_source": range(N)} | attributes
     return named("torch.utils.data.sampler", "RandomSampler", **drawn)
 
 
@@ -48,7 +48,9 @@ def optimizer_of(found, name="DPOptimizer", **attributes):
     """What it returns as an optimizer."""
     set_ = {"noise_multiplier": found.noise_multiplier, "max_grad_norm": 0.5, "loss_reduction": "mean"}
     set_ |= {"generator": None, "secure_mode": False} | attributes
-    return named("opacus.optimizers.optimizer", name, **set_)
+    made = named("opacus.optimizers.optimizer", name, **set_)
+    type(made).add_noise = type(made).step = print
+    return made
 
 
 class WeightedRandomSampler(list):
@@ -83,10 +85,48 @@ def seeded():
     return loader
 
 
-def mixed():
-    loader = Loader()
-    loader.collate_fn = lambda rows: sum(rows)
+def with_(**attributes):
+    vars(loader := Loader()).update(attributes)
     return loader
+
+
+def mix(rows, alpha=0.5, collate_fn=None):
+    return sum(rows) * alpha
+
+
+def default(rows):
+    return rows
+
+
+default.__module__, default.__qualname__ = "torch.utils.data._utils.collate", "default_collate"
+
+
+def collate(rows, collate_fn=None):
+    """As older versions of Opacus join rows."""
+
+
+collate.__module__ = "opacus.data_loader"
+JOINED = {  # by functions of one's own, whatever they are wrapped in
+    "a function": mix,
+    "with arguments": functools.partial(mix, alpha=0.2),
+    "with the keyword of another": functools.partial(mix, collate_fn=default),
+    "with the attribute of another": named("mine", "Mix", wrapped_collator_fn=None),
+    "within Opacus' own": named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=functools.partial(mix)),
+    "within an older one": functools.partial(collate, collate_fn=mix),
+    "an older one without": functools.partial(collate),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", JOINED)
+def test_a_function_that_joins_rows_is_refused_however_it_is_wrapped(how):
+    with pytest.raises(ValueError, match="collate_fn of its own"):
+        made(loader=with_(collate_fn=JOINED[how]))
+
+
+def test_what_opacus_joins_rows_with_is_taken():
+    around = named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=default)
+    for ours in (None, default, around, functools.partial(collate, collate_fn=default)):
+        made(loader=with_(collate_fn=ours))
 
 
 class ConcatDataset(list):
@@ -107,6 +147,16 @@ def picked(places):
     made = Subset(places)
     made.dataset, made.indices = range(N), places
     return made
+
+
+class Picked(Subset):
+    __module__ = "mine"
+
+    @classmethod
+    def of(cls, places):
+        made = cls(places)
+        made.dataset, made.indices = range(N), places
+        return made
 
 
 class OwnBatches(Loader):
@@ -197,7 +247,9 @@ REFUSED = {
     "a sampler that inherits": ({"loader": Loader(sampler=named("mine", "RandomSampler"))}, "RandomSampler has no account"),
     "a loader that inherits": ({"loader": OwnRows()}, "OwnRows is not torch's DataLoader"),
     "a seed for the batches": ({"loader": seeded()}, "knows its seed knows the batches"),
-    "records that are mixed": ({"loader": mixed()}, "collate_fn of its own"),
+    "rows of half the dataset": ({"loader": Loader(sampler=random_sampler(data_source=range(N // 2)))}, "or not all"),
+    "rows of workers": ({"loader": with_(worker_init_fn=print)}, "worker_init_fn"),
+    "a row twice, in a class that inherits": ({"loader": Loader(batch=100, dataset=Picked.of([0] * N))}, "holds some rows twice"),
     "a row twice": ({"loader": Loader(batch=100, dataset=twice())}, "holds some rows twice"),
     "a row twice, within": ({"loader": Loader(batch=100, dataset=picked([0, *range(N - 1)]))}, "holds some rows twice"),
     "a stream": ({"loader": SimpleNamespace(dataset=iter(()))}, "known length"),
@@ -248,6 +300,8 @@ def test_what_ran_is_held_against_what_was_claimed():
         (optimizer_of(found, max_grad_norm=[0.5, 0.5]), None, (), "no max_grad_norm to check, one number"),
         (optimizer_of(found, "AdaClipDPOptimizer"), None, (), "AdaClipDPOptimizer; only Opacus' DPOptimizer"),
         (optimizer_of(found, loss_reduction="none"), None, (), "loss_reduction 'none'"),
+        (optimizer_of(found, add_noise=print), None, (), "method add_noise that was set by hand"),
+        (optimizer_of(found, step=print), None, (), "method step that was set by hand"),
         (optimizer_of(found, generator=coins), None, (), "knows its seed knows the noise"),
         (secure, poisson(generator=object()), (), "knows its seed knows the batches"),
         (honest, poisson(generator=coins), (), "knows its seed knows the batches"),
@@ -258,6 +312,8 @@ def test_what_ran_is_held_against_what_was_claimed():
         (None, other_sampler(), (), "DistributedUniformWithReplacementSampler is not Opacus'"),
         (None, Loader(), (), "give the DataLoader that make_private"),
         (None, None, [(found.noise_multiplier, 1 / 20)], "that of Opacus' accountant"),
+        (None, None, [("a", 1 / 20, 1)], "numbers .noise, rate, batches."),
+        (None, None, [(found.noise_multiplier, 1 / 20, 0.5)], "batches a whole number"),
         (None, None, [(found.noise_multiplier, 1 / 20, 41)], "41 batches ran"),
         (None, None, [(0.1, 1 / 20, 4)], "less noise"),
         (None, None, [(found.noise_multiplier, 0.06, 4)], "rate above"),
@@ -298,6 +354,7 @@ def test_with_torch_and_opacus_themselves():
         data_loader=loader,
         **found.opacus,
     )
+    torch.optim.lr_scheduler.StepLR(optimizer, 1)
     found.check(optimizer, loader)
     for _ in range(RUN["epochs"]):
         for x, y in loader:
@@ -305,6 +362,21 @@ def test_with_torch_and_opacus_themselves():
             torch.nn.functional.cross_entropy(model(x), y).backward()
             optimizer.step()
     found.check(history=engine.accountant.history)
+    half = rows.tensors[0][: N // 2], rows.tensors[1][: N // 2]
+    tensors = torch.utils.data.TensorDataset
+    for twice_ in (
+        torch.utils.data.ConcatDataset([tensors(*half), tensors(*half)]),
+        tensors(rows.tensors[0][:1].expand(N, 3), rows.tensors[1]),
+    ):
+        with pytest.raises(ValueError, match="holds some rows twice"):
+            calibrate(
+                [],
+                torch.utils.data.DataLoader(twice_, batch_size=100),
+                RUN,
+                domain=BOX,
+                epsilon=2.0,
+                delta=DELTA,
+            )
     weighted = torch.utils.data.WeightedRandomSampler(torch.ones(N), N)
     bad = torch.utils.data.DataLoader(rows, batch_size=100, sampler=weighted)
     with pytest.raises(ValueError, match="WeightedRandomSampler"):

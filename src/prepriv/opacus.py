@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from prepriv._arguments import integer, length, truth
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon, gdp_mu
@@ -27,6 +29,7 @@ from prepriv.pipeline.claim import claim
 from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatches
 from prepriv.pipeline.plan import budget, decide
 from prepriv.pipeline.ran import what_ran
+from prepriv.pipeline.settings import whole
 from prepriv.pipeline.torch_loaders import (
     check_loader,
     check_optimizer,
@@ -108,8 +111,10 @@ class Calibrated:
             check_optimizer(optimizer, self.noise_multiplier, self.max_grad_norm)
         if data_loader is not None:
             self._check_loader(data_loader, optimizer)
-        if not all(isinstance(entry, tuple | list) and len(entry) == 3 for entry in ran):
-            raise ValueError("history must be that of Opacus' accountant: (noise, rate, batches) of what ran")
+        if not all(isinstance(entry, tuple | list) and len(entry) == 3 and _counts(*entry) for entry in ran):
+            raise ValueError(
+                "history must be that of Opacus' accountant: numbers (noise, rate, batches) of what ran, batches a whole number"
+            )
         if not sum(steps for *_, steps in ran) <= self.steps or any(steps < 0 for *_, steps in ran):
             raise ValueError(
                 f"{sum(steps for *_, steps in ran)} batches ran; the guarantee is of {self.steps}"
@@ -197,6 +202,11 @@ def calibrate(
         1 / batches if poisson else None,
         _transformer(steps, domain, epsilon, delta),
     )
+
+
+def _counts(noise: Any, rate: Any, batches: Any) -> bool:
+    """Whether an entry of a history is numbers, the batches of it whole ones."""
+    return all(isinstance(number, int | float | np.number) for number in (noise, rate)) and whole(batches)
 
 
 def _transformer(

@@ -9,20 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prepriv.pipeline.settings import FLAG, NONE_OR_WHOLE, NUMBER, READ, Allowed, given, never, only, whole
+from prepriv.pipeline.settings import (
+    FLAG,
+    NONE_OR_WHOLE,
+    NUMBER,
+    READ,
+    Allowed,
+    bounds,
+    given,
+    never,
+    norm,
+    only,
+    whole,
+)
 
-NAMES = {  # theirs -> ours
-    "max_grad_norm": "clip_norm",
-    "l2_norm_clip": "clip_norm",
-    "l2_clip_norm": "clip_norm",
-    "clipping_norm": "clip_norm",
-    "expected_batch_size": "batch_size",
-    "sampling_prob": "sample_rate",
-    "num_updates": "steps",
-    "num_steps": "steps",
-    "iterations": "steps",
-    "num_epochs": "epochs",
-    "poisson_sampling": "poisson",
+NAMES: Mapping[
+    str, Mapping[str, str]
+] = {  # theirs -> ours: a name of one library can mean another thing in the next
+    "Opacus": {"max_grad_norm": "clip_norm", "poisson_sampling": "poisson"},
+    "TF-Privacy": {
+        "l2_norm_clip": "clip_norm",
+        "num_epochs": "epochs",
+        "poisson_sampling": "poisson",
+    },
+    "jax-privacy": {
+        "l2_clip_norm": "clip_norm",
+        "clipping_norm": "clip_norm",
+        "expected_batch_size": "batch_size",
+        "sampling_prob": "sample_rate",
+        "num_updates": "steps",
+        "num_steps": "steps",
+        "iterations": "steps",
+        "num_epochs": "epochs",
+        "poisson_sampling": "poisson",
+    },
+    "diffprivlib": {},
 }
 _OURS = (
     "noise_multiplier",
@@ -37,13 +58,23 @@ _OURS = (
 _TRAINING: dict[str, Allowed] = dict.fromkeys(_OURS, READ)
 _SEED = only(None, why="who knows the seed knows the noise")
 _NOISE = never("give the noise_multiplier that was found: what it is worth is counted here")
-_PUBLIC = given("without it the library reads it from the private rows")
+_ROWS = "without it the library reads it from the private rows"
+_PUBLIC = given(_ROWS)
+_BOUNDS = Allowed(
+    bounds, "(low, high), finite numbers or a list of them for each column, low at most high", _ROWS
+)
+BOUNDED = {
+    "bounds",
+    "bounds_X",
+    "data_norm",
+}  # one of them, at least, is a setting of each model of diffprivlib
 _ONE_RECORD = "a gradient of several records moves further than one of a single record"
 _LEAKS = "what it gives back beside the noisy gradients has no noise"
 SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
     "Opacus": _TRAINING
     | {
         "drop_last": FLAG,
+        "expected_batch_size": never("it is of the optimizer, rounded: give the batch_size of the DataLoader"),
         "batch_first": only(True, why="gradients are clipped along the first axis, which must be that of the records"),
         "loss_reduction": only("mean", "sum"),
         "clipping": only("flat", why="others bound another norm, or choose the bound by the records"),
@@ -91,10 +122,10 @@ SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
     },
     "diffprivlib": {
         "epsilon": READ,
-        "bounds": _PUBLIC,
-        "bounds_X": _PUBLIC,
-        "bounds_y": _PUBLIC,
-        "data_norm": _PUBLIC,
+        "bounds": _BOUNDS,
+        "bounds_X": _BOUNDS,
+        "bounds_y": _BOUNDS,
+        "data_norm": Allowed(norm, "a finite number above 0", _ROWS),
         "classes": _PUBLIC,
         "random_state": _SEED,
         "priors": only(None, why="shares of classes that were counted have no noise"),

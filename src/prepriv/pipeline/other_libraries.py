@@ -17,27 +17,42 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import AnyModel, Loss
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.library_settings import NAMES, SETTINGS
+from prepriv.pipeline.library_settings import BOUNDED, NAMES, SETTINGS
 from prepriv.pipeline.ran import PureMechanism, Ran
 from prepriv.pipeline.settings import unread
 
 LIBRARIES = tuple(SETTINGS)
+OPACUS_ROWS = "Opacus takes its rate, its normaliser and its number of batches from the number of rows"
 COIN = 2.0**-24  # a float32 coin, Opacus', falls below a rate that much more often
 
 
 class _OfRecords(Learner):
     """A run whose batches were derived for so many records: of another number it is another run.
 
-    records: the number; None: any.
+    records: the number; None: any. rows_public: what of the run another number of rows changes, which replace-one alone makes
+    public; "" where nothing does.
     """
 
     records: int | None
+    rows_public: str
 
-    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+    def _check(self, setting: Setting) -> None:
         if self.records not in (None, setting.n):
             raise ValueError(
                 f"the run was read for n={self.records} records; the account is for n={setting.n}"
             )
+        if self.rows_public and setting.adjacency != "replace-one":
+            raise ValueError(
+                f"{self.rows_public}: a record that is there or not changes more than its own gradient; the account is for "
+                "adjacency replace-one"
+            )
+
+    def unit(self, setting: Setting) -> float:
+        self._check(setting)
+        return super().unit(setting)  # type: ignore[safe-super]
+
+    def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
+        self._check(setting)
         return super().parts(noise_multiplier, setting, delta=delta)  # type: ignore[safe-super]
 
 
@@ -46,17 +61,20 @@ class PoissonBatches(_OfRecords, PoissonSGD):
     """Fresh Poisson samples, drawn by another library."""
 
     records: int | None = None
+    rows_public: str = ""
 
 
 @dataclass(frozen=True)
 class ShuffledBatches(_OfRecords, GradientDescent):
     """Epochs over batches that are cut from shuffled records, with noise on every batch: `steps` counts epochs.
 
-    A record is in one batch an epoch, so an epoch costs one release, and no amplification by sampling is claimed.
+    A record is in one batch an epoch, so an epoch costs one release, and no amplification by sampling is claimed. Under
+    replace-one alone: where a record is taken away, another one moves into its batch.
     """
 
     counted: ClassVar[str] = "epochs"
     records: int | None = None
+    rows_public: str = "the number of rows decides how shuffled records are cut into batches"
 
     def premise(self, n: int) -> str:
         return f"every epoch cuts the {n} records into batches in an order that depends on none of them, each record in one batch"
@@ -91,7 +109,8 @@ def ran_elsewhere(
     """
     if library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {shown(library)}")
-    given = {NAMES.get(name, name): value for name, value in settings.items()}
+    names = NAMES[library]
+    given = {names.get(name, name): value for name, value in settings.items()}
     if len(given) < len(settings):
         raise ValueError(f"{library}: two settings mean the same: {', '.join(sorted(settings))}")
     for _, why in unread(given, SETTINGS[library]):
@@ -101,10 +120,17 @@ def ran_elsewhere(
     if library in ("TF-Privacy", "jax-privacy"):
         needed += ("poisson_sampling",)
     for name in needed:
-        if NAMES.get(name, name) not in given:
+        if names.get(name, name) not in given:
             raise ValueError(f"{library}: {name} must be given")
     if pure and loss is not None:
         raise ValueError("diffprivlib: loss is for a library that clips gradients: leave it out")
+    if pure and not BOUNDED & set(given):
+        raise ValueError(
+            "diffprivlib: bounds, data_norm, or bounds_X and bounds_y must be given, as they were given to the model: without "
+            "them the library reads them from the private rows"
+        )
+    if pure and ("bounds_X" in given) != ("bounds_y" in given):
+        raise ValueError("diffprivlib: bounds_X and bounds_y go together: give both")
     return (
         (PureMechanism(given["epsilon"]), None) if pure else _clipped(library, given, n, loss or AnyModel())
     )
@@ -130,7 +156,8 @@ def _clipped(library: str, given: Mapping[str, Any], n: int, loss: Loss) -> tupl
     if truth("poisson_sampling", given.get("poisson", True)):
         size = min(n, math.ceil(rate * n))
         made = steps if epochs is None else math.ceil(epochs * most)
-        return PoissonBatches(loss, batch_size=size, steps=made, **bounds), noise
+        public = OPACUS_ROWS if library == "Opacus" else ""
+        return PoissonBatches(loss, batch_size=size, steps=made, rows_public=public, **bounds), noise
     passes = -(-steps // fewest) if epochs is None else math.ceil(epochs)
     return ShuffledBatches(loss, steps=passes, **bounds), noise
 

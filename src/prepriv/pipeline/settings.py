@@ -54,6 +54,21 @@ NUMBER = Allowed(lambda v: _real(v) and math.isfinite(v), "a finite number")
 NAN = Allowed(lambda v: isinstance(v, float | np.floating) and math.isnan(v), "nan")
 
 
+def norm(value: Any) -> bool:
+    """Whether it is a length to clip to."""
+    return NUMBER.ok(value) and value > 0
+
+
+def bounds(value: Any) -> bool:
+    """Whether it is (low, high): two numbers, or two lists of as many numbers each."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        return False
+    low, high = (list(end) if isinstance(end, tuple | list | np.ndarray) else [end] for end in value)
+    return len(low) == len(high) > 0 and all(
+        NUMBER.ok(a) and NUMBER.ok(b) and a <= b for a, b in zip(low, high)
+    )
+
+
 def given(why: str) -> Allowed:
     """Anything but None."""
     return Allowed(lambda v: v is not None, "given", why)

@@ -1,11 +1,12 @@
 """What is read of a DataLoader of torch and of an optimizer of Opacus, by their attributes: neither library is imported.
 
 Of the classes themselves, never of one that inherits. What is not read changes neither which rows a batch holds nor its noise:
-workers, pinned memory, prefetching, timeouts, and of the optimizer expected_batch_size, which divides sums that have their noise.
+number of workers, pinned memory, prefetching, timeouts, and of the optimizer expected_batch_size, which divides sums that have their noise.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from prepriv._arguments import shown
@@ -16,6 +17,10 @@ _SAMPLERS = {("torch.utils.data.sampler", name) for name in ("RandomSampler", "S
 _POISSON = ("opacus.utils.uniform_sampler", "UniformWithReplacementSampler")
 _OPTIMIZER = ("opacus.optimizers.optimizer", "DPOptimizer")
 _SUBSET, _CONCAT = (("torch.utils.data.dataset", name) for name in ("Subset", "ConcatDataset"))
+_TENSORS = ("torch.utils.data.dataset", "TensorDataset")
+_SCHEDULER = "torch.optim.lr_scheduler"  # which counts the steps of an optimizer
+_EMPTY = ("opacus.data_loader", "CollateFnWithEmpty")
+_EMPTY_BEFORE = ("opacus.data_loader", "collate")  # the same in older versions
 _COLLATE = ("torch.utils.data._utils.collate", "default_collate")
 
 
@@ -77,20 +82,30 @@ def lengths(loader: Any) -> tuple[int, int]:
 
 
 def _repeats(dataset: Any) -> bool:
-    """Whether a Subset or a ConcatDataset of torch takes a row twice."""
-    if _of(type(dataset)) not in (_SUBSET, _CONCAT):
+    """Whether a Subset, a ConcatDataset or a TensorDataset of torch, or what inherits from one, takes a row twice."""
+    if not any(_is(dataset, kind) for kind in (_SUBSET, _CONCAT, _TENSORS)):
         return False
     places = _places(dataset)
     return len(set(places)) < len(places)
 
 
-def _places(dataset: Any) -> list[tuple[int, int]]:
-    """(dataset, index) of each row, of the datasets that hold them."""
-    if _of(type(dataset)) == _CONCAT:
+def _is(thing: Any, kind: tuple[str, str]) -> bool:
+    """Whether its class is, or inherits from, one of this module and name."""
+    return any(_of(base) == kind for base in type(thing).__mro__)
+
+
+def _places(dataset: Any) -> list[tuple[int, ...]]:
+    """(dataset, index) of each row, of the datasets that hold them; of tensors where the first one of them lies in memory."""
+    if _is(dataset, _CONCAT):
         return [place for part in dataset.datasets for place in _places(part)]
-    if _of(type(dataset)) == _SUBSET:
+    if _is(dataset, _SUBSET):
         inner = _places(dataset.dataset)
         return [inner[int(i)] for i in dataset.indices]
+    if _is(dataset, _TENSORS):
+        rows = dataset.tensors[0]
+        if rows.numel():
+            start, step = rows.data_ptr(), rows.stride(0) * rows.element_size()
+            return [(start + i * step,) for i in range(len(dataset))]
     return [(id(dataset), i) for i in range(len(dataset))]
 
 
@@ -100,13 +115,14 @@ def check_sampler(loader: Any) -> None:
         raise ValueError(
             f"{type(loader).__name__} is not torch's DataLoader: which rows it gives is not known; a class that inherits may give others"
         )
-    collate: Any = getattr(loader, "collate_fn", None)
-    collate = getattr(collate, "wrapped_collator_fn", collate)  # Opacus' own, around it
-    if hasattr(collate, "keywords"):  # the same in older versions
-        collate = collate.keywords.get("collate_fn")
+    collate = _joined_by(getattr(loader, "collate_fn", None))
     if collate is not None and _of(collate) != _COLLATE:
         raise ValueError(
             "the DataLoader has a collate_fn of its own, which may mix records: do per record what it does, in the dataset"
+        )
+    if getattr(loader, "worker_init_fn", None) is not None:
+        raise ValueError(
+            "the DataLoader has a worker_init_fn, which may exchange the rows of a worker: leave it out"
         )
     if hasattr(loader, "sample_rate"):
         return
@@ -116,8 +132,18 @@ def check_sampler(loader: Any) -> None:
             f"the sampler {type(sampler).__name__} has no account here: which rows it draws, how often and on which machine is not "
             "uniform; use shuffle=True"
         )
-    if getattr(sampler, "replacement", False) or getattr(sampler, "num_samples", n) != n:
+    drawn = {len(getattr(sampler, "data_source", ())), getattr(sampler, "num_samples", n)}
+    if sampler is not None and (getattr(sampler, "replacement", False) or drawn != {n}):
         raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")
+
+
+def _joined_by(collate: Any) -> Any:
+    """What joins the rows of a batch, without what Opacus puts around it; a partial of any other function is its own."""
+    if _of(type(collate)) == _EMPTY:
+        return collate.wrapped_collator_fn
+    if isinstance(collate, functools.partial) and _of(collate.func) == _EMPTY_BEFORE and not collate.args:
+        return collate.keywords.get("collate_fn", collate)
+    return collate
 
 
 def check_poisson(loader: Any, n: int, secure: Any) -> float:
@@ -157,6 +183,12 @@ def check_optimizer(optimizer: Any, noise_multiplier: float, max_grad_norm: floa
             f"the optimizer is {type(optimizer).__name__}; only Opacus' {_OPTIMIZER[1]} clips and adds noise as the account says: "
             'leave out clipping= and distributed training, and use grad_sample_mode="hooks"'
         )
+    by_hand = sorted(name for name in vars(optimizer) if callable(getattr(type(optimizer), name, None)))
+    for name in by_hand:
+        if name != "step" or getattr(optimizer.step, "__globals__", {}).get("__name__") != _SCHEDULER:
+            raise ValueError(
+                f"the optimizer has a method {name} that was set by hand, which may clip or add noise otherwise: make it anew"
+            )
     if optimizer.loss_reduction not in ("mean", "sum"):
         raise ValueError(
             f"the optimizer has loss_reduction {shown(optimizer.loss_reduction)}; it must be 'mean' or 'sum'"
