@@ -235,7 +235,8 @@ class Sensitivity(Way):
         return step.sensitivity(space, n, incoming)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
-        return step.fit_confidential(access.private(), space, access.n), step.prediction_map(space)
+        leaves = step.prediction_map(space)  # asked before the step has seen a record
+        return step.fit_confidential(access.private(), space, access.n), leaves
 
 
 Payment: TypeAlias = Public | Budget | Sensitivity

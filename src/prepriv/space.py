@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Space:
 
     low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
     may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
-    Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
+    The arrays are copies, which nobody can write to. Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
     names: names of the features, where they have any. reading: how raw records became these rows, for sentences about
     them. image: (height, width, channels) of rows that are images.
     """
@@ -61,6 +62,10 @@ class Space:
 
     def __post_init__(self) -> None:
         length("radius", self.radius)
+        for name, dtype in (("low", np.float64), ("high", np.float64), ("may_miss", np.bool_)):
+            own: NDArray[Any] = np.array(getattr(self, name), dtype=dtype)
+            own.setflags(write=False)  # the spaces of other steps are made of it
+            object.__setattr__(self, name, own)
         if not (self.low <= self.high).all():
             raise ValueError("the box of a space must have low <= high in every feature")
 

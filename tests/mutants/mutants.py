@@ -787,8 +787,8 @@ _OLDER = (
         "a private fit is released",
         "StandardScaler.n_samples_seen_ and friends: fitted state in the artifact",
         "payment.py",
-        "        return step.fit_confidential(access.private(), space, access.n), step.prediction_map(space)\n",
-        "        from prepriv.preprocessing.impute import FillReleased\n\n        fitted = step.fit_confidential(access.private(), space, access.n)\n        return fitted, FillReleased(fitted.fill) if hasattr(fitted, 'fill') else step.prediction_map(space)\n",
+        "        return step.fit_confidential(access.private(), space, access.n), leaves\n",
+        "        from prepriv.preprocessing.impute import FillReleased\n\n        fitted = step.fit_confidential(access.private(), space, access.n)\n        return fitted, FillReleased(fitted.fill) if hasattr(fitted, 'fill') else leaves\n",
         replayed("mean and sensitivity"),
     ),
     Mutant(

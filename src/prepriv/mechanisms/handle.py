@@ -152,6 +152,7 @@ class Mechanisms:
         at most n / 2, epsilon that of the exponential mechanism its share buys (docs/proofs/dpsgd_f.md).
         """
         self._need_untouched("a threshold")
+        values = self.floats(values)
         self.check_records(len(values))
         mu = LARGEST_MU
         if self.noise_multiplier > 0:
@@ -181,6 +182,13 @@ class Mechanisms:
                 "once: give one row for each row that reaches the step, of zeros where it does not count"
             )
 
+    def floats(self, values: Any) -> Floats:
+        """Numbers of any kind as the floats that mechanisms count in: squares of short ones overflow."""
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            raise NotCovered(f"{self.name} gives a mechanism something that is not an array of real numbers")
+        return array.astype(np.float64, copy=False)
+
     def _check_covered(self, what: str, radius: float, needed: float) -> None:
         """NotCovered where a step that states no `l2_sensitivity` asks for a sum that moves further than its noise is for."""
         if not self.stated and needed > self.l2_sensitivity * (1 + 1e-9):
@@ -204,7 +212,8 @@ class _Counted:
 
     def __iter__(self) -> Iterator[Floats]:
         seen = 0
-        for block in self.rows:
+        for given in self.rows:
+            block = self.handle.floats(given)
             if block.shape[1:] != (self.dim,):
                 raise NotCovered(
                     f"{self.handle.name} asks for a mechanism of rows of {self.dim} numbers and gives others"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import kind, real, shown
+from prepriv._copies import copied
 from prepriv._kinds import check_class, is_ours
 from prepriv._said import check_said
 from prepriv.domain import Domain
@@ -90,7 +91,7 @@ def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool) -> Non
     rows = _made_up(space)
     access = _Rehearsal(planned, domain, n, private, rows)
     try:
-        made = step.paid.fit(step, space, access)
+        made = step.paid.fit(copied(step), space, access)
     except (NotCovered, SpentError) as refused:
         raise ValueError(str(refused)) from None
     except Exception:

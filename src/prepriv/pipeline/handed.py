@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from prepriv.preprocessing.base import (
     ConfidentialMap,
     FittedMap,
     Floats,
+    LabelledRows,
     ReleasedMap,
     Rows,
     Step,
@@ -30,18 +31,32 @@ from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Unlabelled:
-    """The same rows without their labels."""
+class Handed:
+    """Rows to read, again and again, and nothing else of the table that they come from."""
 
-    rows: Rows
+    read: Callable[[], Iterator[Floats]]
 
     def __iter__(self) -> Iterator[Floats]:
-        return iter(self.rows)
+        return self.read()
 
 
-def handed(rows: Rows, step: Step) -> Rows:
+@dataclass(frozen=True, eq=False)
+class WithLabels(Handed):
+    """The same with the class index of each row, which nobody can write to."""
+
+    labels: NDArray[np.integer[Any]]
+
+
+def sealed(labels: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """The same labels, which nobody can write to: those of the training."""
+    view = labels.view()
+    view.setflags(write=False)
+    return view
+
+
+def handed(rows: LabelledRows, step: Step) -> Rows:
     """The rows as a fit of the step is handed them: with labels where it says that it reads them."""
-    return rows if step.reads_labels else Unlabelled(rows)
+    return WithLabels(rows.__iter__, sealed(rows.labels)) if step.reads_labels else Handed(rows.__iter__)
 
 
 def mechanisms_of(
@@ -72,7 +87,7 @@ def mechanisms_of(
         rows=rows,
         plain=sum_shift(planned.before, domain.adjacency, incoming),
         records=records,
-        labels=labels,
+        labels=sealed(labels),
     )
 
 

@@ -6,6 +6,7 @@ and the hash are computed from them, so no plan can claim what its noise does no
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import integer
+from prepriv._copies import copied
 from prepriv._kinds import kind_of
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
@@ -48,11 +50,12 @@ _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is b
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
+    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`, which writes it down (`to_json`).
 
     domain: with n. epsilon, delta: the budget (epsilon inf: no noise, no claim). pipeline: the steps with their
     payments. learner_noise_multiplier: noise of training over `learner_shift`. test_delta: bound on the false pass
-    of each test of caps. class_weight: of each declared class in predictions (`decision`); (): all alike. Everything else is computed from these.
+    of each test of caps. class_weight: of each declared class in predictions (`decision`); (): all alike. Third-party steps, learners and
+    losses are copies, which no run works on. Everything else is computed from these.
     """
 
     domain: Domain
@@ -74,6 +77,8 @@ class Plan:
         if not self.learner.loss.trains:
             raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
         check_counts(self.pipeline, self.domain)
+        object.__setattr__(self, "pipeline", tuple(copied(step) for step in self.pipeline))
+        object.__setattr__(self, "learner", copied(self.learner, self.learner.loss))
         object.__setattr__(self, "class_weight", checked(self.class_weight, self.domain))
         z = self.learner_noise_multiplier
         if self.private and not (math.isfinite(z) and z > 0):
@@ -154,10 +159,14 @@ class Plan:
         return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
-        """Plain data: what was declared and decided. The same plan gives the same bytes.
+        """Plain data: what was declared and decided, written once. The same plan gives the same bytes.
 
         claimed: False after a run whose noise protects nobody: no guarantee is stated.
         """
+        return copy.deepcopy(self._written) | ({} if claimed else {"guarantee": None})
+
+    @cached_property
+    def _written(self) -> dict[str, Any]:
         learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}  # type: ignore[arg-type]
         loss = self.learner.loss
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
@@ -177,7 +186,7 @@ class Plan:
                 "shift": self.learner_shift,
                 "noise_multiplier": self.learner_noise_multiplier,
             },
-            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee and claimed else None,
+            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee else None,
         }
 
     @property

@@ -5,6 +5,7 @@ Proof: docs/proofs/composition.md. What is trained behind it on the prepared pri
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -16,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from prepriv._arguments import integer
+from prepriv._copies import copied
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -43,6 +45,9 @@ class Preparation:
     epsilon: float
     delta: float
     pipeline: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pipeline", tuple(copied(step) for step in self.pipeline))
 
     @property
     def n(self) -> int:
@@ -89,7 +94,11 @@ class Preparation:
         return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: what was declared and decided. The same preparation gives the same bytes."""
+        """Plain data: what was declared and decided, written once. The same preparation gives the same bytes."""
+        return copy.deepcopy(self._written)
+
+    @cached_property
+    def _written(self) -> dict[str, Any]:
         return {
             "domain": self.domain.to_json(),
             "n": self.n,
@@ -137,6 +146,7 @@ def make_preparation(
         rehearse(p, plan.domain, plan.n, plan.private)
     check_noise(plan.steps if plan.private else ())
     check_drafts(domain, delta)
+    plan.to_json()  # as it stands now
     return plan
 
 

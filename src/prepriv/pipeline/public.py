@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._copies import copied
 from prepriv.domain import Domain
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import public_rows
@@ -20,7 +21,7 @@ def follow(domain: Domain, steps: Sequence[Step], data: Any = None) -> tuple[Spa
     for step, before, after in walk(steps, domain.space):
         if step.paid.private:
             raise ValueError(f"{step.name} is paid for by {step.way}: its map is not known before the run")
-        maps.append(step.paid.fit(step, before, _PublicOnly(domain, maps, data))[1])
+        maps.append(step.paid.fit(copied(step), before, _PublicOnly(domain, maps, data))[1])
         space = after
     return space, maps
 

@@ -15,12 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._copies import copied
 from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.engines.base import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
-from prepriv.learners.base import Run
+from prepriv.learners.base import Learner, Run
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline.apart import check_apart
@@ -89,17 +90,22 @@ def execute(
     )
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         held = _held(rows, plan, room, progress)
-        weights = plan.learner.train(held, plan.setting, run)
+        weights = np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, released, weights, plan.private and session.private, receipt)
 
 
 def _paid_for(plan: Plan, session: Session) -> Session:
-    """For a third-party learner of Gaussian steps: a session that pays for the steps it declares, and no more."""
+    """For a third-party learner: a session that pays for the steps it declares, and no more, whatever each step samples."""
     learner, z = plan.learner, plan.learner_noise_multiplier
-    if is_ours(type(learner)) or not (learner.exact and plan.private):
+    if is_ours(type(learner)) or not plan.private:
         return session
     return Metered(session, learner.name, learner.steps / z**2)
+
+
+def _trainer(plan: Plan) -> Learner:
+    """The learner of one run: what it notes in itself ends with the run."""
+    return copied(plan.learner, plan.learner.loss)
 
 
 def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None) -> Held:
@@ -161,15 +167,15 @@ def prepare(
             watch(planned, rows)
         if planned.step.paid.test > 0 and plan.private:
             seen = handed(rows, planned.step)
-            distances[i] = planned.step.distance(seen, planned.before, plan.n, planned.incoming)
+            distances[i] = copied(planned.step).distance(seen, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [distances[k] for k in planned.covers], session)
         access = StepAccess(planned, plan, rows, released, session)
         asked = len(session.releases)
-        training, prediction = planned.step.paid.fit(planned.step, planned.before, access)
+        training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
         check_fitted(planned.step, training, prediction, session, asked)
         private += [training, *kept_inside(planned.step, training, planned.before)]
-        released.append(prediction)
+        released.append(copied(prediction))  # before it has mapped a private row
     return Mapped(table, tuple(private), targets), tuple(released)
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from mutant import Mutant
 
 CLOSED = "tests/attacks/test_own_steps_closed.py"
+AGAIN = "tests/attacks/test_own_steps_again.py"
 KIND = "a default that is a claim: a step of one's own"
 
 
 def closed(which: str) -> tuple[str, ...]:
     """The tests of steps of one's own whose name holds `which`."""
     return (CLOSED, "-k", which)
+
+
+def again(which: str) -> tuple[str, ...]:
+    """The tests of the joints around such steps whose name holds `which`."""
+    return (AGAIN, "-k", which)
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -132,8 +138,83 @@ MUTANTS: tuple[Mutant, ...] = (
         "labels for every step",
         KIND,
         "pipeline/handed.py",
-        "return rows if step.reads_labels else Unlabelled(rows)",
-        "return rows",
+        "WithLabels(rows.__iter__, sealed(rows.labels)) if step.reads_labels else Handed(rows.__iter__)",
+        "WithLabels(rows.__iter__, sealed(rows.labels))",
         closed("labels_are_handed"),
+    ),
+    Mutant(
+        "a space that a later step can change",
+        KIND,
+        "space.py",
+        "own.setflags(write=False)",
+        "own.setflags(write=True)",
+        again("space_is_read"),
+    ),
+    Mutant(
+        "labels that a step can change",
+        KIND,
+        "pipeline/handed.py",
+        "    view.setflags(write=False)\n",
+        "",
+        again("labels_are_read"),
+    ),
+    Mutant(
+        "a step notes records in the plan",
+        "what is asked after the run that noted it",
+        "pipeline/run.py",
+        "planned.step.paid.fit(copied(planned.step), ",
+        "planned.step.paid.fit(planned.step, ",
+        again("notes_in_itself_ends"),
+    ),
+    Mutant(
+        "a learner notes records in the plan",
+        "what is asked after the run that noted it",
+        "pipeline/run.py",
+        "return copied(plan.learner, plan.learner.loss)",
+        "return plan.learner",
+        again("notes_in_itself_ends"),
+    ),
+    Mutant(
+        "the map for new rows is asked for after the fit",
+        "what is asked after the run that noted it",
+        "payment.py",
+        """        leaves = step.prediction_map(space)  # asked before the step has seen a record
+        return step.fit_confidential(access.private(), space, access.n), leaves
+""",
+        """        return step.fit_confidential(access.private(), space, access.n), step.prediction_map(space)
+""",
+        again("map_for_new_rows"),
+    ),
+    Mutant(
+        "the map that leaves is the one that mapped private rows",
+        "what is asked after the run that noted it",
+        "pipeline/run.py",
+        "released.append(copied(prediction))",
+        "released.append(prediction)",
+        again("map_that_leaves"),
+    ),
+    Mutant(
+        "a plan is written down anew each time",
+        "what is asked after the run that noted it",
+        "pipeline/plan.py",
+        "return copy.deepcopy(self._written) |",
+        "return type(self)._written.func(self) |",
+        again("written_once"),
+    ),
+    Mutant(
+        "short integers are counted as they are",
+        "a premise of one thing, used of another",
+        "mechanisms/handle.py",
+        "return array.astype(np.float64, copy=False)",
+        "return array",
+        again("numbers_of_any_kind"),
+    ),
+    Mutant(
+        "a learner that samples is not metered",
+        KIND,
+        "pipeline/run.py",
+        "if is_ours(type(learner)) or not plan.private:",
+        "if is_ours(type(learner)) or not (learner.exact and plan.private):",
+        again("whatever_it_samples"),
     ),
 )

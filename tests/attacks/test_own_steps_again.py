@@ -1,0 +1,356 @@
+"""The joints around steps, maps, learners and losses of a user's own: what is shared, remembered, or asked too late.
+
+Each let a release move further than its noise was for, or an exact private number into the artifact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from prepriv import Domain, Numeric, make_plan
+from prepriv import payment as pay
+from prepriv import preprocessing as pre
+from prepriv._copies import copied
+from prepriv.audit.random_chains import LEARNER
+from prepriv.audit.replay import Recorder
+from prepriv.learners.base import CLAIMS
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.session import NoisySession, SpentError
+from prepriv.pipeline.preparation import make_preparation
+from prepriv.pipeline.rows import Mapped
+from prepriv.pipeline.run import execute
+from prepriv.preprocessing.base import ConfidentialMap, Identity, ReleasedMap, RowShift, Step
+from prepriv.release.model import Model
+from prepriv.space import Space
+from prepriv.tables.encode import encode, encode_targets
+
+N = 60
+BOX = Domain.box(0, 1, 2, (0, 1), n=N)
+GAPPED = Domain({"a": Numeric(0, 1, "impute"), "b": Numeric(0, 1, "impute")}, (0, 1), n=N)
+BUDGET = pay.Budget(0.2)
+X = np.random.default_rng(0).random((N, 2))
+Y = [0, 1] * (N // 2)
+
+
+def planned(domain, *steps, learner=LEARNER):
+    return make_plan(domain, steps, learner, epsilon=1.0, delta=1e-5)
+
+
+def unrehearsed(domain, *steps, learner=LEARNER):
+    """A plan that no rehearsal has seen: what a run does by itself."""
+    return dataclasses.replace(planned(domain, pre.ConstantImputer()), pipeline=steps, learner=learner)
+
+
+def run(plan, rows=X, labels=Y, session=None):
+    return execute(
+        plan, encode(rows, plan.domain), encode_targets(labels, plan.domain), session or Recorder()
+    )
+
+
+def claims(cls):
+    """All words of a learner, said again."""
+    return {name: getattr(cls, name) for name in CLAIMS}
+
+
+# ------------------------------------------------------------------------------------- what is shared
+
+
+def test_a_space_is_read_and_never_written():
+    """An `output` that multiplied in place changed the space of the imputer before it: 13043 times as far as declared."""
+
+    @dataclass(frozen=True)
+    class Tenfold(Step):
+        def output(self, space):
+            high = space.high
+            high *= 10
+            return Space(space.low, high, space.radius * 10, space.may_miss)
+
+    with pytest.raises(ValueError, match="read-only"):
+        planned(BOX, Tenfold())
+    mine = np.ones(2)
+    space = Space(np.zeros(2), mine, 2.0, np.zeros(2, dtype=bool))
+    mine *= 10
+    assert space.high.tolist() == [1.0, 1.0]
+    for array in (space.low, space.high, space.may_miss):
+        with pytest.raises(ValueError, match="read-only"):
+            array += array
+
+
+@dataclass(frozen=True)
+class Shifts(Step):
+    """Makes the labels begin at zero, in place."""
+
+    ways: ClassVar = ("budget",)
+    reads_labels: ClassVar = True
+    mine: bool = True
+
+    def output(self, space):
+        return space
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        labels = rows.labels if self.mine else mechanisms.labels
+        mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        labels -= labels.min()
+        return Identity()
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_labels_are_read_and_never_written(mine):
+    """One label outside of the classes shifted every record's class: 30 times as far as declared."""
+    before = encode_targets(Y, BOX)
+    with pytest.raises(Exception, match=r"read-only|ended with an error"):
+        execute(unrehearsed(BOX, Shifts(mine, payment=BUDGET)), encode(X, BOX), before, Recorder())
+    assert before.tolist() == Y
+
+
+def test_a_fit_is_handed_rows_and_not_their_table():
+    seen = []
+
+    class Looks(pre.Center):
+        reads_labels = True
+
+        def fit_budget(self, rows, space, n, mechanisms):
+            seen.extend([rows, mechanisms.rows])
+            return super().fit_budget(rows, space, n, mechanisms)
+
+    run(unrehearsed(BOX, Looks(payment=BUDGET)))
+    assert len(seen) == 2 and not any(isinstance(rows, Mapped) or hasattr(rows, "table") for rows in seen)
+
+
+# ------------------------------------------------------------------------------------- what is remembered
+
+
+@dataclass(frozen=True)
+class Fill(ConfidentialMap):
+    mean: np.ndarray
+
+    def transform(self, x):
+        return np.where(np.isnan(x), self.mean, x)
+
+
+@dataclass(frozen=True)
+class FillReleased(ReleasedMap):
+    mean: tuple
+
+    def transform(self, x):
+        return np.where(np.isnan(x), np.array(self.mean), x)
+
+    def to_json(self):
+        return {"mean": list(self.mean)}
+
+    @classmethod
+    def from_json(cls, data):
+        return cls(tuple(data["mean"]))
+
+
+@dataclass(frozen=True)
+class Remembers(Step):
+    """Fills gaps with the mean, and notes it in a field and, as in scikit-learn, in an attribute."""
+
+    seen: dict = field(default_factory=dict)
+    ways: ClassVar = ("sensitivity",)
+    at_prediction: ClassVar = False
+
+    def output(self, space):
+        return Space(space.low, space.high, space.radius, np.zeros(space.d, dtype=bool))
+
+    def sensitivity(self, domain, n, incoming=None):
+        return RowShift(n - 1, domain.diameter, (n - 1) * domain.diameter)
+
+    def fit_confidential(self, rows, space, n):
+        mean = np.nanmean(np.concatenate(list(rows)), axis=0)
+        self.seen["mean"] = mean.tolist()
+        object.__setattr__(self, "mean_", mean)
+        return Fill(mean)
+
+    def prediction_map(self, space):
+        return FillReleased(tuple(np.asarray(getattr(self, "mean_", (0.5, 0.5))).tolist()))
+
+
+@dataclass(frozen=True)
+class Logged(GradientDescent):
+    """Notes the norm of each exact sum."""
+
+    history: list = field(default_factory=list)
+    for _name in CLAIMS:
+        locals()[_name] = getattr(GradientDescent, _name)
+
+    def train(self, rows, setting, run):
+        with rows.gradient_sum(self.loss) as total:
+            self.history.append(float(np.linalg.norm(total(np.zeros((rows.shape[1], setting.outputs))))))
+        return GradientDescent.train(self, rows, setting, run)
+
+
+@dataclass(frozen=True)
+class Noted(Logistic):
+    """Notes the largest residual."""
+
+    history: list = field(default_factory=list)
+    gradient_norm, input_lipschitz = Logistic.gradient_norm, Logistic.input_lipschitz
+    smoothness = Logistic.smoothness
+
+    def residual(self, scores, targets, out=None):
+        made = super().residual(scores, targets, out)
+        self.history.append(float(np.abs(made).max()))
+        return made
+
+
+@pytest.mark.parametrize("learner", [Logged(Logistic(), steps=2), GradientDescent(Noted(), steps=2)])
+def test_what_a_run_notes_in_itself_ends_with_the_run(learner):
+    """Exact private means and gradient norms stood in model.json, and the hash was not the one that was charged."""
+    mine = Remembers(payment=pay.Sensitivity())
+    plan = unrehearsed(GAPPED, mine, learner=learner)  # not written down before the run
+    trained = run(plan)
+    said = Model.of(trained).to_json()["plan"]
+    loss = said["learner"]["loss"]
+    assert said["steps"][0]["seen"] == {} and not said["learner"].get("history") and not loss.get("history")
+    assert mine.seen == {} and "mean_" not in vars(mine) and not learner.loss.__dict__.get("history")
+
+
+def test_a_plan_is_written_once():
+    plan = planned(GAPPED, Remembers(payment=pay.Sensitivity()))
+    before = plan.hash
+    plan.pipeline[0].seen["mean"] = 1.0
+    plan.to_json()["steps"].clear()
+    assert plan.hash == before and len(plan.to_json()["steps"]) == 1
+    assert plan.to_json(claimed=False)["guarantee"] is None
+    prepared = make_preparation(BOX, [Clip()], epsilon=1.0, delta=1e-5)
+    before = prepared.hash
+    prepared.pipeline[0].seen["clipped"] = 3
+    assert prepared.hash == before
+
+
+def test_the_map_for_new_rows_is_asked_for_before_the_fit():
+    """A step that remembers its mean released it, exactly."""
+    plan = planned(GAPPED, Remembers(payment=pay.Sensitivity()))
+    for _ in range(2):
+        assert run(plan, session=NoisySession()).maps[0].mean == (0.5, 0.5)
+    step = Remembers(payment=pay.Sensitivity())
+
+    class Access:
+        n = N
+
+        def private(self):
+            return [X]
+
+    assert step.paid.fit(step, GAPPED.space, Access())[1].mean == (0.5, 0.5)
+
+
+@dataclass(frozen=True)
+class Clipped(ReleasedMap):
+    high: float
+    seen: dict = field(default_factory=lambda: {"clipped": 0})
+
+    def transform(self, x):
+        self.seen["clipped"] += int((x > self.high).sum())
+        return np.minimum(x, self.high)
+
+    def to_json(self):
+        return {"high": self.high, "seen": dict(self.seen)}
+
+
+@dataclass(frozen=True)
+class Clip(Step):
+    seen: dict = field(default_factory=dict)
+
+    def output(self, space):
+        return space
+
+    def free(self, space):
+        return Clipped(0.5)
+
+
+def test_the_map_that_leaves_has_seen_no_private_row():
+    """It counted what it clipped, and the count stood in the artifact."""
+    assert run(unrehearsed(BOX, Clip())).maps[0].seen == {"clipped": 0}
+
+
+def test_what_cannot_be_copied_is_refused():
+    class Self(Clip):
+        def __deepcopy__(self, memo):
+            return self
+
+    class Never(Clip):
+        def __deepcopy__(self, memo):
+            raise RuntimeError("0.99731")
+
+    for step in (Self(), Never()):
+        with pytest.raises(ValueError, match="cannot be copied: a run works on a copy") as refused:
+            planned(BOX, step)
+        assert refused.value.__context__ is None
+    center = pre.Center(payment=BUDGET)
+    assert copied(center) is center
+
+
+# ------------------------------------------------------------------------------------- what is counted
+
+
+@dataclass(frozen=True)
+class Restarted(PoissonSGD):
+    """Runs twice, at the price of one run."""
+
+    for _name in CLAIMS:
+        locals()[_name] = getattr(PoissonSGD, _name)
+
+    def train(self, rows, setting, run):
+        PoissonSGD.train(self, rows, setting, run)
+        return PoissonSGD.train(self, rows, setting, run)
+
+
+def test_a_learner_is_metered_whatever_it_samples():
+    """Claimed ε = 1; that of the forty steps it took is 1.46."""
+    learner = Restarted(Logistic(), batch_size=20, steps=20)
+    plan = dataclasses.replace(
+        planned(BOX, learner=PoissonSGD(Logistic(), batch_size=20, steps=20)), learner=learner
+    )
+    session = NoisySession()
+    with pytest.raises(SpentError, match="Restarted asked for more releases"):
+        run(plan, session=session)
+    assert len(session.releases) == 20
+
+
+@dataclass(frozen=True)
+class As(Step):
+    """A sum of rows of another kind of number, a hundred times as large as declared."""
+
+    kind: str = "float64"
+    ways: ClassVar = ("budget",)
+
+    def output(self, space):
+        return space
+
+    def l2_sensitivity(self, space, adjacency, incoming):
+        return 20.0
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        with np.errstate(all="ignore"):
+            made = [(x * 100).astype(self.kind) for x in rows]
+        mechanisms.sum(made, dim=space.d, radius=10.0)
+        return Identity()
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "int8", "uint8", "int16", "int64", "bool"])
+def test_numbers_of_any_kind_are_counted(kind):
+    """Rows of short numbers at the radius were counted as nothing: the noise alone was paid for."""
+    made = As(kind, payment=BUDGET)
+    recorder, expected = Recorder(), Recorder()
+    run(unrehearsed(BOX, made), session=recorder)
+    rows = (X * 100).astype(kind).astype(np.float64)
+    gaussian_sum(
+        [rows], name="", dim=2, radius=10.0, shift=20.0, moved=0.0, n=N, noise_multiplier=1.0, session=expected
+    )
+    np.testing.assert_array_equal(recorder.calls[0].exact, expected.calls[0].exact)
+
+
+def test_what_is_not_a_real_number_is_refused():
+    for kind in ("complex128", "object", "U8"):
+        with pytest.raises(ValueError, match="not an array of real numbers"):
+            planned(BOX, As(kind, payment=BUDGET))
