@@ -13,12 +13,18 @@ from typing import Any
 
 from prepriv._kinds import is_ours
 
+_OF_DATACLASSES = (
+    *("__init__", "__post_init__", "__repr__", "__str__", "__eq__", "__hash__", "__setattr__", "__delattr__"),
+    *("__replace__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__"),
+)
+"""What is made anew for each class, or says what its fields may be."""
+
 
 def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequence[str]) -> None:
     """ValueError unless each word of `cls` comes from a class that knows the code it speaks of, or from the root.
 
-    code: names of the root's methods that the words speak of. With them counts whatever else a class replaces: a helper may
-    be called from anywhere. Classes of this package are the code that was proved and attacked as it is.
+    code: names of the root's methods that the words speak of. With them counts every other function that a class replaces, but
+    the root's words themselves (`_words`): any may be called from anywhere. Classes of this package are the code that was proved and attacked as it is.
     """
     above = [c for c in cls.__mro__ if c not in root.__mro__]
     for word in words:
@@ -49,9 +55,11 @@ def _replaced(c: type[Any], above: Sequence[type[Any]], root: type[Any], code: S
     for name, value in vars(c).items():
         if name in code:
             return name
-        if name.startswith("__") or hasattr(root, name) or not _is_code(value):
+        if name in ("__getattr__", "__getattribute__"):
+            return name
+        if name in root._words or name in _OF_DATACLASSES or not _is_code(value):
             continue
-        old = next((vars(p)[name] for p in parents if name in vars(p)), None)
+        old = next((vars(p)[name] for p in (*parents, *root.__mro__) if name in vars(p)), None)
         if old is not None and not getattr(old, "__isabstractmethod__", False):
             return name
     return None

@@ -50,6 +50,7 @@ class Caps(Mapping[str, Any]):
     """
 
     renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    _words: ClassVar[tuple[str, ...]] = ("of_part",)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -57,7 +58,10 @@ class Caps(Mapping[str, Any]):
                 settle(self, **{f.name: Frozen.of(getattr(self, f.name))})
 
     def of_part(self, whole: int) -> Caps:
-        """The same caps of a part, which coins choose, of so many records: what is a share of all becomes their number."""
+        """The same caps of a part, which coins choose, of so many records: what is a share of all becomes their number.
+
+        "The same" is said of no cap of a subclass: it has to say of its own which they are.
+        """
         return self
 
     def _declared(self) -> dict[str, Any]:

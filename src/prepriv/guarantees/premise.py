@@ -32,6 +32,7 @@ class Premise(abc.ABC):
 
     inherited: ClassVar[bool] = False
     of_gaps: ClassVar[bool] = False
+    _words: ClassVar[tuple[str, ...]] = ("says", "inherited", "of_gaps", "read")
 
     @abc.abstractmethod
     def holds(self, rows: Iterable[Any], n: int) -> bool:

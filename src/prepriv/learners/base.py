@@ -88,6 +88,23 @@ class Run:
             self.progress(step, steps)
 
 
+CLAIMS = (
+    "exact",
+    "takes_units",
+    "samples",
+    "premise",
+    "unit",
+    "shift",
+    "parts",
+    "accounts",
+    "smooth",
+    "reach",
+)
+"""What an account rests on: the words of a learner, each of them about its own run."""
+TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
+"""The methods of a learner that a run is made of."""
+
+
 class Learner(abc.ABC):
     """Settings that mean the same in every learner, and what a pipeline asks. Subclasses are frozen dataclasses.
 
@@ -102,6 +119,7 @@ class Learner(abc.ABC):
     samples: ClassVar[bool] = False
     takes_units: ClassVar[bool] = False
     counted: ClassVar[str] = "steps"
+    _words: ClassVar[tuple[str, ...]] = CLAIMS
     loss: Loss
     steps: int
     learning_rate: float
@@ -212,23 +230,6 @@ class Learner(abc.ABC):
 
         Sums are divided by declared numbers, never by a count of rows.
         """
-
-
-CLAIMS = (
-    "exact",
-    "takes_units",
-    "samples",
-    "premise",
-    "unit",
-    "shift",
-    "parts",
-    "accounts",
-    "smooth",
-    "reach",
-)
-"""What an account rests on: the words of a learner, each of them about its own run."""
-TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
-"""The methods of a learner that a run is made of."""
 
 
 class Momentum(Learner):

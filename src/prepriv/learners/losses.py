@@ -35,11 +35,16 @@ FloatArray = NDArray[np.float64]
 _ROUND_UP = 1.0 + 1e-12
 
 
+BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
+"""What a learner is told of a loss: words about its residual."""
+
+
 class Loss(ABC):
     """What a learner and an account need to know of a loss."""
 
     name: ClassVar[str]
     trains: ClassVar[bool] = True
+    _words: ClassVar[tuple[str, ...]] = BOUNDS
 
     @abstractmethod
     def outputs(self, n_classes: int) -> int:
@@ -74,10 +79,6 @@ class Loss(ABC):
     @abstractmethod
     def smoothness(self, radius: float) -> float:
         """β: W ↦ record gradient is β-Lipschitz for ‖x‖ ≤ radius; infinite for the hinge."""
-
-
-BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
-"""What a learner is told of a loss: words about its residual."""
 
 
 @dataclass(frozen=True)

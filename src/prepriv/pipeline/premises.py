@@ -12,10 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._kinds import is_ours
+from prepriv._said import says
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.session import Session
-from prepriv.payment import Sensitivity
+from prepriv.payment import Caps, Sensitivity
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.rows import Mapped
@@ -57,6 +59,8 @@ def of_part(plan: Plan, whole: int) -> Plan:
         plan = dataclasses.replace(made, class_weight=plan.class_weight)
     fitted: list[str] = []
     for planned in plan.steps:
+        if planned.conditions and planned.step.paid.test == 0:
+            _check_caps(planned.step)
         for premise in planned.conditions if planned.step.paid.test == 0 else ():
             _check_inherited(planned.step, premise, fitted)
         fitted += [planned.step.name] if planned.step.paid.private else []
@@ -74,6 +78,16 @@ def _counted(planned: PlannedStep, whole: int) -> Step:
         return step
     said = {**paid.caps, **counted}  # a share that was declared is printed, also where it is the default
     return dataclasses.replace(step, payment=Sensitivity(said, paid.test))
+
+
+def _check_caps(step: Step) -> None:
+    """ValueError for third-party caps that do not say what they are of a part."""
+    caps = step.Caps
+    if not is_ours(caps) and dataclasses.fields(caps) and not says(caps, Caps, "of_part", ("__post_init__",)):
+        raise ValueError(
+            f"{step.name} declares caps of the whole table, and {caps.__qualname__} does not say what they are of a part that "
+            "coins choose: override of_part, test its caps, or train on all records"
+        )
 
 
 def _check_inherited(step: Step, premise: Premise, fitted: list[str]) -> None:

@@ -191,6 +191,15 @@ class Step(abc.ABC):
     at_prediction: ClassVar[bool] = True
     fitted_state: ClassVar[str] = "fitted values"
     Caps: ClassVar[type[Caps]] = Caps
+    _words: ClassVar[tuple[str, ...]] = (
+        "lipschitz",
+        "propagate",
+        "sensitivity",
+        "conditions",
+        "distance",
+        "after_drops",
+        "l2_sensitivity",
+    )
 
     @property
     def reads_labels(self) -> bool:

@@ -6,6 +6,8 @@ A step of one's own is code that nobody here has seen. What it says of itself is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prepriv._kinds import is_ours
 from prepriv._said import check_said, says
 from prepriv.guarantees.premise import Premise
@@ -55,8 +57,12 @@ def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShif
     check_words(step, incoming)
     out: RowShift = step.paid.outgoing(step, space, n, incoming)
     for condition in out.conditions:
-        check_said(type(condition), Premise, ("says",), ("holds",))
-    if is_ours(type(step)) or incoming.is_zero:
+        check_said(type(condition), Premise, Premise._words, ("holds",))
+    if is_ours(type(step)):
+        return out
+    if not step.paid.leaves:
+        _check_conditions(step, step.conditions(space, n, incoming), out, incoming)
+    if incoming.is_zero:
         return out
     lost = out.rows_dropped < incoming.rows_dropped or (incoming.any_order and not out.any_order)
     deaf = incoming.rows_moved > 0 and _numbers(out) == _numbers(
@@ -69,6 +75,18 @@ def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShif
             "dropped, which `incoming` tells (docs/proofs/chaining.md)"
         )
     return out
+
+
+def _check_conditions(step: Step, said: Sequence[Premise], out: RowShift, incoming: RowShift) -> None:
+    """ValueError unless what a step rests on is the same wherever it says so."""
+    one, two, came = (
+        {(type(c), str(c)) for c in found} for found in (said, out.conditions, incoming.conditions)
+    )
+    if one | came != two | came:
+        raise ValueError(
+            f"{step.name} rests on other premises in `conditions` than in the RowShift of its `sensitivity`: a plan claims by the "
+            "one and an audit attacks by the other; leave `conditions` out, or give RowShift(..., conditions=self.conditions(...))"
+        )
 
 
 def _numbers(shift: RowShift) -> tuple[float, ...]:
