@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -253,6 +254,22 @@ CHANGED = {
     "rows from elsewhere": ("entries", "CREATE TABLE public.more () INHERITS (entries)"),
     "a column": ("entries", "ALTER TABLE entries ADD COLUMN more text"),
     "an index is gone": ("entries_uid", "DROP INDEX entries_uid"),
+    "a guard of another schema": (
+        "entries_never",
+        "CREATE SCHEMA IF NOT EXISTS other; CREATE OR REPLACE FUNCTION other.guard() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN RETURN NULL; END$$; DROP TRIGGER entries_never ON entries; CREATE TRIGGER entries_never BEFORE UPDATE OR "
+        "DELETE OR TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION other.guard(); "
+        "ALTER TABLE entries ENABLE ALWAYS TRIGGER entries_never",
+    ),
+    "some columns are guarded": (
+        "entries_never",
+        "DROP TRIGGER entries_never ON entries; CREATE TRIGGER entries_never BEFORE UPDATE OF day OR DELETE OR TRUNCATE "
+        "ON entries FOR EACH STATEMENT EXECUTE FUNCTION guard(); ALTER TABLE entries ENABLE ALWAYS TRIGGER entries_never",
+    ),
+    "rows are deleted through a parent": (
+        "entries",
+        "CREATE TABLE public.more (LIKE entries); ALTER TABLE entries INHERIT public.more",
+    ),
     "a rule": ("entries", "CREATE RULE nothing AS ON INSERT TO entries DO INSTEAD NOTHING"),
 }
 
@@ -260,7 +277,7 @@ CHANGED = {
 @pytest.mark.parametrize("change", CHANGED)
 def test_a_changed_format_is_found(remote, url, pay, change):
     name, statement = CHANGED[change]
-    edit(url, "DROP TABLE IF EXISTS public.more", statement)
+    edit(url, "DROP TABLE IF EXISTS public.more CASCADE", statement)
     assert any(repr(name) in problem for problem in verify_file(url)), verify_file(url)
     with pytest.raises(LedgerCorrupt, match=name):
         pay(remote, "x")
@@ -404,7 +421,72 @@ def test_a_server_beyond_this_machine_has_to_prove_that_it_is_the_one(remote, ur
         postgres, "check_way", lambda options, address: asked.append((options["sslmode"], address))
     )
     pay(remote, "x")
-    assert asked == [("prefer", b"")]
+    assert [mode for mode, _ in asked] == ["prefer", "prefer"]
+    assert asked[0][1] == str(Path(remote._store.url.partition("host=")[2])).encode()  # before it is tried
+    assert asked[1][1] == b""  # what it came to
+
+
+BEYOND = {
+    "an address": ("me@10.0.0.7/x", {}),
+    "a name": ("me@db.example/x", {}),
+    "a name and this machine": ("me@localhost,db.example/x", {}),
+    "an address of a name of here": ("me@localhost/x?hostaddr=10.0.0.7", {}),
+    "one address of two": ("me@localhost,db.example/x?hostaddr=127.0.0.1,", {}),
+    "of the environment": ("me@/x", {"PGHOST": "db.example"}),
+    "an address of the environment": ("me@localhost/x", {"PGHOSTADDR": "10.0.0.7"}),
+    "of a service": ("me@/x?service=theirs", {}),
+    "of a service with a name of here": ("me@localhost/x?service=theirs", {"PGSSLMODE": "verify-full"}),
+    "with TLS that proves nothing": ("me@db.example/x?sslmode=require", {}),
+}
+
+
+@pytest.mark.parametrize("place", BEYOND)
+def test_a_server_that_is_not_proven_is_refused_before_it_is_asked(monkeypatch, place):
+    """It asked for the password in clear, got it, and was refused then."""
+    import psycopg
+
+    def connect(*_, **__):
+        raise AssertionError("it was asked")
+
+    url, environment = BEYOND[place]
+    for name, value in {"PGPASSWORD": "secret", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(psycopg, "connect", connect)
+    with pytest.raises(ValueError, match="sslmode=verify-full"):
+        Ledger.open(f"postgresql://{url}")
+    proven = f"postgresql://{url}{'&' if '?' in url else '?'}sslmode=verify-full"
+    with pytest.raises(AssertionError, match="was asked"):
+        Ledger.open(proven.replace("sslmode=require&", ""))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "localhost,127.0.0.2", "%2Frun%2Fpg"])
+def test_this_machine_needs_no_proof(host):
+    postgres.check_hosts(postgres._settled(f"postgresql://me@{host}/x"))
+
+
+def test_errors_that_say_nothing_of_the_ledger_do_not_call_it_corrupt(remote, url, pay, monkeypatch):
+    """Such as that of a process that was stopped for a minute in the middle of a charge."""
+    begin = postgres.Server._begin
+
+    def stopped(self, db, write):
+        begin(self, db, write)
+        db.execute("SET LOCAL idle_in_transaction_session_timeout = '1ms'")
+        time.sleep(0.2)
+
+    monkeypatch.setattr(postgres.Server, "_begin", stopped)
+    with pytest.raises(LedgerUnavailable, match=r"idle-in-transaction|closed|terminating"):
+        pay(remote, "x")
+    monkeypatch.undo()
+    assert pay(remote, "x").sequence == 5
+
+
+def test_a_day_that_an_analyst_writes_stops_nobody(remote, url, pay, monkeypatch):
+    """Tomorrow is the last that the guard takes: "the clock was moved", and no charge until midnight."""
+    tomorrow = (datetime.now(timezone.utc) + timedelta(1)).date().isoformat()
+    last = chain.Tail.after(remote.entries()[-1])
+    as_analyst(url, chain.extend(last, "charged", "x", HASH, day=tomorrow, cost=Quanta(1)))
+    assert verify_file(url) == [] and pay(remote, "y").sequence == 6
+    assert remote.entries()[-1].day == tomorrow and verify_file(url) == []
 
 
 # ----------------------------------------------------------------------------------------- fail closed

@@ -14,6 +14,7 @@ from prepriv import _text, commands
 from prepriv.commands.ledger import app
 from prepriv.ledger import Ledger, LedgerCorrupt, LedgerError, Noted, book, chain, verify_file
 from prepriv.ledger.units import Quanta
+from prepriv.ledger.urls import check_no_password
 
 HASH = "5e" * 32
 HOSTILE = "people\x1b]0;pwned\x07\u202eevil\nleft       epsilon 5, delta 0.1"
@@ -113,6 +114,8 @@ WITH_PASSWORD = [
     "postgresql://ana@host/db?password=s3cret",
     "postgresql://ana@host/db?p%61ssword=s3cret&ledger=x",
     "postgresql:///db?sslpassword=s3cret",
+    "postgresql://ana@host/db?oauth_client_secret=s3cret",
+    "postgresql://ana@host/db?SCRAM_client_key=s3cret",
 ]
 MAKES = {
     "open": Ledger.open,
@@ -133,6 +136,15 @@ def test_a_url_with_a_password_is_refused_before_anything_shows_it(url, make):
     with pytest.raises(ValueError, match=r"holds a password.*pgpass") as told:
         MAKES[make](url)
     assert "cret" not in str(told.value)
+
+
+def test_every_option_that_libpq_hides_is_a_password():
+    pq = pytest.importorskip("psycopg").pq
+    hidden = [option.keyword.decode() for option in pq.Conninfo.get_defaults() if option.dispchar == b"*"]
+    assert "password" in hidden
+    for name in hidden:
+        with pytest.raises(ValueError, match="holds a password"):
+            check_no_password(f"postgresql://ana@host/db?{name}=s3cret")
 
 
 def test_a_url_without_a_password_and_a_path_go_wherever_they_went():

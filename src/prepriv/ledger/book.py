@@ -13,7 +13,7 @@ from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailab
 from prepriv.ledger.places import locate
 from prepriv.ledger.rows import Connection, Store
 from prepriv.ledger.units import Budget, Number
-from prepriv.ledger.verification import Charge, header_problems, inspect, utc_date, verify
+from prepriv.ledger.verification import Charge, header_problems, inspect, is_far, utc_date, verify
 
 _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
 
@@ -266,11 +266,11 @@ def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> Ent
 
 def _today(tail: Tail) -> str:
     today = utc_date()
-    if today < tail.day:
+    if is_far(tail.day, today):
         raise LedgerUnavailable(
             f"the clock says {today}, before the last charge ({tail.day}): set it right; nothing was granted"
         )
-    return today
+    return max(today, tail.day)
 
 
 def _check_dataset_id(dataset_id: str) -> str:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from prepriv.ledger import rows, schema
@@ -128,13 +130,13 @@ class Server:
 
     def _expected(self, version: int) -> set[tuple[str, str, str]]:
         """What `_FOUND` finds in a ledger as `create` made it in this format."""
-        out = {("relation", name, "rpfff") for name in TABLES} | {
-            ("relation", name, "ipfff") for name in _KEYS
+        out = {("relation", name, "rpffff") for name in TABLES} | {
+            ("relation", name, "ipffff") for name in _KEYS
         }
         for table, columns in TABLES.items():
             out |= {("column", table, f"{at} {c} true false") for at, c in enumerate(columns.split(", "), 1)}
-            out |= {("trigger", f"{table}_append", f"{table} 7 A true guard")}
-            out |= {("trigger", f"{table}_never", f"{table} 58 A true guard")}
+            out |= {("trigger", f"{table}_append", f"{table} 7 A true guard true")}
+            out |= {("trigger", f"{table}_never", f"{table} 58 A true guard true")}
         for name, columns in _KEYS.items():
             table, _, keys = columns.partition(" ")
             out.add(("index", name, f"{table} true true true {keys}"))
@@ -151,7 +153,7 @@ class Server:
                 f'{self.name}: needs psycopg (pip install "prepriv[postgres]"); nothing was granted'
             ) from None
         try:
-            psycopg.conninfo.conninfo_to_dict(self.url)
+            check_hosts(_settled(self.url))
         except psycopg.ProgrammingError:  # its text can quote a password
             raise ValueError(
                 "ledger: PostgreSQL does not understand the URL; give postgresql://user@host/database?ledger=NAME"
@@ -178,7 +180,7 @@ class Server:
                         f"{self.name}: the server took the charge back; nothing was granted"
                     )
         except psycopg.Error as error:
-            kind = LedgerUnavailable if isinstance(error, _not_now(psycopg)) else LedgerCorrupt
+            kind = LedgerCorrupt if _says_of_the_ledger(error) else LedgerUnavailable
             raise kind(self._told(error)) from None
         except (UnicodeError, MemoryError, OverflowError) as error:
             raise LedgerCorrupt(self._told(error)) from None
@@ -214,13 +216,44 @@ def check_way(options: Mapping[str, str], address: bytes) -> None:
 
     options: of the connection, as libpq settled them. address: of the server, empty for a socket of this machine.
     """
-    if not address or ipaddress.ip_address(address.decode().partition("%")[0]).is_loopback:
+    if _is_here(address.decode()):
         return
     if options.get("sslmode") not in ("verify-ca", "verify-full") and options.get("gssencmode") != "require":
         raise ValueError(
             "ledger: the server is beyond this machine, and nothing proves that it is the right one; add sslmode=verify-full "
             "to the URL, with sslrootcert=FILE where its certificate is of your own authority (or set PGSSLMODE and PGSSLROOTCERT)"
         )
+
+
+def check_hosts(options: Mapping[str, str]) -> None:
+    """`check_way` of each host that libpq may try, before it is tried: a false server would have the password by then."""
+    hosts, addresses = options.get("host", "").split(","), options.get("hostaddr", "").split(",")
+    for name, address in zip_longest(hosts, addresses, fillvalue=""):
+        check_way(options, (address or name).encode())
+
+
+def _is_here(host: str) -> bool:
+    """Whether this is a socket of this machine, or an address of its own. Of all names `localhost` alone: others can lead anywhere."""
+    if host in ("", "localhost") or host.startswith("@") or os.path.isabs(host):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _settled(url: str) -> dict[str, str]:
+    """The options by which libpq will connect: of the URL, else of the environment. ProgrammingError for a bad URL.
+
+    What a service says that the URL names cannot be asked: its host counts as one beyond this machine.
+    """
+    from psycopg import conninfo, pq
+
+    given = {name: str(value) for name, value in conninfo.conninfo_to_dict(url).items() if value is not None}
+    if "service" in given:
+        return {"hostaddr": "of a service"} | given
+    known = {o.keyword.decode(): o.val.decode() for o in pq.Conninfo.get_defaults() if o.val}
+    return known | given
 
 
 class _Session:
@@ -236,19 +269,25 @@ class _Session:
         return self._connection.execute(sql.replace("?", "%s"), parameters)
 
 
-def _not_now(psycopg: Any) -> tuple[type[Exception], ...]:
-    """The errors that say nothing of the ledger itself: it cannot be used now."""
-    errors = psycopg.errors
-    later = (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction, errors.InvalidCatalogName)
-    return psycopg.OperationalError, psycopg.InterfaceError, *later
+def _says_of_the_ledger(error: Exception) -> bool:
+    """Whether an error of psycopg's is of what the ledger holds; else it cannot be used now."""
+    from psycopg import DataError, IntegrityError, ProgrammingError, errors
+
+    if isinstance(
+        error, errors.InsufficientPrivilege | errors.InvalidCatalogName | errors.InvalidParameterValue
+    ):
+        return False
+    damaged = errors.DataCorrupted | errors.IndexCorrupted
+    return isinstance(error, DataError | IntegrityError | ProgrammingError | damaged)
 
 
 # Everything in the schema: (what, name, how it is made). relpersistence p: an unlogged table is emptied by a crash;
-# row security and rules would hide rows, a table that inherits adds some.
+# row security and rules would hide rows, a table that inherits adds some, and one that is inherited from deletes them past a
+# statement's trigger; so does a trigger on some columns alone.
 _FOUND = """
 SELECT 'relation', relname::text,
        relkind::text || relpersistence::text || left(relrowsecurity::text, 1) || left(relhasrules::text, 1)
-       || left(relhassubclass::text, 1)
+       || left(relhassubclass::text, 1) || left(EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = pg_class.oid)::text, 1)
 FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?) AND relkind <> 't'
 UNION ALL
 SELECT 'column', c.relname::text,
@@ -257,7 +296,8 @@ FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?) AND c.relkind = 'r' AND attnum > 0
 UNION ALL
 SELECT 'trigger', tgname::text,
-       concat_ws(' ', c.relname, tgtype, tgenabled, (tgqual IS NULL)::text, p.proname)
+       concat_ws(' ', c.relname, tgtype, tgenabled, (tgqual IS NULL AND tgattr::text = '')::text, p.proname,
+                 (p.pronamespace = c.relnamespace)::text)
 FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid JOIN pg_proc p ON p.oid = tgfoid
 WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ?)
 UNION ALL

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 _URL = re.compile(r"postgres(ql)?:/")
-_SECRET = ("password", "sslpassword")
+_SECRET = re.compile("password|secret|scram_")  # in the name of an option
 
 
 def is_url(text: Any) -> bool:
@@ -26,7 +26,7 @@ def check_no_password(place: Any) -> None:
         return
     user, at, _ = text.partition(":/")[2].rpartition("@")
     keys = {unquote(option.partition("=")[0]).lower() for option in re.split("[?&]", text)[1:]}
-    if (at and ":" in user) or keys.intersection(_SECRET):
+    if (at and ":" in user) or any(map(_SECRET.search, keys)):
         raise ValueError(
             "ledger: the URL holds a password, and whatever shows the setting would show it; leave it out "
             "(postgresql://user@host/database?ledger=NAME) and keep it in ~/.pgpass, or name its file in PGPASSFILE, or "

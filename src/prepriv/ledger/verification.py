@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from prepriv.ledger import chain, rows
 from prepriv.ledger.chain import Entry, Header, Tail
@@ -59,7 +59,7 @@ def verify(store: Store, receipts: Iterable[Charge] = ()) -> list[str]:
     problems = list(found.problems)
     if found.header is not None:
         problems += _receipt_problems(found.header, found.entries, receipts)
-    if found.tail.day > utc_date():
+    if is_far(found.tail.day, utc_date()):
         problems.append("the last charge is dated in the future: the clock was moved")
     return problems[:_SHOWN] + [f"and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
 
@@ -111,6 +111,11 @@ def header_problems(db: Connection, header: Header) -> list[str]:
 def utc_date() -> str:
     """Today as YYYY-MM-DD in UTC. No finer time is kept: gaps between rows would tell how long runs took."""
     return datetime.now(timezone.utc).date().isoformat()
+
+
+def is_far(day: str, today: str) -> bool:
+    """Whether a day is later than tomorrow: the clocks of two machines stand on either side of midnight, and no further apart."""
+    return day > (date.fromisoformat(today) + timedelta(1)).isoformat()
 
 
 def _receipt_problems(header: Header, entries: Iterable[Entry], receipts: Iterable[Charge]) -> list[str]:
