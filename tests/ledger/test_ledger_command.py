@@ -105,6 +105,24 @@ def test_receipts_and_second_ledgers(tmp_path, run, ledger):
     assert run("verify", ledger.path, tmp_path / "other.db", "--receipt", f"0:{'0f' * 32}").exit_code == 2
 
 
+def test_a_second_name_is_no_second_ledger_and_names_of_a_data_set_are_read_as_people_write_them(
+    tmp_path, run, ledger
+):
+    (tmp_path / "link.db").symlink_to(ledger.path)
+    (tmp_path / "folder").symlink_to(tmp_path)
+    same = [ledger.path, tmp_path / "link.db", tmp_path / "folder/ledger.db"]
+    told = run("verify", *same)
+    assert (
+        told.exit_code == 0 and told.output.startswith(f"{ledger.path}: ok") and told.output.count("ok") == 1
+    )
+    Ledger.create(tmp_path / "other.db", " Census-2020 ", epsilon=1.0, delta=0)
+    told = run("verify", *same, tmp_path / "other.db")
+    assert told.exit_code == 5 and told.output.count("caps add up") == 2
+    head = ledger.entries()[-1].head
+    assert run("verify", ledger.path, "--receipt", f"4:{head.upper()}").exit_code == 0
+    assert run("verify", ledger.path, "--receipt", f"4:{'x' * 64}").exit_code == 2
+
+
 def test_a_cap_without_delta_is_for_pure_plans_and_says_so(tmp_path, run, pay):
     made = run("create", tmp_path / "l.db", "--dataset", "x", "--epsilon", "1", "--delta", "0")
     assert made.exit_code == 0 and "pure differential privacy only" in made.stdout

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,29 @@ def test_a_clock_set_back_is_unavailable(ledger, pay, monkeypatch):
         pay(ledger, "x")
     assert any("clock" in problem for problem in ledger.verify())
     assert len(Ledger.open(ledger.path).entries()) == 4, "reading needs no clock"
+
+
+def test_a_clock_a_day_apart_is_that_of_another_machine(ledger, pay, monkeypatch):
+    last = date.fromisoformat(ledger.entries()[-1].day)
+    for days, granted in ((1, True), (2, False)):
+        today = (last - timedelta(days)).isoformat()
+        monkeypatch.setattr(book, "utc_date", lambda today=today: today)
+        monkeypatch.setattr(verification, "utc_date", lambda today=today: today)
+        assert (ledger.verify() == []) == granted
+        if granted:
+            pay(ledger, "x")
+            continue
+        with pytest.raises(LedgerUnavailable, match="the clock says"):
+            pay(ledger, "y")
+    assert ledger.entries()[-1].day == last.isoformat()
+
+
+@pytest.mark.parametrize("timeout", [None, "5", float("nan"), float("inf"), -1, 1e9, True])
+@pytest.mark.parametrize("place", ["L.db", "postgresql:///x"])
+def test_a_timeout_that_is_none_is_bad_input(place, timeout):
+    for opens in (Ledger.open, verification.verify_file):
+        with pytest.raises(ValueError, match="timeout must be a number of seconds"):
+            opens(place, timeout=timeout)
 
 
 def test_network_mounts_and_hard_links_are_refused(tmp_path, ledger, monkeypatch):

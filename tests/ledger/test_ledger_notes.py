@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,8 @@ from sklearn.base import clone
 
 import prepriv
 from prepriv.cli import run
-from prepriv.ledger import Ledger, Noted
+from prepriv.ledger import Ledger, LedgerError, LedgerUnavailable, Noted, NotNoted
+from prepriv.release.model import Model
 
 X = np.random.default_rng(0).random((400, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -78,7 +81,42 @@ def test_the_command_line_takes_one(at, capsys):
     assert run([*lines[3][:-1], "a, b"]) == 2 and len(notes()) == 4
 
 
-@pytest.mark.parametrize("note", ["", " ", "a, b", "one `id`: a", "x" * 61, "line\nline", None, 3])
+@pytest.mark.parametrize("before", ["", "pilot | March, ", "one `id`: a | b | c, "])
+def test_a_charge_on_conditions_is_shown_as_one_whatever_stands_before_them(tmp_path, before):
+    """A note with " | " was taken for what the charge rests on, and the cap shown as one without conditions."""
+    ledger = Ledger.create(tmp_path / "L.db", "people", epsilon=1, delta=0)
+    note = f"{before}train: MeanImputer | holds if at most 2 % are missing"
+    ledger.charge("a", "5e" * 32, adjacency="replace-one", epsilon=0.1, delta=0, note=note)
+    (entry,) = ledger.entries()
+    assert entry.conditional and replace(entry, note=note.partition(" | holds")[0]).conditional is False
+
+
+def test_a_hash_that_cannot_be_noted_is_no_refused_charge(at, monkeypatch, capsys):
+    """The model is paid for and written: "nothing was granted" with exit code 4 was said of it."""
+    pd.DataFrame({"a": X[:, 0], "y": np.where(Y, "yes", "no")}).to_csv("t.csv", index=False)
+    schema = "label: {name: y, classes: ['no', 'yes']}\nrows: 400\ncolumns: {a: {type: numeric, low: 0, high: 1}}\n"
+    Path("S.yaml").write_text(schema)
+
+    def locked(*_):
+        raise LedgerUnavailable("L.db: database is locked; nothing was granted")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "released", locked)
+        assert run(["train", "t.csv", "--schema", "S.yaml", "--ledger", "L.db"]) == 70
+        said = capsys.readouterr().err
+        assert "is written, and its charge stays" in said and "database is locked. Once" in said
+        assert "nothing was granted" not in said and "Traceback" not in said
+        model = Model.load("run/model")
+        with pytest.raises(NotNoted, match="is written") as told:
+            model.save("again", ledger="L.db")
+        assert not isinstance(told.value, LedgerError)
+    exec(str(told.value).partition("Once the ledger can be written: ")[2].replace("(...)", "('L.db')"))
+    assert Ledger.open("L.db").entries()[-1].kind == "released"
+
+
+@pytest.mark.parametrize(
+    "note", ["", " ", "a, b", "pilot | March", "a|b", "one `id`: a", "x" * 61, "line\nline", None, 3]
+)
 def test_other_notes_are_refused(note):
     with pytest.raises(ValueError, match="note must"):
         Noted("L.db", note)

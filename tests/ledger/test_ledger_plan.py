@@ -85,6 +85,8 @@ def test_where_nothing_fits_it_says_so(tmp_path):
         assert run("plan", path, "--left", *wrong).exit_code == 2
     assert run("plan", tmp_path / "none.db", "--left").exit_code == 4
     assert largest_run("gdp", Quanta(1), 2) == (0.0, 1e-5)
+    Ledger.create(tmp_path / "pure.db", "people", epsilon=1, delta=0)
+    assert "no run fits: a run needs a delta above 0" in run("plan", tmp_path / "pure.db").output
 
 
 def test_show_names_the_steps_of_each_charge(tmp_path):

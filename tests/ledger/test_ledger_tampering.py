@@ -73,6 +73,42 @@ def test_a_changed_format_is_found(ledger, pay, statements):
         Ledger.open(ledger.path)
 
 
+HIDDEN = {  # type and name, as the table of the schema has them
+    "a name of SQLite's": ("trigger", "sqlite_x"),
+    "a name that is there": ("trigger", "entries_append"),
+    "the name of its index": ("index", "sqlite_autoindex_entries_1"),
+    "statistics": ("table", "sqlite_stat1"),
+}
+
+
+def hide(path, kind, name):
+    """A trigger under a name that stands for something else: every row is swallowed without an error."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA writable_schema = ON")
+    what = "CREATE TRIGGER sqlite_x BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END"
+    db.execute("INSERT INTO sqlite_master VALUES (?, ?, 'entries', 0, ?)", (kind, name, what))
+    version = db.execute("PRAGMA schema_version").fetchone()[0]
+    db.execute(f"PRAGMA schema_version = {version + 1}")
+    db.close()
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_a_trigger_under_another_name_is_found_and_nothing_is_granted(ledger, pay, hidden, monkeypatch):
+    """30 charges of 0.9 were granted under a cap of 1, with no row written, and `verify` said ok."""
+    hide(ledger.path, *HIDDEN[hidden])
+    assert verify_file(ledger.path) != []
+    with pytest.raises(LedgerCorrupt):
+        pay(ledger, "x")
+    monkeypatch.setattr(schema, "problems", lambda db: [])
+    with pytest.raises(LedgerCorrupt):  # the row is read back
+        pay(ledger, "x")
+
+
+def test_statistics_that_another_program_made_change_nothing(ledger, pay):
+    edit(ledger.path, "ANALYZE")
+    assert ledger.verify() == [] and pay(ledger, "x").sequence == 5
+
+
 @pytest.mark.parametrize("statement", EDITS)
 def test_every_edit_behind_the_triggers_is_found(ledger, pay, statement):
     edit(ledger.path, *without_triggers(statement))

@@ -1138,7 +1138,7 @@ _OLDER = (
         "a conditional charge that reads as one without conditions",
         "a cost that holds for some data alone",
         "ledger/chain.py",
-        "for part in (self.note, self.note.partition(_BEHIND)[2]))",
+        "for part in self.note.split(_BEHIND))",
         "for part in (self.note,))",
         ("tests/ledger/test_ledger_charging.py", "-k", "conditional"),
     ),

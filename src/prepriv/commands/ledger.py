@@ -5,6 +5,8 @@ Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledg
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ import typer
 from prepriv.commands.exits import print_json, say
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.units import UNITS, Quanta, decimals, describe
+from prepriv.ledger.urls import is_url
 
 app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
 
@@ -30,9 +33,9 @@ def _number(text: str) -> Decimal:
 
 def _receipt(text: str) -> Charge:
     sequence, _, head = text.partition(":")
-    if not sequence.isdecimal() or len(head) != 64:
+    if not sequence.isdecimal() or not re.fullmatch("[0-9a-fA-F]{64}", head):
         raise ValueError("a receipt is SEQUENCE:HEAD, as an artifact carries it (the head has 64 digits)")
-    return Charge(int(sequence), head)
+    return Charge(int(sequence), head.lower())
 
 
 _Amount = Annotated[Decimal | None, typer.Option(parser=_number, metavar="NUMBER")]
@@ -120,7 +123,8 @@ def plan(
             return
         say(f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})")
         if epsilon <= 0:
-            say("no run fits: nothing would be granted")
+            none = header.unit == "basic" and room.delta // runs == 0
+            say(f"no run fits: {'a run needs a delta above 0' if none else 'nothing would be granted'}")
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"
         say(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}")
@@ -142,11 +146,12 @@ def verify(
     with _exit_codes():
         if receipt and len(paths) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
-        found = {path: verify_file(path, receipt or ()) for path in paths}
-        sound = {path: Ledger.open(path) for path in paths if not found[path]}
-        datasets = Counter(ledger.header.dataset_id for ledger in sound.values())
+        places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(paths)}
+        found = {path: verify_file(path, receipt or ()) for path in reversed(places.values())}
+        sound = {path: Ledger.open(path) for path in found if not found[path]}
+        datasets = Counter(map(_dataset, sound.values()))
         for name, ledger in sound.items():
-            if datasets[ledger.header.dataset_id] > 1:
+            if datasets[_dataset(ledger)] > 1:
                 found[name].append("another of these ledgers is for the same data set: their caps add up")
         if as_json:
             print_json({"ledgers": found})
@@ -170,6 +175,11 @@ def _exit_codes() -> Iterator[None]:
     except LedgerError as error:
         say(f"prepriv: {error}", err=True)
         raise typer.Exit(error.exit_code) from None
+
+
+def _dataset(ledger: Ledger) -> str:
+    """Its data set's name, without what two names of one data set differ in."""
+    return " ".join(ledger.header.dataset_id.split()).casefold()
 
 
 def _claim(header: Header) -> str:

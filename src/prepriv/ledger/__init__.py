@@ -8,7 +8,14 @@ Guide: docs/ledger.md. Why the sums are valid when plans are chosen adaptively: 
 
 from prepriv.ledger.book import Ledger
 from prepriv.ledger.chain import Entry, Header, condition_note
-from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerError, LedgerUnavailable, PlanRefused
+from prepriv.ledger.errors import (
+    BudgetExceeded,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+    NotNoted,
+    PlanRefused,
+)
 from prepriv.ledger.noted import Noted
 from prepriv.ledger.units import Budget
 from prepriv.ledger.verification import Charge, verify_file
@@ -23,6 +30,7 @@ __all__ = [
     "LedgerCorrupt",
     "LedgerError",
     "LedgerUnavailable",
+    "NotNoted",
     "Noted",
     "PlanRefused",
     "condition_note",

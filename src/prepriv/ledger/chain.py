@@ -119,7 +119,7 @@ class Entry:
     @property
     def conditional(self) -> bool:
         """Whether the cost holds only for neighbours that satisfy declared conditions (`condition_note`)."""
-        return any(part.startswith(_CONDITIONS) for part in (self.note, self.note.partition(_BEHIND)[2]))
+        return any(part.startswith(_CONDITIONS) for part in self.note.split(_BEHIND))
 
     def digest(self) -> str:
         """What `head` must be."""

@@ -42,3 +42,12 @@ class PlanRefused(LedgerError):
     """The plan may not do this: uid charged already, never charged, or charged for another plan hash."""
 
     exit_code: ClassVar[int] = 6
+
+
+class NotNoted(Exception):
+    """What was paid for is written, and its hash could not be noted in the ledger: no `LedgerError`, since the charge stays."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, told: str) -> None:
+        super().__init__(shown(told))

@@ -14,7 +14,7 @@ MOST_NOTE = 60  # characters
 class Noted(os.PathLike[str]):
     """The path or URL of a ledger, and a note that stands in front of each charge made through it, in `ledger show`.
 
-    note: 1 to 60 printable characters without a comma or a backtick, never about what the data hold. Estimators, functions and the command
+    note: 1 to 60 printable characters without a comma, a backtick or a |, never about what the data hold. Estimators, functions and the command
     line (`--note`) take it as `ledger`; clones keep it. ValueError for another note, and for
     a URL that holds a password.
 
@@ -39,6 +39,8 @@ class Noted(os.PathLike[str]):
             raise ValueError(f"note must be 1 to {MOST_NOTE} printable characters")
         if "," in note:
             raise ValueError("note must have no comma: what was charged is a list behind it")
+        if "|" in note:
+            raise ValueError("note must have no |: what a charge rests on stands after one")
         if "`" in note:
             raise ValueError("note must have no backtick: whose rows a charge is of stands between two")
 

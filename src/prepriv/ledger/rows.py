@@ -67,7 +67,7 @@ def read_entries(db: Connection, after: int) -> Iterator[Entry]:
 
 
 def append(db: Connection, entry: Entry) -> None:
-    """Insert one row; the triggers of schema.py check it again."""
+    """Insert one row; the triggers of schema.py check it again. LedgerCorrupt unless it is there then, as it was sent."""
     values = (
         entry.sequence,
         entry.kind,
@@ -84,6 +84,8 @@ def append(db: Connection, entry: Entry) -> None:
         entry.day,
     )
     db.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
+    if list(read_entries(db, entry.sequence - 1)) != [entry]:
+        raise LedgerCorrupt("the row is not in the ledger as it was sent: a trigger or rule is in the way")
 
 
 def append_header(db: Connection, header: Header) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 
 from prepriv._text import shown
@@ -156,6 +157,14 @@ BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
 }
 
 
+# What SQLite adds itself: the index of UNIQUE, and, by ANALYZE in another program, statistics.
+_OWN_INDEX = [("sqlite_autoindex_entries_1", None)]
+_STATISTICS = (
+    ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+)
+
+
 def create(db: sqlite3.Connection) -> None:
     """Make the empty tables, in the caller's transaction."""
     for statement in STATEMENTS.values():
@@ -174,9 +183,12 @@ def problems(db: sqlite3.Connection) -> list[str]:
         return ["the file is not a ledger"]
     if wrong := version_problems(db.execute("PRAGMA user_version").fetchone()[0]):
         return wrong
-    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"))
-    names = [name for name in (*STATEMENTS, *found) if found.get(name) != STATEMENTS.get(name)]
-    return [f"table or trigger {name!r} was changed, removed or added" for name in dict.fromkeys(names)]
+    # what acts is the statement, whatever name and type stand beside it, and however often a name stands there
+    found = Counter((str(name), sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master"))
+    found.subtract(STATEMENTS.items())
+    found.subtract(_OWN_INDEX)
+    names = {name for (name, sql), count in found.items() if count and (name, sql) not in _STATISTICS}
+    return [f"table or trigger {name!r} was changed, removed or added" for name in sorted(names)]
 
 
 def version_problems(version: int, newest: int = VERSION) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prepriv._arguments import shown
-from prepriv.ledger import Ledger, Noted, condition_note
+from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
 from prepriv.ledger.urls import check_no_password
 from prepriv.pipeline.odometer import Priced
 
@@ -70,7 +70,16 @@ def _named(path: str | os.PathLike[str], what: str) -> str:
 def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
     """Write down the hash of an artifact beside its charge, once the artifact is in place. Nothing without both.
 
-    Raises a LedgerError where the ledger does not know the charge, or holds an artifact of it already.
+    Raises NotNoted where the ledger cannot be written, does not know the charge, or holds an artifact of it already.
     """
-    if path is not None and receipt is not None:
-        Ledger.open(path).released(receipt["plan_uid"], hashlib.sha256(written).hexdigest())
+    if path is None or receipt is None:
+        return
+    uid, digest = receipt["plan_uid"], hashlib.sha256(written).hexdigest()
+    try:
+        Ledger.open(path).released(uid, digest)
+    except LedgerError as error:
+        why = str(error).removesuffix("; nothing was granted")
+        raise NotNoted(
+            f"the result is written, and its charge stays; its hash is not in the ledger: {why}. Once the ledger can be "
+            f"written: Ledger.open(...).released({uid!r}, {digest!r})"
+        ) from None

@@ -25,7 +25,7 @@ def largest_run(unit: Unit, room: Quanta, runs: int, delta: float | None = None)
     if unit == "basic":
         assert each.epsilon is not None and each.delta is not None
         if delta is None:
-            return each.epsilon, each.delta
+            return (each.epsilon if each.delta > 0 else 0.0), each.delta
         return (each.epsilon if delta <= each.delta else 0.0), delta
     mu = each.mu if unit == "gdp" else math.sqrt(2 * (each.rho or 0.0)) * (1 - 1e-11)
     at = 1e-5 if delta is None else delta
