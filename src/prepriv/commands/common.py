@@ -24,7 +24,7 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
-from prepriv.ledger import Noted
+from prepriv.ledger import Noted, NotNoted
 from prepriv.pipeline.admit import CHARGED, CHARGING, READING
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
@@ -145,7 +145,8 @@ def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
     except KeyboardInterrupt:
         raise Stop(came.told(out), INTERRUPTED) from None
     except Exception as error:
-        if not (came.charged or came.opened) or (isinstance(error, Stop) and error.code != BAD_INPUT):
+        told = isinstance(error, NotNoted) or (isinstance(error, Stop) and error.code != BAD_INPUT)
+        if told or not (came.charged or came.opened):
             raise
         if isinstance(error, Stop):
             what = str(error)
@@ -429,7 +430,7 @@ def paid_output(out: Path, text: Callable[[], str]) -> Iterator[None]:
         yield
     except (OSError, Stop) as error:
         said = str(error) if isinstance(error, Stop) else f"cannot write to {out}: {reason(error)}"
-        typer.echo(text(), nl=False)
+        typer.echo(shown(text(), keep="\n"), nl=False)
         raise Stop(
             f"{said}; what was released stands on standard output, and a charge, if any, stays", AFTER_TOUCH
         ) from None
