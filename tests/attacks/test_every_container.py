@@ -217,6 +217,12 @@ def warm() -> None:
 def test_a_table(function: str, container: str, most: int) -> None:
     if refused_to_predict(function, container):
         return
+    if (
+        most < 99
+        and function.startswith(("Model.", "PrivateClassifier.predict_"))
+        and zlib.crc32((function + container).encode()) % 3
+    ):
+        return  # they read rows in one place, as `predict` does
     warm()
     compared = 0
     for kind in share([*KINDS], function + container, most // 3):
