@@ -36,6 +36,10 @@ ALLOWED = {
         "commands/audit_replay.py",
         "_raw",
     ): "an auditor's own table, as it is: nothing that is found leaves through a mechanism",
+    (
+        "mechanisms/handle.py",
+        "floats",
+    ): "what a step of a user's own hands to a mechanism, after its cells were encoded",
     ("release/arrays.py", "unpack"): "numbers of a file of ours, no rows",
     ("release/report.py", "of"): "what a model says of public rows",
 }
