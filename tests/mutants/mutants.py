@@ -1807,7 +1807,7 @@ _OLDER = (
         "raw units taken for shares of the declared width",
         "our own: an account in units that the model does not see is too small by the width",
         "pipeline/from_sklearn.py",
-        "return [RawUnits(bounds, (",
+        "return [RawUnits(self.domain.columns, (",
         "return [RawUnits({}, (",
         ("tests/pipeline/test_from_sklearn.py", "-k", "raw_units or computes"),
     ),

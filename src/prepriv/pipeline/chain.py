@@ -17,6 +17,7 @@ from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
+from prepriv.pipeline.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.said import shift_after
 from prepriv.space import Space
@@ -118,6 +119,9 @@ def chain(
     """
     incoming = UNTOUCHED
     space, planned = domain.space, list[PlannedStep]()
+    for step in steps:
+        if isinstance(step, RawUnits):
+            step.check(domain)
     for step, before, after in walk(steps, domain.space):
         check_payment(step.name, step.payment)
         placed = _placed(step, before, after, incoming, domain, n, mu, release)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from prepriv import payment as pay
 from prepriv._arguments import number, shown
 from prepriv.columns import Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.pipeline.checks import check_domain
 from prepriv.pipeline.raw_units import RawUnits
+from prepriv.pipeline.sklearn_columns import named, same_categories
 from prepriv.pipeline.sklearn_refused import REFUSED
 from prepriv.pipeline.sklearn_settings import is_known, unread_settings
 from prepriv.preprocessing.base import Step
@@ -77,6 +76,8 @@ class Reader:
     refused: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=lambda: [_WITHIN, _FITTED])
+    settled: set[str] = field(default_factory=set)  # columns that are not numeric, encoded or dropped
+    scaled: set[str] = field(default_factory=set)
     moved: str = ""  # the part after which columns have other places
 
     def all_steps(self, pipeline: Any) -> list[Step]:
@@ -84,16 +85,22 @@ class Reader:
         if self.domain.is_ball:
             raise ValueError("a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box")
         self.read(pipeline, None)
+        for name, column in self.domain.columns.items():
+            if not isinstance(column, Numeric) and name not in self.settled:
+                self._refuse(
+                    "what is passed through",
+                    f"the column {name!r} is declared {type(column).__name__.lower()} and would reach the learner as it stands: "
+                    "give it to a OneHotEncoder with its categories, or drop it in a ColumnTransformer",
+                )
         if self.refused:
             raise Unpriced(self.refused)
-        bounds = {n: (c.low, c.high) for n, c in self.domain.columns.items() if isinstance(c, Numeric)}
         secret = (
             f"the {step.fitted_state} of {step.name} are needed on new rows by scikit-learn: once they leave, or predictions "
             "made with them, no finite ε holds; pay for the step by public data or budget to release it"
             for step in self.steps
             if not step.paid.leaves and not step.at_prediction
         )
-        return [RawUnits(bounds, (*self.notes, *secret)), *self.steps]
+        return [RawUnits(self.domain.columns, (*self.notes, *secret)), *self.steps]
 
     def read(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Append the steps of one transformer on some columns (None: all of them)."""
@@ -191,13 +198,24 @@ class Reader:
                 self._refuse(
                     "ColumnTransformer", f"the column {sorted(taken & set(names))[0]!r} has two transformers"
                 )
+            if len(set(names)) < len(names):
+                self._refuse(
+                    "ColumnTransformer",
+                    f"{shown(wanted)} names a column twice, which is then handed on twice: name each column once",
+                )
             taken |= set(names)
             if names:
-                self.read(inner, names)
+                self._within(inner, names)
         rest = tuple(name for name in self.domain.columns if name not in taken)
         if rest:
-            self.read(part.remainder, rest)
+            self._within(part.remainder, rest)
         self.moved = "a ColumnTransformer"
+
+    def _within(self, part: Any, columns: tuple[str, ...]) -> None:
+        """One transformer of a ColumnTransformer, where alone "drop" drops."""
+        if isinstance(part, str) and part == "drop":
+            self.settled |= set(columns)
+        self.read(part, columns)
 
     def _names(self, wanted: Any) -> tuple[str, ...]:
         every = list(self.domain.columns)
@@ -206,16 +224,8 @@ class Reader:
                 "ColumnTransformer", "a function chooses columns by what the records hold: name the columns"
             )
             return ()
-        try:
-            if isinstance(wanted, slice):
-                wanted = every[wanted]
-            listed = [wanted] if isinstance(wanted, str | int) else list(wanted)
-            if listed and all(isinstance(w, bool | np.bool_) for w in listed):
-                listed = [name for name, chosen in zip(every, listed) if chosen]
-            found = tuple(w if isinstance(w, str) else every[int(w)] for w in listed)
-        except (TypeError, ValueError, IndexError):
-            found = ("",)
-        if any(name not in self.domain.columns for name in found):
+        found = named(wanted, every)
+        if found is None:
             raise ValueError(f"ColumnTransformer names {shown(wanted)}, which is not a column of the domain")
         return found
 
@@ -247,6 +257,15 @@ class Reader:
             )
             return
         says = "the least standard deviation of a scaled column as a share of its declared width"
+        chosen = set(self.domain.columns if columns is None else columns)
+        if chosen & self.scaled:
+            self._refuse(
+                "StandardScaler",
+                f"the column {sorted(chosen & self.scaled)[0]!r} is scaled twice, and the declared deviation is of its declared "
+                "width: the second scaler changes nothing; leave it out",
+            )
+            return
+        self.scaled |= chosen
         if (least := self._cap("deviation", "StandardScaler", says)) is not None:
             self.steps.append(
                 StandardScaler(least, "none", "mean", WIDEST, columns, payment=pay.Sensitivity())
@@ -319,7 +338,10 @@ class Reader:
         for column, categories in zip(chosen, part.categories):
             declared = self.domain.columns[column]
             if isinstance(declared, Categorical):
-                same = sorted(map(str, categories)) == sorted(declared.categories)
+                same = same_categories(categories, declared.categories)
+                if column in self.settled:
+                    self._refuse(name, f"the column {column!r} is encoded twice")
+                self.settled.add(column)
                 if name == "OrdinalEncoder" or not same:
                     why = "is ordinal here" if same else "has other categories here"
                     self._refuse(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from prepriv.columns import Column, Numeric
+from prepriv.domain import Domain
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
 from prepriv.preprocessing.scale_map import rest_radius
 from prepriv.space import Space
@@ -17,12 +19,25 @@ from prepriv.space import Space
 class RawUnits(Step):
     """Encoded numeric features, in [0, 1], back in the units of their columns: what scikit-learn sees. Free.
 
-    bounds: (low, high) of each numeric feature by name. notes: what has to hold of the run, which every account of the steps
-    prints (`account.steps_of`).
+    declared: the columns of the domain that a pipeline was read for: of no other one is there an account. notes: what has to
+    hold of the run, which every account of the steps prints (`account.steps_of`).
     """
 
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    declared: Mapping[str, Column] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """(low, high) of each numeric feature by name."""
+        return {name: (c.low, c.high) for name, c in self.declared.items() if isinstance(c, Numeric)}
+
+    def check(self, domain: Domain) -> None:
+        """ValueError for another domain than the one of which the pipeline was read."""
+        if list(self.declared.items()) != list(domain.columns.items()):
+            raise ValueError(
+                "the steps were read of a pipeline on another domain: its columns, bounds or categories are not these; call "
+                "from_sklearn with the domain of the account"
+            )
 
     def _affine(self, space: Space) -> tuple[Floats, Floats]:
         low, width = np.zeros(space.d), np.ones(space.d)

@@ -133,7 +133,23 @@ def unread_settings(part: Any) -> list[tuple[str, str]]:
 
 _SET = "only parameters of its constructor are read; make it anew, and set nothing else"
 _BESIDE = {
-    "_metadata_request": "set_fit_request hands weights or other arguments to fit, which no price counts; make it anew"
+    "_skl_callbacks": "set_callbacks hands the private rows of a fit to other code, and can stop it; make it anew",
+    "_metadata_request": "set_fit_request hands weights or other arguments to fit, which no price counts; make it anew",
+}
+
+
+_MADE = {  # by the fit of these classes, and the container of set_output, which holds the same numbers
+    "_sklearn_output_config",
+    "_fit_dtype",
+    "_fill_dtype",
+    "_n_features",
+    "_drop_idx_after_grouping",
+    "_infrequent_enabled",
+    "_missing_indices",
+    "_n_features_outs",
+    "_columns",
+    "_remainder",
+    "_transformer_to_input_indices",
 }
 
 
@@ -141,6 +157,8 @@ def _set_beside(part: Any) -> Any:
     """Names of attributes that are neither parameters nor made by a fit: those that stand before the class's own, too."""
     parameters = type(part)._get_param_names()
     for name in vars(part):
-        made = name.startswith("_") or name.endswith("_")  # by scikit-learn's own rule
-        if name in _BESIDE or (name not in parameters and (hasattr(type(part), name) or not made)):
+        made = name in _MADE or (
+            name.endswith("_") and not name.startswith("_")
+        )  # by scikit-learn's own rule
+        if name not in parameters and (hasattr(type(part), name) or not made):
             yield name
