@@ -19,7 +19,9 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from prepriv import Categorical, Domain, Numeric, PrivateClassifier
+from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
+from prepriv.pipeline.apart import check_apart
+from prepriv.preprocessing import StandardScaler
 from prepriv.tables.cell import cell_of, number_of, text_of
 from prepriv.tables.encode import count_rows, encode, encode_labels
 from prepriv.tables.readers import read_table
@@ -194,3 +196,21 @@ def test_no_cell_decides_how_many_records_there_are():
         table = pd.DataFrame({"a": [0.1, 0.2, 0.3, cell]})
         assert count_rows(table, labels, domain) == encode(table, domain).n == 4
     assert "dropna" in Domain.__doc__ and "dropna" in PrivateClassifier.fit.__doc__
+
+
+def _batch(odd):
+    """Two named columns in another order than declared; the last cells are `odd`, a whole number or None and bytes."""
+    whole, text = odd
+    texts = pa.array([b"u", b"v", text], pa.binary()).view(pa.string())
+    return pa.record_batch({"b": texts, "a": pa.array([2**53 + 1, 2, whole])})
+
+
+@pytest.mark.parametrize("odd", [(3, b"\xff"), (None, b"u")])
+@pytest.mark.parametrize("paid", [None, StandardScaler(payment=Public(_batch((3, b"u"))))])
+def test_a_record_batch_is_a_table_whatever_one_cell_holds(odd, paid):
+    domain = Domain({"a": Categorical([2**53 + 1, 2]), "b": Categorical(["u", "v"])}, (0, 1))
+    plain, other = (encode(_batch(cells), domain) for cells in ((3, b"u"), odd))
+    assert [[*map(int, c[:2])] for c in plain.columns] == [[0, 1], [0, 1]]
+    assert [[*c[:2]] for c in other.columns] == [[*c[:2]] for c in plain.columns]
+    assert count_rows(_batch(odd), [0, 1, 0], domain) == 3
+    check_apart([] if paid is None else [paid], _batch(odd))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.preprocessing.base import Step
+from prepriv.tables.containers import tabled
 from prepriv.tables.encode import Table
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, files
@@ -137,7 +138,7 @@ def _arrays(table: Any) -> Iterator[NDArray[Any]]:
         held = getattr(table, "data", None)
         yield from (held,) if isinstance(held, np.ndarray) and held.dtype != object else ()
         return
-    native = nw.from_native(table, eager_only=True, allow_series=True, pass_through=True)
+    native = nw.from_native(tabled(table), eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         for j in range(native.shape[1]):
             yield from _column(native[:, j].to_native())

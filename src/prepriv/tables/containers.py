@@ -66,6 +66,15 @@ def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArr
     return _of_rows(held, d)
 
 
+def tabled(data: Any) -> Any:
+    """A record batch of Arrow as a table; anything else as it is.
+
+    As an array it would be read at once: a null makes floats of whole numbers, a text that is not UTF-8 stops all.
+    """
+    arrow = sys.modules.get("pyarrow")
+    return arrow.table(data) if arrow is not None and isinstance(data, arrow.RecordBatch) else data
+
+
 def _held(values: Any, *, frames: bool = False) -> Any:
     """Values of any library as a list, an array or a narwhals series (or frame); others as they are."""
     if isinstance(
@@ -77,7 +86,7 @@ def _held(values: Any, *, frames: bool = False) -> Any:
         values = arrow.chunked_array([values])
     if pandas is not None and isinstance(values, pandas.Index | pandas.api.extensions.ExtensionArray):
         values = pandas.Series(values)
-    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    found = nw.from_native(tabled(values), eager_only=True, allow_series=True, pass_through=True)
     if isinstance(found, nw.DataFrame):
         return found if frames or found.shape[1] != 1 else found[:, 0]
     if isinstance(found, nw.Series):

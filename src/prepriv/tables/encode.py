@@ -23,7 +23,7 @@ from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers
-from prepriv.tables.containers import column_of
+from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -265,7 +265,7 @@ def as_frame(data: Any) -> Any:
     No name is told: where a file has no header line, its first record is one.
     """
     try:
-        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        frame = nw.from_native(tabled(data), eager_only=True, pass_through=True)
         unique = not isinstance(frame, nw.DataFrame) or len(set(frame.columns)) == len(frame.columns)
     except (nw.exceptions.NarwhalsError, ValueError):
         unique = False

@@ -10,6 +10,22 @@ EVERY, STATIC = "tests/attacks/test_every_container.py", "tests/test_cells_are_r
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a record batch is one array",
+        "prepriv 0.2.0: a text that is not UTF-8 raised, and columns were taken by place",
+        "tables/encode.py",
+        "nw.from_native(tabled(data), eager_only=True, pass_through=True)",
+        "nw.from_native(data, eager_only=True, pass_through=True)",
+        ("tests/attacks/test_cells.py", "-k", "record_batch"),
+    ),
+    Mutant(
+        "a batch of private rows is read at once where it is kept apart",
+        "one record decides whether a public table is refused",
+        "pipeline/apart.py",
+        "nw.from_native(tabled(table), eager_only",
+        "nw.from_native(table, eager_only",
+        ("tests/attacks/test_cells.py", "-k", "record_batch"),
+    ),
+    Mutant(
         "a column made an array by its type outside of the tables",
         "a dtype decision on a user's cells",
         "description/questions.py",
