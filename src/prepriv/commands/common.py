@@ -138,7 +138,8 @@ class Came:
 def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
     """Around a command that reads private rows: whatever ends it says what is left behind.
 
-    From the charge or the first private cell on nothing is "bad input, nothing charged", whatever raises it.
+    From the charge or the first private cell on nothing is "bad input, nothing charged", whatever raises it, but a table
+    of another form that no charge was made for.
     """
     try:
         yield
@@ -146,7 +147,8 @@ def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
         raise Stop(came.told(out), INTERRUPTED) from None
     except Exception as error:
         told = isinstance(error, NotNoted) or (isinstance(error, Stop) and error.code != BAD_INPUT)
-        if told or not (came.charged or came.opened):
+        touched = came.charged or (came.opened and not isinstance(error, BadData))
+        if told or not touched:
             raise
         if isinstance(error, Stop):
             what = str(error)
