@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "an untested premise on rows after a noisy map",
         "a condition nobody can check",
         "pipeline/chain.py",
-        "        _check_fixed(placed, planned)\n",
+        "        _check_fixed(placed, planned, domain)\n",
         "",
         ("tests/attacks/test_chained_tests.py", "-k", "noisy_map"),
     ),
