@@ -251,11 +251,14 @@ def test_what_cannot_be_attacked_is_not_held(folder, capsys):
     never = (
         OWN
         + """
-class No:
-    sentence = "nothing meets it"
+from prepriv.guarantees.premise import Premise
+class No(Premise):
+    says = "nothing meets it"
     def holds(self, rows, n): return False
 class Unmet(pre.MeanImputer):
-    def conditions(self, *args): return (No(),)
+    def conditions(self, space, n, incoming=None): return (No(reading=space.reading),)
+    def sensitivity(self, space, n, incoming=None):
+        return dataclasses.replace(super().sensitivity(space, n, incoming), conditions=self.conditions(space, n))
 domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1))
 steps = [Unmet(payment=Sensitivity({"missing": 0.2}))]
 """

@@ -18,7 +18,7 @@ import numpy as np
 
 from prepriv.audit.judgement import Judgement, judged
 from prepriv.audit.replay import Call, Recorder
-from prepriv.audit.sensitivity_case import Case, Pair
+from prepriv.audit.sensitivity_case import Case, Pair, written
 from prepriv.audit.sensitivity_search import SearchResult, search
 from prepriv.domain import ADJACENCIES, Adjacency, Domain
 from prepriv.guarantees.printed import down
@@ -99,7 +99,7 @@ class SumCase(OwnCase):
         start = 0 if self.domain.adjacency == "replace-one" else 1
         one = Recorder()
         two = Recorder(one.outputs)
-        ended = (
+        ended, left = zip(
             self._run(OpenRows(pair.first, pair.labels[0]), one),
             self._run(OpenRows(second[start:], pair.labels[1][start:]), two),
         )
@@ -107,11 +107,17 @@ class SumCase(OwnCase):
             return self._ended(*ended)
         if len(one.calls) != len(two.calls):
             return UNLIKE
+        if left[0] != left[1]:
+            self._note(
+                [
+                    f"what leaves of {self.steps[0].name} differs though the outputs of its mechanisms are the same"
+                ]
+            )
         share = max((_share(a, b) for a, b in zip(one.calls, two.calls)), default=0.0)
         return RowShift(float(share > 0), share, share)
 
-    def _run(self, rows: OpenRows, session: Recorder) -> str:
-        """Fit the step; how it ended: nothing, or the sentence of an error."""
+    def _run(self, rows: OpenRows, session: Recorder) -> tuple[str, str]:
+        """Fit the step; how it ended: nothing, or the sentence of an error; and what leaves it."""
         step = self.steps[0]
         planned = PlannedStep(
             step,
@@ -124,10 +130,9 @@ class SumCase(OwnCase):
         )
         try:
             access = StepAccess(planned, _Facts(self.domain, self.n), rows, (), session)  # type: ignore[arg-type]
-            step.paid.fit(step, self.space, access)
+            return "", written(step.paid.fit(step, self.space, access)[1])
         except Exception as error:  # code of the user's own
-            return _sentence(error)
-        return ""
+            return _sentence(error), ""
 
 
 @dataclass(frozen=True)
@@ -178,8 +183,16 @@ def targets(domain: Domain, steps: Sequence[Step], n: int) -> list[Target]:
                 out += _targets(place, step, way, space, domain, n)
     if len(steps) > 1:
         names = ", ".join(step.name for step in steps)
-        out += _cases(f"all steps ({names})", True, tuple(steps), domain.space, n, [UNTOUCHED])
+        every = tuple(steps)
+        for removed in _sides(domain, every):
+            out += _cases(f"all steps ({names})", True, every, domain.space, n, [UNTOUCHED], removed)
     return out
+
+
+def _sides(domain: Domain, steps: Sequence[Step]) -> tuple[bool, ...]:
+    """Whether a record is gone from the second data set: replaced, and, where the domain says so of maps, gone, too."""
+    gone = domain.adjacency == "add-or-remove-one" and all(step.paid.leaves for step in steps)
+    return (False, True) if gone else (False,)
 
 
 def _targets(place: str, step: Step, way: str, space: Space, domain: Domain, n: int) -> Iterator[Target]:
@@ -191,6 +204,8 @@ def _targets(place: str, step: Step, way: str, space: Space, domain: Domain, n: 
         return
     came = _moved(space, n, step.after_drops)
     yield from _cases(place, used, (paid,), space, n, [UNTOUCHED, *came] if way == "sensitivity" else came)
+    if True in _sides(domain, (paid,)):
+        yield from _cases(place, used, (paid,), space, n, [UNTOUCHED], True)
     if way == "budget":
         for adjacency in ADJACENCIES:
             yield from _sums(place, used, paid, space, domain, n, adjacency, came)
@@ -212,12 +227,19 @@ def _moved(space: Space, n: int, drops: bool) -> list[RowShift]:
 
 
 def _cases(
-    place: str, used: bool, steps: tuple[Step, ...], space: Space, n: int, incoming: Sequence[RowShift]
+    place: str,
+    used: bool,
+    steps: tuple[Step, ...],
+    space: Space,
+    n: int,
+    incoming: Sequence[RowShift],
+    removed: bool = False,
 ) -> Iterator[Target]:
     """The rows after these steps; closed if the steps may follow none of what comes in."""
     closed, none = "", True
     for came in incoming:
-        case = OwnCase(_named(place, came), steps, space, n, came, _hints(steps))
+        name = f"{_named(place, came)}{', without the record' if removed else ''}"
+        case = OwnCase(name, steps, space, n, came, _hints(steps), removed=removed)
         try:
             case.bound  # noqa: B018  refused where the steps cannot stand
         except (ValueError, TypeError) as error:
@@ -284,6 +306,8 @@ class Attacked:
         case, found, place = self.result.case, self.result.found, f"at {self.target.place}"
         if math.isinf(found.total_shift):
             return f"{place}: on one of two neighbours it fails, or asks its mechanisms for something else"
+        if case.lies:
+            return f"{place}: {next(iter(case.lies))}"
         if isinstance(case, SumCase):
             return f"{place}: move of its sum declared {case.declared:.6g}, found {down(found.total_shift, 4)} times that"
         return f"{place}: {self.result.beaten_by[0][0]}"

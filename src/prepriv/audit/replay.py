@@ -76,7 +76,7 @@ class Recorder(Session):
         super().__init__()
         self.calls: list[Call] = []
         self.outputs: list[Any] = []
-        self._frozen = frozen or ()
+        self._frozen: Sequence[Any] = () if frozen is None else frozen
         self.replays = frozen is not None
         self._seed, self._stream = seed, NoiseSource.for_tests(seed)
 

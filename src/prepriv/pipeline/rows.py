@@ -65,10 +65,18 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class OpenRows:
-    """Rows (n, d) and labels (n,) that need no protection, those of an audit or made up: one block."""
+    """Rows (n, d) and labels (n,) that need no protection, those of an audit or made up: one block.
+
+    As in a run, each reading is a fresh block, and nobody can write to the labels.
+    """
 
     x: Floats
     labels: NDArray[np.integer[Any]]
+
+    def __post_init__(self) -> None:
+        view = self.labels.view()
+        view.setflags(write=False)
+        object.__setattr__(self, "labels", view)
 
     @property
     def n(self) -> int:
@@ -76,7 +84,7 @@ class OpenRows:
         return len(self.x)
 
     def __iter__(self) -> Iterator[Floats]:
-        yield self.x
+        yield self.x.copy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 VERDICTS = ("tests/audit/test_verdicts.py",)
+WORDS = ("tests/audit/test_own_words.py",)
 CHAINS = ("tests/attacks/test_random_chains.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -95,5 +96,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "        radius = math.hypot(space.radius, abs(self.value) * math.sqrt(int(filled.sum())))",
         "        radius = space.radius",
         (*CHAINS, "-k", "by_itself and Constant"),
+    ),
+    Mutant(
+        "a distance is not held against the conditions",
+        "a word that nobody attacks",
+        "audit/sensitivity_case.py",
+        "        if not side.holds and (side.distance or 0.0) > TEST_ERROR:\n",
+        "        if False:\n",
+        (*WORDS, "-k", "of_ones_own and above"),
+    ),
+    Mutant(
+        "an audit hands a fit its own table",
+        "an audit that changes what it measures",
+        "pipeline/rows.py",
+        "        yield self.x.copy()\n",
+        "        yield self.x\n",
+        (*WORDS, "-k", "in_place"),
+    ),
+    Mutant(
+        "outputs are not frozen where the first run comes after its recorder",
+        "a replay that replays nothing",
+        "audit/replay.py",
+        "= () if frozen is None else frozen\n",
+        "= frozen or ()\n",
+        (*WORDS, "-k", "exact_number"),
+    ),
+    Mutant(
+        "no map loses a record",
+        "a neighbour that nobody makes",
+        "audit/own_steps.py",
+        "    return (False, True) if gone else (False,)\n",
+        "    return (False,)\n",
+        (*WORDS, "-k", "adjacency"),
     ),
 )

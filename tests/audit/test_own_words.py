@@ -1,0 +1,195 @@
+"""What a step of one's own says beside its numbers is attacked, too: its premises, its distance, what leaves it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from prepriv.cli import run
+
+HEAD = """
+import dataclasses, math
+import numpy as np
+from dataclasses import dataclass
+from typing import ClassVar
+from prepriv import Budget, Domain, Numeric, Sensitivity
+from prepriv.learners import GradientDescent, Logistic, PoissonSGD
+from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, ReleasedMap, RowShift, Step
+from prepriv.preprocessing.impute_caps import FewMissing, FillReleased
+from prepriv.space import Space
+
+@dataclass(frozen=True, eq=False)
+class Fill(ConfidentialMap):
+    fill: np.ndarray
+    def transform(self, x): return np.where(np.isnan(x), self.fill, x)
+
+@dataclass(frozen=True)
+class Own(Step):
+    ways: ClassVar = ("sensitivity",)
+    at_prediction: ClassVar[bool] = False
+    def output(self, space): return Space(space.low, space.high, space.radius, np.zeros(space.d, bool))
+    def prediction_map(self, space): return FillReleased(np.full(space.d, 0.5))
+    def conditions(self, space, n, incoming=None): return ()
+
+boxed = {"a": Numeric(0, 1, missing="impute"), "b": Numeric(0, 1, missing="impute")}
+domain = Domain(boxed, classes=(0, 1), label="y", n=40)
+learner = GradientDescent(Logistic(), steps=1, weight_bound=5.0)
+"""
+
+MEAN = """
+@dataclass(frozen=True)
+class Mean(Own):
+    def _caps(self, space, n): return (FewMissing(0, "a", 12, n, reading=space.reading), FewMissing(1, "b", 12, n, reading=space.reading))
+    def sensitivity(self, space, n, incoming=None):
+        p, row = 2 * (12), 2 / (n - 12) * (1 + 1e-9)
+        return (incoming or UNTOUCHED).plus(RowShift(p, row, p * row, conditions=PRINTED), n=n)
+    def conditions(self, space, n, incoming=None): return self._caps(space, n)
+    def distance(self, rows, space, n, incoming=None):
+        return float(min(DISTANCE for m in np.isnan(np.concatenate(list(rows))).sum(axis=0)))
+    def fit_confidential(self, rows, space, n):
+        x = np.concatenate(list(rows))
+        return Fill(np.nansum(x, axis=0) / np.maximum((~np.isnan(x)).sum(axis=0), 1))
+steps = [Mean(payment=Sensitivity(test=TEST))]
+"""
+
+
+def mean(*, distance: str = "12 + 1 - m", printed: str = "self._caps(space, n)", test: float = 0.2) -> str:
+    text = HEAD + MEAN.replace("DISTANCE", distance).replace("PRINTED", printed)
+    return text.replace("TEST", str(test))
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def audit(kind: str, text: str, *options: str) -> tuple[int, str]:
+        (tmp_path / "own.py").write_text(text)
+        code = run(["audit", kind, "own.py", "--json", *options])
+        captured = capsys.readouterr()
+        assert captured.out, captured.err
+        return code, json.loads(captured.out)["sentence"]
+
+    return audit
+
+
+def attacked(ended, text: str, seconds: str = "0.4") -> tuple[int, str]:
+    return ended("sensitivity", text, "--seconds", seconds)
+
+
+def test_the_premises_that_a_plan_prints_leave_pairs_out_and_no_others(ended):
+    """A premise that `conditions` alone states is printed nowhere: the claim would be of all data."""
+    code, sentence = attacked(ended, mean(printed="()", test=0.0))
+    assert code == 8 and "rests on other premises in `conditions` than in the RowShift" in sentence
+    assert attacked(ended, mean(test=0.0), "0.2")[0] == 0
+
+
+LYING = {
+    "upside down": ("m", ("is above 0 where a condition fails",)),
+    "above 0": ("2.0 if m > 12 else 3.0", ("is above 0 where a condition fails",)),
+    "beside": ("0.0 if m > 12 else 9.0", ("is above 1 beside data on which", "changes by more than 1")),
+    "steep": ("3.0 * (13 - m)", ("is above 1 beside data on which", "changes by more than 1")),
+}
+
+
+@pytest.mark.parametrize("name", LYING)
+def test_a_distance_of_ones_own_is_attacked(ended, name):
+    distance, says = LYING[name]
+    code, sentence = attacked(ended, mean(distance=distance))
+    assert code == 1 and "at step 1 (Mean, by sensitivity): the distance of Mean " in sentence
+    assert any(one in sentence for one in says)
+
+
+def test_a_distance_that_counts_records_holds(ended):
+    assert attacked(ended, mean())[0] == 0
+
+
+def test_a_fit_that_works_in_place_works_on_a_copy(ended):
+    """Else it would fill the gaps of the audit's own table before the map sees them, and nothing would move."""
+    text = """
+@dataclass(frozen=True)
+class Top(Own):
+    def sensitivity(self, space, n, incoming=None):
+        row = float(np.linalg.norm(space.widths)) / n * (1 + 1e-9)
+        return (incoming or UNTOUCHED).plus(RowShift(n - 1, row, (n - 1) * row), n=n)
+    def conditions(self, space, n, incoming=None): return ()
+    def fit_confidential(self, rows, space, n):
+        top = np.zeros(space.d)
+        for x in rows:
+            np.nan_to_num(x, copy=False)
+            top = np.maximum(top, x.max(axis=0))
+        return Fill(top)
+steps = [Top(payment=Sensitivity())]
+"""
+    code, sentence = attacked(ended, HEAD + text)
+    assert code == 1, sentence
+    assert "at step 1 (Top, by sensitivity): total move of the common rows declared" in sentence
+
+
+SCALED = """
+@dataclass(frozen=True)
+class Scaled(ReleasedMap):
+    m: tuple; top: float
+    def transform(self, x): return np.clip((x - np.array(self.m)) / max(self.top, 1e-3), -1, 1)
+    def to_json(self): return {"map": "scaled", "m": list(self.m), "top": self.top}
+@dataclass(frozen=True)
+class Scale(Step):
+    ways: ClassVar = ("budget",)
+    def output(self, space): return Space(-np.ones(space.d), np.ones(space.d), space.d**0.5, np.zeros(space.d, bool))
+    def lipschitz(self, space): return 1000.0
+    def fit_budget(self, rows, space, n, mechanisms):
+        total = mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        return Scaled(tuple(np.clip(total / n, space.low, space.high).tolist()), LARGEST)
+domain = Domain.box(0, 1, features=2, classes=[0, 1], n=40)
+steps = [Scale(payment=Budget(0.1))]
+"""
+
+
+def test_an_exact_number_beside_a_noisy_one_is_seen_in_what_leaves(ended):
+    exact = SCALED.replace("LARGEST", "max(float(np.abs(x).max()) for x in rows)")
+    code, sentence = attacked(ended, HEAD + exact)
+    assert (
+        code == 1
+        and "what leaves of Scale differs though the outputs of its mechanisms are the same" in sentence
+    )
+    assert attacked(ended, HEAD + SCALED.replace("LARGEST", "1.0"), "0.2")[0] == 0
+
+
+def test_a_prediction_map_that_remembers_the_fit_is_seen(ended):
+    text = mean(test=0.0) + (
+        "def fit_confidential(self, rows, space, n, old=Mean.fit_confidential):\n"
+        "    made = old(self, rows, space, n); KEPT['fill'] = made.fill; return made\n"
+        "KEPT = {}\nMean.fit_confidential = fit_confidential\n"
+        "Mean.prediction_map = lambda self, space: FillReleased(np.asarray(KEPT.get('fill', np.full(space.d, 0.5))))\n"
+    )
+    code, sentence = attacked(ended, text)
+    assert code == 1, sentence
+    assert "what leaves of Mean, its map for predictions, depends on the rows" in sentence
+
+
+THIN = """
+@dataclass(frozen=True)
+class Every2(ReleasedMap):
+    def transform(self, x): return x
+    def keep(self, x, start): return (start + np.arange(len(x))) % 2 == 0
+    def to_json(self): return {"map": "every2"}
+@dataclass(frozen=True)
+class Thin(Step):
+    @property
+    def drops(self): return True
+    def output(self, space): return space
+    def lipschitz(self, space): return 1.0
+    def free(self, space): return Every2()
+domain = Domain.box(0, 1, features=2, classes=[0, 1], n=40, adjacency=ADJACENCY)
+steps = [Thin()]
+"""
+
+
+def test_neighbours_are_those_of_the_declared_adjacency(ended):
+    """Every second row by its number: a record more shifts everybody."""
+    code, sentence = attacked(ended, HEAD + THIN.replace("ADJACENCY", "'add-or-remove-one'"), "0.2")
+    assert (
+        code == 1
+        and "at step 1 (Thin, free): common rows dropped on one side declared 0, found 39" in sentence
+    )
+    assert attacked(ended, HEAD + THIN.replace("ADJACENCY", "'replace-one'"), "0.2")[0] == 0
