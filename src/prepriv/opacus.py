@@ -18,6 +18,7 @@ import numpy as np
 from prepriv._arguments import integer, length, truth
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, up
@@ -29,6 +30,7 @@ from prepriv.pipeline.claim import claim
 from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatches
 from prepriv.pipeline.plan import budget, decide
 from prepriv.pipeline.ran import what_ran
+from prepriv.pipeline.raw_units import RawUnits
 from prepriv.pipeline.settings import whole
 from prepriv.pipeline.torch_loaders import (
     check_loader,
@@ -55,7 +57,7 @@ _NOTES = (
 class Calibrated:
     """What to run, and what it is worth.
 
-    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together. n: rows of
+    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together, and of a private draft of the domain, which epsilon leaves out. n: rows of
     the DataLoader, one a record. epochs: of the DataLoader. steps: batches in all, at most. sample_rate: of a Poisson batch, None
     where the batches are shuffled. transformer: fits the steps that are paid by budget, with their part of it; None where there are none.
     """
@@ -177,6 +179,7 @@ def calibrate(
     poisson = truth("poisson_sampling", run.get("poisson_sampling", True))
     n, batches = check_loader(data_loader, domain, poisson=poisson)
     domain = domain.with_n(n)
+    check_drafts(domain, delta)
     learner: Learner
     if poisson:  # whole records, at or above the rate at which float32 coins fall
         drawn = min(n, math.ceil(n * (1 / batches + COIN)))
@@ -192,9 +195,11 @@ def calibrate(
     notes = (*read, *made.notes, *secrets_to_keep(steps), *ran.premise(setting), *_NOTES)
     weak = notes_on(real, delta, n, gdp_mu(real, delta))
     conditions = (*made.conditions, *zero_rows(steps, ran, n))
+    whole = with_drafts(replace(made, conditions=conditions, notes=(*notes, *weak)), domain, delta, n)
+    assert whole is not None
     return Calibrated(
         noise,
-        replace(made, conditions=conditions, notes=(*notes, *weak)),
+        whole,
         clip,
         n,
         epochs,
@@ -214,7 +219,8 @@ def _transformer(
 ) -> PrivateTransformer | None:
     """For the steps whose maps may leave, with the part of the budget that `decide` gives them."""
     share = sum(step.paid.share for step in steps)
-    if not steps or not all(step.paid.leaves for step in steps):
+    read = any(isinstance(step, RawUnits) for step in steps)  # of a pipeline that was fitted elsewhere
+    if not steps or read or not all(step.paid.leaves for step in steps):
         return None
     mu = budget(epsilon, delta) * math.sqrt(share)
     spent = float(down(float(gdp_epsilon(mu, delta)), _DIGITS)) if share else 1.0

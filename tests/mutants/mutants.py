@@ -1516,7 +1516,7 @@ _OLDER = (
         "an account that does not say what has to stay secret",
         'our own: "the pipeline really has ε" of a scaler that every prediction needs, found by an audit',
         "pipeline/account.py",
-        "            *secrets_to_keep(steps),\n",
+        "        *secrets_to_keep(steps),\n",
         "",
         ("tests/attacks/test_price_accounts.py", "-k", "stay_secret"),
     ),

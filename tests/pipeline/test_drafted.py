@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 import prepriv
-from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateTransformer
+from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateTransformer, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.drafted import Drafted
@@ -30,7 +30,10 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
+from prepriv.opacus import calibrate
+from prepriv.pipeline.other_libraries import ran_elsewhere
 from prepriv.pipeline.schema import BadSchema, load_schema
+from prepriv.pipeline.way_out import ways_out
 from prepriv.release.model import BadArtifact, Model
 
 N = 3000
@@ -283,3 +286,47 @@ def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
     assert "2 earlier private models of these columns lie in" in said(capsys)[1]
     assert run([*TRAIN, "--out", "runs/c", "--rows", str(N), "--ledger", "L.db"]) == 0
     assert "earlier private model" not in said(capsys)[1]
+
+
+class Loader:
+    """What is read of a DataLoader of torch."""
+
+    dataset, batch_size, sampler = range(N), 100, None
+
+    def __len__(self):
+        return 30
+
+
+def test_accounts_of_other_libraries_add_what_the_draft_spent():
+    """0.7602 was claimed with and without a draft of ε = 1."""
+    plain = dataclasses.replace(DECLARED, n=N)
+    drafted = dataclasses.replace(plain, drafts=(DRAFT,))
+    opacus = {"noise_multiplier": 1.5, "max_grad_norm": 1.0, "batch_size": 100, "epochs": 1}
+    ran, noise = ran_elsewhere("Opacus", opacus, n=N)
+    found = {
+        "account": [
+            account([], ran, domain=d, noise_multiplier=noise, delta=DELTA) for d in (plain, drafted)
+        ],
+        "calibrate": [
+            calibrate([], Loader(), {"epochs": 1}, domain=d, epsilon=EPSILON, delta=DELTA).guarantee
+            for d in (plain, drafted)
+        ],
+    }
+    for alone, whole in found.values():
+        assert by_hand(alone, drafted) <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
+        assert whole.epsilon(DELTA) > alone.epsilon(DELTA) * 1.01
+        assert whole.notes[0].startswith("in all: ") and set(alone.premises) <= set(whole.premises)
+    notes = [ways_out([], ran, domain=d, epsilon=EPSILON, delta=DELTA)[0].code for d in (plain, drafted)]
+    assert "draft" not in notes[0] and "and the private draft of its bounds" in notes[1]
+
+
+def test_a_delta_below_the_leak_of_the_draft_is_refused_by_accounts():
+    drafted = dataclasses.replace(DECLARED, n=N, drafts=(DRAFT,))
+    ran, learner = ran_elsewhere("diffprivlib", {"epsilon": 0.5, "data_norm": 1.0}, n=N)[0], DESCENT
+    for call in (
+        lambda: account([], ran, domain=drafted, delta=1e-8),
+        lambda: calibrate([], Loader(), {"epochs": 1}, domain=drafted, epsilon=1.0, delta=1e-8),
+        lambda: ways_out([], learner, domain=drafted, epsilon=1.0, delta=1e-8),
+    ):
+        with pytest.raises(ValueError, match="delta must be above"):
+            call()

@@ -6,6 +6,7 @@ Finding: `SimpleImputer(missing_values=0)`, `OneHotEncoder(min_frequency=10)` an
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import all_estimators
 
 from prepriv import Categorical, Domain, Numeric, Text, account, from_sklearn
+from prepriv.guarantees.dp_events import to_dp_event
+from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.pipeline.from_sklearn import Unpriced
 from prepriv.pipeline.sklearn_settings import HOMES, SETTINGS, unread_settings
@@ -302,5 +305,11 @@ def test_what_has_to_hold_of_the_run_is_printed_also_where_the_steps_are_handed_
     notes = account(list(steps), learner, domain=BOX, noise_multiplier=900.0).notes
     for words in ("columns of the domain, in their order", "without weights", "in the place of RidgeCV"):
         assert sum(words in note for note in notes) == 1
+    said = account(list(steps), learner, domain=BOX, noise_multiplier=900.0)
+    for words in ("columns of the domain, in their order", "in the place of RidgeCV"):
+        assert words in str(said) and words in repr(said)
+    ours = Guarantee.of_gaussians([], "replace-one")
+    with pytest.raises(ValueError, match="1 premise,"):
+        to_dp_event(replace(ours, notes=("holds only if each place of the dataset is one record",)))
     sparse = from_sklearn(sk.OneHotEncoder(categories=CATEGORIES), WORDS)
     assert any("sparse" in note for note in sparse[0].notes)

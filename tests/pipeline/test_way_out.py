@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -13,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from prepriv import Domain, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.learners import AnyModel, GradientDescent
+from prepriv.learners import AnyModel, GradientDescent, Logistic
 from prepriv.payment import Budget, Sensitivity
 from prepriv.pipeline.from_sklearn import Unpriced
 from prepriv.pipeline.way_out import ways_out
@@ -74,6 +76,53 @@ def test_the_code_of_a_choice_runs():
         prepriv.Guarantee.from_dp_event(_training(names["noise_multiplier"]), "replace-one")
     )
     assert whole.epsilon(DELTA) <= 3.0
+
+
+def test_no_code_fits_a_step_by_itself_after_one_that_is_fitted_without_noise():
+    """The plan's noise counts the rows that the scaler moves, 426; a PrivateTransformer of its own had 27.8."""
+    steps = [pre.StandardScaler(0.4, "none", "mean", payment=Sensitivity()), pre.PCA(1, payment=Budget(0.02))]
+    domain = Domain.box(0, 10, 2, [0, 1], n=2000)
+    out = ways_out(
+        steps,
+        GradientDescent(Logistic(), steps=20, weight_bound=1.0),
+        domain=domain,
+        epsilon=3.0,
+        delta=DELTA,
+    )
+    kept = {("StandardScaler", "sensitivity"), ("PCA", "budget")}
+    way = next(w for w in out if set(w.ways) == kept)
+    assert way.closed.startswith("PCA stands after StandardScaler")
+    assert all(line.startswith("# no code") for line in way.code.splitlines())
+    assert any(not w.closed and "PrivateTransformer" in w.code for w in out)
+
+
+def test_free_steps_are_in_the_code():
+    """Without a clip of its own the noise is over a bound that Normalize gives: rows of the pasted code were 8 long."""
+    import prepriv
+
+    domain, learner = (
+        Domain.box(0, 1, 100, [0, 1], n=N),
+        GradientDescent(Logistic(), steps=1, clip_norm=math.inf),
+    )
+    out = ways_out(
+        make_pipeline(MinMaxScaler(), Normalizer()), learner, domain=domain, epsilon=3.0, delta=DELTA
+    )
+    way = next(w for w in out if ("MinMaxScaler", "budget") in w.ways)
+    names = {
+        "X": np.random.default_rng(0).integers(0, 2, (N, 100)).astype(float),
+        "domain": domain,
+        "prepriv": prepriv,
+    }
+    exec(way.code, names)
+    assert np.linalg.norm(names["X"], axis=1).max() <= 1 + 1e-9
+    assert names["max_grad_norm"] == learner.clip(1.0)
+    kept = ways_out([pre.Normalize(1.0)], LEARNER, domain=domain, epsilon=3.0, delta=DELTA)[0]
+    assert "# Normalize: as it is\n" in kept.code and "PrivateTransformer" not in kept.code
+
+
+def test_another_number_of_records_than_declared_is_refused():
+    with pytest.raises(ValueError, match=r"declares n=4000 records; got n=1000000"):
+        found([], n=10**6)
 
 
 def _training(noise):

@@ -31,7 +31,7 @@ from prepriv.pipeline.declared_learner import build_learner, build_loss, find
 from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
 from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.pipeline.ran import Ran, ReleasedStatistic
-from prepriv.pipeline.schema import build_step, load_schema
+from prepriv.pipeline.schema import Schema, build_step, load_schema
 from prepriv.pipeline.way_out import ways_out
 from prepriv.release.page import TITLES
 from prepriv.tables.readers import no_file
@@ -176,6 +176,21 @@ def _steps(spec: Pipeline, beside: Path) -> Any:
         raise BadSchema(f"{path} does not run: {type(error).__name__}") from None
 
 
+def _of_schema(schema: Schema, spec: Pipeline) -> Domain:
+    """The domain of a schema. Raises BadSchema where the schema says another thing of the pipeline than the file does."""
+    for name in ("steps", "learner", "pillar"):
+        if getattr(schema, name) is not None:
+            raise BadSchema(
+                f"schema: it has {name}:, and the account is of the steps and the learner of the pipeline file: write them there, and "
+                "leave them out of the schema"
+            )
+    for name in ("rows", "adjacency"):
+        said, here = getattr(schema, name), getattr(spec, name)
+        if said is not None and said != here:
+            raise BadSchema(f"schema: it declares {name}: {said}, the pipeline file {here}: declare the same")
+    return schema.domain(rows=spec.rows)
+
+
 def _show_ways_out(
     steps: Any, ran: Any, domain: Domain, spec: Pipeline, epsilon: float, delta: float
 ) -> None:
@@ -204,10 +219,13 @@ def _show_ways_out(
         right=(1, 2),
     )
     for out in found:
-        if all(way != pay.Public.way for _, way in out.ways):
+        if all(way != pay.Public.way for _, way in out.ways) and not out.closed:
             console.print("\nThe cheapest without public data:\n", style="bold")
             console.print(out.code, soft_wrap=True)
             return
+    console.print("\nNo choice without public data has code.", style="bold")
+    for out in found[:1]:
+        console.print(out.code, soft_wrap=True)
 
 
 def account_command(
@@ -247,11 +265,15 @@ def account_command(
     if (spec.domain is None) == (spec.schema_file is None):
         raise BadSchema(f"{pipeline}: give domain: or schema:, one of the two")
     if spec.schema_file is not None:
-        domain = load_schema(pipeline.parent / spec.schema_file).domain(rows=spec.rows)
+        domain = _of_schema(load_schema(pipeline.parent / spec.schema_file), spec)
     else:
         assert spec.domain is not None
         domain = spec.domain.domain()
     steps = _steps(spec, pipeline.parent)
+    if spec.sklearn is not None and not is_sklearn(steps) and (spec.missing, spec.deviation) != (None, None):
+        raise BadSchema(
+            "missing and deviation are for a pipeline of scikit-learn: steps have caps of their own"
+        )
     ran, noise = spec.learner.ran(spec.rows)
     if target is not None:
         _show_ways_out(steps, ran, domain.with_n(spec.rows), spec, target, at)

@@ -53,15 +53,19 @@ def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) ->
     return replace(whole, notes=(told(part, domain, delta), *kept, *weak))
 
 
-def told(part: Guarantee, domain: Domain, delta: float) -> str:
-    """Part, drafts and what their sum claims: one sentence."""
+def spent(domain: Domain) -> str:
+    """What the drafts of a domain cost, in words."""
     drafts = " and ".join(
         f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} records"
         + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
         for d in domain.drafts
     )
+    return f"the private draft of its bounds, categories and classes, {drafts}"
+
+
+def told(part: Guarantee, domain: Domain, delta: float) -> str:
+    """Part, drafts and what their sum claims: one sentence."""
     return (
-        f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and the private draft of its bounds, "
-        f"categories and classes, {drafts}; a person in both tables pays for both. It holds if what this run may spend was "
+        f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {spent(domain)}; a person in both tables pays for both. It holds if what this run may spend was "
         "fixed before the draft was seen"
     )

@@ -93,8 +93,8 @@ class Guarantee:
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """The notes without which the claim is another: what has to stay secret, and what has to have run."""
-        return tuple(note for note in self.notes if note.startswith("holds only while"))
+        """The notes without which the claim is another: what has to stay secret, and what has to have run. All begin alike."""
+        return tuple(note for note in self.notes if note.startswith("holds only"))
 
     def epsilon(self, delta: float) -> float:
         """Smallest certified epsilon at this delta; at 0, that of pure differential privacy."""

@@ -21,6 +21,7 @@ from typing import Any
 from prepriv import payment as pay
 from prepriv.domain import Adjacency, Domain, check_adjacency
 from prepriv.guarantees import gaussian, gdp_mu
+from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
@@ -29,7 +30,7 @@ from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import chain
-from prepriv.pipeline.checks import check_domain, check_records, check_steps
+from prepriv.pipeline.checks import check_domain, check_records, check_steps, records_of
 from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
 from prepriv.pipeline.ran import Ran, what_ran
 from prepriv.pipeline.raw_units import RawUnits
@@ -44,7 +45,8 @@ LARGEST_GROUP = 10**6
 class Account(Guarantee):
     """The guarantee of an existing pipeline. As a Guarantee, and:
 
-    by_route: every valid route by name; the guarantee is the smallest of them. training_alone: what ignoring
+    by_route: every valid route by name; the guarantee is the smallest of them, and what a private draft of the domain cost
+    (`Domain.draft`), which none of the fields below counts. training_alone: what ignoring
     the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order; nan where
     the learner could not stand there. alternatives: (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
     where the way is closed, terms). at_delta: where routes were compared and the epsilons of steps and alternatives
@@ -137,13 +139,10 @@ def account(
     steps, read = steps_of(steps, domain)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")
-    if n is not None and domain.n is not None and n != domain.n:
-        raise ValueError(f"the domain declares n={domain.n} records; got n={n}")
-    n = domain.n if n is None else n
-    if n is None:
-        raise ValueError("n, the number of records, must be declared")
+    n = records_of(domain, n)
     chosen: Adjacency = check_adjacency(adjacency) if adjacency is not None else domain.adjacency
     domain = dataclasses.replace(domain, n=n, adjacency=chosen)
+    check_drafts(domain, delta)
     if any(s.paid.share or s.paid.test for s in steps):
         raise ValueError(
             "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
@@ -168,16 +167,20 @@ def account(
         listed.append((p.step.name, part, p.outgoing))
     real = float(curve.epsilon(delta))
     ways = _alternatives(steps, ran, domain, real, float(alone.epsilon(delta)), delta)
+    notes = (
+        *read,
+        *secrets_to_keep(steps),
+        *ran.premise(setting(incoming, space)),
+        *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),
+    )
+    conditions = (*(str(c) for c in incoming.conditions), *zero_rows(steps, ran, n))
+    whole = with_drafts(Guarantee(curve, chosen, conditions, notes=notes), domain, delta, n)
+    assert whole is not None
     return Account(
-        curve,
+        whole.tradeoff,
         chosen,
-        (*(str(c) for c in incoming.conditions), *zero_rows(steps, ran, n)),
-        notes=(
-            *read,
-            *secrets_to_keep(steps),
-            *ran.premise(setting(incoming, space)),
-            *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),
-        ),
+        whole.conditions,
+        notes=whole.notes,
         by_route=by_route,
         training_alone=alone,
         shift=incoming,

@@ -184,6 +184,16 @@ def check_records(domain: Domain) -> None:
         )
 
 
+def records_of(domain: Domain, n: int | None) -> int:
+    """The number of records, declared in one of two places, or the same in both. ValueError otherwise."""
+    if n is not None and domain.n is not None and n != domain.n:
+        raise ValueError(f"the domain declares n={domain.n} records; got n={n}")
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    return n
+
+
 def check_unit(learner: Learner, domain: Domain) -> None:
     """ValueError if units of several rows are declared for a learner whose account knows records alone."""
     if domain.unit is not None and not learner.takes_units:

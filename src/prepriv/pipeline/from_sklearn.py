@@ -45,7 +45,7 @@ _WITHIN = (
     "by record)"
 )
 _FITTED = "holds only if scikit-learn fitted each part anew, in one call of fit on these records, without weights or other arguments"
-_SPARSE = "whether rows come as a sparse matrix depends on how many cells are zero: holds only if what reads them treats both alike"
+_SPARSE = "holds only if what reads the rows treats sparse and dense ones alike: which of the two they are depends on how many cells are zero"
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,6 @@ def _set_beside(part: Any) -> Any:
     """Names of attributes that are neither parameters nor made by a fit: those that stand before the class's own, too."""
     parameters = type(part)._get_param_names()
     for name in vars(part):
-        made = name in _MADE or (
-            name.endswith("_") and not name.startswith("_")
-        )  # by scikit-learn's own rule
+        made = name in _MADE or (name[0] != "_" and name.endswith("_"))  # by scikit-learn's own rule
         if name not in parameters and (hasattr(type(part), name) or not made):
             yield name

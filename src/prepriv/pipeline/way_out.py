@@ -16,12 +16,21 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon
+from prepriv.guarantees.drafts import check_drafts, spent
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Learner
+from prepriv.learners.base import Learner, Setting
 from prepriv.pipeline.chain import Chain, chain
-from prepriv.pipeline.checks import check_budget, check_domain, check_learner, check_records, check_steps
+from prepriv.pipeline.checks import (
+    check_budget,
+    check_domain,
+    check_learner,
+    check_records,
+    check_steps,
+    records_of,
+)
 from prepriv.pipeline.from_sklearn import Declared, Reader, is_sklearn
 from prepriv.pipeline.plan import budget, decide, setting_of
+from prepriv.pipeline.raw_units import RawUnits
 from prepriv.preprocessing.base import Step
 
 MOST = 81  # joint choices that are calibrated: four steps in three ways
@@ -59,6 +68,7 @@ class WayOut:
 
     steps: with their payments. noise_multiplier: of the learner, over its clip_norm. factor: that over the noise if all steps
     were free. conditions: what the guarantee then rests on. epsilon, delta: the target. replaced: (transformer, step) pairs.
+    clip: that the noise is over. drafted: what a private draft of the domain cost, which the target leaves out; "" without one.
     """
 
     steps: tuple[Step, ...]
@@ -68,6 +78,8 @@ class WayOut:
     epsilon: float
     delta: float
     replaced: tuple[tuple[str, str], ...] = ()
+    clip: float = math.inf
+    drafted: str = ""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:
@@ -75,37 +87,58 @@ class WayOut:
         return tuple((s.name, s.way) for s in self.steps if s.ways)
 
     @property
+    def closed(self) -> str:
+        """Why no code stands for this choice; "" where it does."""
+        kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
+        after = [s.name for s in self.steps[kept:] if s.ways and s.paid.leaves]
+        if not after:
+            return ""
+        return (
+            f"{after[0]} stands after {self.steps[kept].name}, which is fitted without noise: a fit of its own would not hide the "
+            "rows that move there"
+        )
+
+    @property
     def code(self) -> str:
-        """Python to paste: the steps, and the noise of the learner behind them."""
-        kept = [s for s in self.steps if not s.paid.leaves]
-        made = [s for s in self.steps if s.paid.leaves and s.ways]
+        """Python to paste: the steps, and the clip and the noise of the learner behind them; a comment where there is none."""
+        if self.closed:
+            return f"# no code for this choice: {self.closed}"
+        kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
+        first = [s for s in self.steps[:kept] if not isinstance(s, RawUnits)]
+        made = first if any(s.ways for s in first) else []
         lines = [
             f"# {theirs} is replaced by {ours} of prepriv, with the settings written here"
             for theirs, ours in self.replaced
         ]
+        for s in (s for s in self.steps if s not in made and not isinstance(s, RawUnits)):
+            secret = "" if s.paid.leaves else f", fitted without noise; its {s.fitted_state} never leave"
+            lines.append(f"# {s.name}: as it is{secret}")
+        lines += self._transformer(made) if made else []
+        told = f"ε = {self.epsilon:g} for all of it" + (f", and {self.drafted}" if self.drafted else "")
         lines += [
-            f"# {s.name}: as it is, fitted without noise; its {s.fitted_state} never leave" for s in kept
-        ]
-        if made:
-            shares = sum(s.paid.share for s in self.steps)
-            # The µ of the steps alone, as the ε that PrivateTransformer takes at the same δ.
-            mu = budget(self.epsilon, self.delta) * math.sqrt(shares)
-            spent = (
-                f", epsilon={down(float(gdp_epsilon(mu, self.delta)), 6)}, delta={self.delta:g}"
-                if shares
-                else ""
-            )
-            lines += ["import prepriv", "from prepriv import preprocessing as pre", "", "steps = ["]
-            lines += [f"    {_written(s)}," for s in made]
-            lines += [
-                "]",
-                f"prepared = prepriv.PrivateTransformer(domain, steps{spent})",
-                "X = prepared.fit_transform(X)",
-            ]
-        lines += [
-            f"noise_multiplier = {up(self.noise_multiplier, 6)}  # over max_grad_norm, ε = {self.epsilon:g} for all of it"
+            f"max_grad_norm = {self.clip!r}",
+            f"noise_multiplier = {up(self.noise_multiplier, 6)}  # over max_grad_norm, {told}",
         ]
         return "\n".join(lines)
+
+    def _transformer(self, made: Sequence[Step]) -> list[str]:
+        """The steps that prepriv fits, or applies."""
+        # The µ of the steps alone, as the ε that PrivateTransformer takes at the same δ.
+        shares = sum(s.paid.share for s in made)
+        mu = budget(self.epsilon, self.delta) * math.sqrt(shares)
+        spent = (
+            f", epsilon={down(float(gdp_epsilon(mu, self.delta)), 6)}, delta={self.delta:g}" if shares else ""
+        )
+        return [
+            "import prepriv",
+            "from prepriv import preprocessing as pre",
+            "",
+            "steps = [",
+            *(f"    {_written(s)}," for s in made),
+            "]",
+            f"prepared = prepriv.PrivateTransformer(domain, steps{spent})",
+            "X = prepared.fit_transform(X)",
+        ]
 
 
 def ways_out(
@@ -131,10 +164,9 @@ def ways_out(
     check_domain(domain)
     check_records(domain)
     check_learner(learner)
-    n = domain.n if n is None else n
-    if n is None:
-        raise ValueError("n, the number of records, must be declared")
-    domain = domain.with_n(n)
+    domain = domain.with_n(records_of(domain, n))
+    check_drafts(domain, delta)
+    drafted = spent(domain) if domain.drafts else ""
     replaced: tuple[tuple[str, str], ...] = ()
     if is_sklearn(steps):
         reader = Reader(domain, Declared(missing, deviation), replacements=REPLACED)
@@ -159,7 +191,12 @@ def ways_out(
         except ValueError:  # closed here, or no noise is enough
             continue
         conditions = tuple(str(c) for c in placed.incoming.conditions)
-        found.append(WayOut(variant, multiplier, multiplier / free, conditions, epsilon, delta, replaced))
+        clip = _clip(learner, setting_of(placed, learner, domain))
+        found.append(
+            WayOut(
+                variant, multiplier, multiplier / free, conditions, epsilon, delta, replaced, clip, drafted
+            )
+        )
     if not found:
         raise ValueError(
             f"no payment of these steps leaves ε = {epsilon:g}: more records, or fewer steps, are needed"
@@ -201,7 +238,7 @@ def _calibrated(
     assert domain.n is not None
     placed = chain(steps, domain, domain.n, budget(epsilon, delta), release=False)
     setting = setting_of(placed, learner, domain)
-    clip = learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(setting.radius)
+    clip = _clip(learner, setting)
     if float(learner.reach(setting)) * learner.unit(setting) > MOST_REACH * clip:
         raise ValueError("closed by its price")
     key = (placed.stages, setting.radius, dataclasses.replace(setting.incoming, conditions=()))
@@ -209,6 +246,11 @@ def _calibrated(
         _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
         known[key] = learner.unit(setting) * multiplier / clip
     return placed, known[key]
+
+
+def _clip(learner: Learner, setting: Setting) -> float:
+    """What the noise is over: the declared clip norm, or the bound of the loss."""
+    return learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(setting.radius)
 
 
 def _written(step: Step) -> str:
@@ -223,7 +265,7 @@ def _written(step: Step) -> str:
         )
         or (f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING)
     ]
-    paid = {pay.Public.way: "prepriv.Public(public)", pay.Budget.way: f"prepriv.Budget({step.paid.share:g})"}[
-        step.way
-    ]
-    return f"pre.{step.name}({', '.join([*given, f'payment={paid}'])})"
+    paid = {pay.Public.way: "prepriv.Public(public)", pay.Budget.way: f"prepriv.Budget({step.paid.share:g})"}
+    if step.ways:
+        given.append(f"payment={paid[step.way]}")
+    return f"pre.{step.name}({', '.join(given)})"
