@@ -193,3 +193,83 @@ def test_neighbours_are_those_of_the_declared_adjacency(ended):
         and "at step 1 (Thin, free): common rows dropped on one side declared 0, found 39" in sentence
     )
     assert attacked(ended, HEAD + THIN.replace("ADJACENCY", "'replace-one'"), "0.2")[0] == 0
+
+
+# ------------------------------------------------------------------------------------------------------- replay
+
+
+def replayed(ended, text: str, pairs: str = "12", *options: str) -> tuple[int, str]:
+    return ended("replay", text, "--pairs", pairs, *options)
+
+
+def test_a_replay_asks_the_distance_of_a_test_where_its_condition_fails(ended):
+    text = mean(distance="m")
+    for missing in ("0.6", "0.0"):
+        code, sentence = replayed(ended, text, "2", "--rows", "40", "--missing", missing)
+        assert (code == 1 and "at Mean: its distance is above 0" in sentence) == (missing == "0.6")
+    assert replayed(ended, mean(), "8", "--rows", "40", "--missing", "0.2")[0] == 0
+
+
+def test_rows_made_of_all_records_move_beside_records_that_are_all_alike(ended):
+    text = """
+@dataclass(frozen=True)
+class Same(ReleasedMap):
+    def transform(self, x): return x
+    def to_json(self): return {"map": "same"}
+@dataclass(frozen=True)
+class Far:
+    rows: object
+    def __iter__(self):
+        m = np.concatenate(list(self.rows)).max(axis=0)
+        for x in self.rows: yield np.linalg.norm(x - m, axis=1)[:, None]
+@dataclass(frozen=True)
+class Spread(Step):
+    ways: ClassVar = ("budget",)
+    def output(self, space): return space
+    def lipschitz(self, space): return 1.0
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.sum(Far(rows), dim=1, radius=space.radius / 2)
+        return Same()
+domain = Domain.box(0, 1, features=2, classes=[0, 1], n=60)
+steps = [Spread(payment=Budget(0.2))]
+"""
+    code, sentence = replayed(ended, HEAD + text, "40")
+    assert code == 1 and "call 1 (Spread): " in sentence and "moved" in sentence
+
+
+def test_a_sampler_of_ones_own_decides_nothing(ended):
+    text = """
+class Full(PoissonSGD):
+    def _batch(self, source, rows, n): return np.arange(rows)
+    exact, takes_units, samples, premise, unit, shift, parts, accounts, smooth, reach = (
+        getattr(PoissonSGD, name)
+        for name in ("exact", "takes_units", "samples", "premise", "unit", "shift", "parts", "accounts", "smooth", "reach")
+    )
+domain = Domain.box(0, 1, features=2, classes=[0, 1], n=40)
+steps = []
+learner = LEARNER(loss=Logistic(), batch_size=6, steps=3)
+"""
+    code, sentence = replayed(ended, HEAD + text.replace("LEARNER", "Full"), "4")
+    assert code == 8 and "nobody compared the batches of " in sentence and "third-party" in sentence
+    assert replayed(ended, HEAD + text.replace("LEARNER", "PoissonSGD"), "4")[0] == 0
+
+
+def test_a_replay_sees_the_rows_that_a_run_pulls_into_the_declared_space(ended):
+    """Where the map is used on new rows nothing pulls them."""
+    text = """
+@dataclass(frozen=True)
+class Turned(ReleasedMap):
+    def transform(self, x): return np.stack([x[:, 0] - x[:, 1], x[:, 0] + x[:, 1]], 1) * 0.5
+    def to_json(self): return {"map": "turned"}
+@dataclass(frozen=True)
+class Turn(Step):
+    low: float = 0.0
+    def output(self, space): return Space(np.full(2, self.low), np.ones(2), 2.0, np.zeros(2, bool))
+    def lipschitz(self, space): return 1.0
+    def free(self, space): return Turned()
+domain = Domain.box(0, 1, features=2, classes=[0, 1], n=40)
+steps = [Turn(LOW)]
+"""
+    code, sentence = replayed(ended, HEAD + text.replace("LOW", "0.0"), "4")
+    assert code == 1 and sentence == "broken: at step 1 (Turn): a row is outside the declared box"
+    assert replayed(ended, HEAD + text.replace("LOW", "-1.0"), "4")[0] == 0

@@ -135,7 +135,8 @@ class Result:
     pairs, skipped: how many were compared, and how many broke a condition. calls: of mechanisms, in all. findings: each
     difference that no noise explains. kinds: pairs by kind of neighbour. reach: for each mechanism, the largest movement over its declared sensitivity.
     rows: for each step of a plan how far apart its rows were, and are declared to be, at most. unmatched: pairs whose rows
-    were too many to be matched by content. failed: kinds of error that ended runs, and how often.
+    were too many to be matched by content. failed: kinds of error that ended runs, and how often. unseen: what the claim
+    rests on and no pair can show, if there is anything.
     """
 
     pairs: int = 0
@@ -147,6 +148,7 @@ class Result:
     rows: dict[str, tuple[RowShift, RowShift]] = field(default_factory=dict)
     unmatched: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    unseen: str = ""
 
     def add(self, other: Result) -> None:
         """Count another result in."""
@@ -161,6 +163,7 @@ class Result:
         for name, (found, declared) in other.rows.items():
             self.see(name, found, declared)
         self.unmatched += other.unmatched
+        self.unseen = self.unseen or other.unseen
         self.failed.update(other.failed)
 
     def see(self, name: str, found: RowShift, declared: RowShift) -> None:
@@ -175,6 +178,8 @@ class Result:
             open_.append(
                 f"of {self.unmatched} pairs the moved rows were too many to be matched by their content"
             )
+        if self.unseen:
+            open_.append(self.unseen)
         if not self.pairs:
             open_.append(
                 "no pair met the declared conditions: lower --missing, ask for more --pairs, or declare other caps"
@@ -191,6 +196,7 @@ def replay(
     holds: Callable[[], bool] = lambda: True,
     allowance: Callable[[Call], Fraction] = lambda call: Fraction(1),
     beyond: Callable[[], Sequence[Finding]] = tuple,
+    always: Callable[[], Sequence[Finding]] = tuple,
     seed: int = 0,
 ) -> Result:
     """Record `run` on `data`, replay it on each neighbour, and compare.
@@ -198,17 +204,19 @@ def replay(
     holds: whether the conditions of the claim held in the last run; pairs of which one side breaks them are
     skipped, since nothing is claimed of them. allowance: how many times its declared sensitivity a call's sum
     may move: one, but for learners whose account counts the movement in units of it. beyond: what else the last run shows
-    against the claim, beside the first one.
+    against the claim, beside the first one. always: the same of any run, whether the conditions held or not.
     """
     result = Result()
     first = Recorder(seed=seed)
     surfaces = run(data, first)
+    result.findings += always()
     if not holds():
         result.skipped += sum(1 for _ in neighbours)
         return result
     for neighbour in neighbours:
         second = Recorder(first.outputs, seed=seed)
         replayed = run(neighbour.data, second)
+        result.findings += [replace(found, kind=neighbour.kind) for found in always()]
         if not holds():
             result.skipped += 1
             continue

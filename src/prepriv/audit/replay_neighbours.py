@@ -92,12 +92,15 @@ class RawTable:
         return RawTable(rows, (*self.labels[:i], label, *self.labels[i:]))
 
 
-def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
+def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0, alike: bool = False) -> RawTable:
     """A table of n records drawn from the declared domain.
 
     draws: what decides it, and repeats it. missing: share of empty cells in columns to be imputed, reached about and exceeded never.
+    alike: n copies of one record, beside which a neighbour's record is the only one that is far out.
     """
     rows = [[_ordinary(c, draws) for c in _columns(domain)] for _ in range(n)]
+    if alike:
+        rows = [list(rows[0]) for _ in rows]
     for j, column in enumerate(_columns(domain)):
         if isinstance(column, Numeric) and column.missing == "impute":
             for _ in range(math.floor(missing * n)):
@@ -105,7 +108,10 @@ def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> 
     if domain.ball_radius is not None:
         matrix = np.array(rows, dtype=np.float64).reshape(n, domain.ball_features)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-        rows = (matrix / np.maximum(norms, 1e-9) * (domain.ball_radius * draws.uniform(n, 1))).tolist()
+        far = draws.uniform(n, 1)
+        rows = (
+            matrix / np.maximum(norms, 1e-9) * (domain.ball_radius * (far[:1] if alike else far))
+        ).tolist()
     return RawTable.of(rows, [_declared(domain, draws) for _ in range(n)], domain.n_inputs)
 
 
@@ -128,12 +134,14 @@ def neighbours(
             yield Neighbour(kind, table.added(table.n if at_end else draws.below(table.n + 1), row, label))
 
 
-def synthetic_units(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0) -> RawTable:
+def synthetic_units(
+    domain: Domain, n: int, draws: Draws, *, missing: float = 0.0, alike: bool = False
+) -> RawTable:
     """A table of n units of 1 to `rows_per_unit` + 2 rows each, in any order. Otherwise as `synthetic`."""
     assert domain.rows_per_unit is not None
     ids = [f"u{i:06}" for i in range(n) for _ in range(1 + draws.below(domain.rows_per_unit + 2))]
     ids.sort(key=lambda _: draws.below(2**40))
-    made = synthetic(domain, len(ids), draws, missing=missing)
+    made = synthetic(domain, len(ids), draws, missing=missing, alike=alike)
     return RawTable(made.rows, made.labels, tuple(ids))
 
 

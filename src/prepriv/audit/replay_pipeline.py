@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._kinds import is_ours
 from prepriv.audit.judgement import Finding
 from prepriv.audit.replay import Call, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import (
@@ -26,6 +27,7 @@ from prepriv.audit.replay_neighbours import (
     unit_neighbours,
 )
 from prepriv.audit.rows_apart import RowsAfterSteps
+from prepriv.audit.sensitivity_case import Tested, distance_lies
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
 from prepriv.engines.base import Room
@@ -61,14 +63,17 @@ class PlanRun:
 
     def __init__(self, plan: Plan, *, form: Encode = as_objects, engine: Engine = ONE) -> None:
         self._plan, self._form, self._engine = plan, form, engine
-        self._holds: list[bool] = []
+        self._tested: list[Tested] = []
+        self._first: list[Tested] = []
         self.rows = RowsAfterSteps(plan)
         self.overspent: set[str] = set()
         self.failed: Counter[str] = Counter()
 
     def __call__(self, table: RawTable, session: Recorder) -> dict[str, str]:
         """All that leaves the run, by surface."""
-        self._holds.clear()
+        self._tested = []
+        if not session.replays:
+            self._first = self._tested
         self.rows.begin(session.replays)
         shown: list[object] = []
         with captured() as surfaces:
@@ -100,14 +105,24 @@ class PlanRun:
 
     def holds(self) -> bool:
         """Whether every declared condition held in the last run."""
-        return all(self._holds)
+        return all(side.holds for side in self._tested)
+
+    def distances(self) -> list[Finding]:
+        """What the distances of tested steps show in the last run, beside the first one, up to a condition that fails."""
+        for planned, one, two in zip(self._plan.steps, self._first, self._tested):
+            for what in distance_lies(one, two):
+                return [Finding("any record", f"at {planned.step.name}: its distance {what}")]
+            if not (one.holds and two.holds):
+                break
+        return []
 
     def beyond(self) -> list[Finding]:
         """What the rows after the steps of the last run show against the plan, the conditions given."""
         return self.rows.beyond()
 
     def _watch(self, planned: PlannedStep, rows: Mapped) -> None:
-        self._holds += [c.holds(rows, self._plan.n) for c in planned.conditions]
+        step, n = planned.step, self._plan.n
+        self._tested.append(Tested.of(step, planned.conditions, rows, planned.before, n, planned.incoming))
         self.rows.see(rows)
 
     def allowance(self, call: Call) -> Fraction:
@@ -187,7 +202,7 @@ def replay_plan(
     for base in range(bases):
         units = plan.domain.unit is not None
         first = table or (synthetic_units if units else synthetic)(
-            plan.domain, plan.n, draws, missing=missing
+            plan.domain, plan.n, draws, missing=missing, alike=bases > 1 and base == bases - 1
         )
         count = pairs * (base + 1) // bases - pairs * base // bases
         near = (unit_neighbours if units else neighbours)(first, plan.domain, draws, count, at_end=at_end)
@@ -199,6 +214,7 @@ def replay_plan(
                 holds=run.holds,
                 allowance=run.allowance,
                 beyond=run.beyond,
+                always=run.distances,
                 seed=seed + base,
             )
         )
@@ -207,7 +223,16 @@ def replay_plan(
     total.unmatched += run.rows.unmatched
     total.failed.update(run.failed)
     total.findings += [Finding("any record", what) for what in sorted(run.overspent)]
+    total.unseen = _unseen(plan)
     return total
+
+
+def _unseen(plan: Plan) -> str:
+    """A third-party sampler: the coins of its account are not those of a pair."""
+    learner = plan.learner
+    if is_ours(type(learner)) or learner.exact:
+        return ""
+    return f"nobody compared the batches of {learner.name}, which is third-party, with those of its account"
 
 
 def overspent(plan: Plan, session: Recorder) -> list[str]:

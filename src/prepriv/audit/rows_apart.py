@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prepriv.audit.judgement import Finding
 from prepriv.audit.sensitivity_case import QUANTITIES, ROUNDING, Beaten, Standing, apart, beaten, left_over
 from prepriv.guarantees.printed import down
+from prepriv.pipeline.handed import Inside
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, Floats, RowShift
@@ -38,29 +39,33 @@ class RowsAfterSteps:
         self._spaces = (*(p.before for p in steps), plan.space)
         self._first: list[Reached] = []
         self._now: list[Reached] = []
+        self._outside: list[Finding] = []
+        self._first_outside: list[Finding] = []
 
     def begin(self, replayed: bool) -> None:
         """A run begins: the first one, or its replay on a neighbour."""
-        self._now = []
+        self._now, self._outside = [], []
         if not replayed:
-            self._first = self._now
+            self._first, self._first_outside = self._now, self._outside
 
     def see(self, rows: Mapped) -> None:
-        """The rows as they reach the next step, or the learner."""
+        """The rows as they reach the next step, or the learner: as a step of one's own made them, not as the run holds them inside."""
         table = self._now[0].table if self._now else rows.table  # of units the learner has all rows
-        self._now.append(
-            Reached.of(Mapped(table, rows.maps, self._now[0].labels if self._now else rows.labels))
-        )
+        labels = self._now[0].labels if self._now else rows.labels
+        maps = rows.maps[:-1] if rows.maps and isinstance(rows.maps[-1], Inside) else rows.maps
+        made = Reached.of(Mapped(table, maps, labels))
+        k = len(self._now)
+        outside = made.outside(self._spaces[k])
+        self._outside += [Finding("", f"at {self.names[k]}: {what}", f"{k:03} outside") for what in outside]
+        self._now.append(made if maps is rows.maps else Reached.of(Mapped(table, rows.maps, labels)))
 
     def beyond(self) -> list[Finding]:
         """What goes beyond the declared facts in the last run, or between it and the first: at the first step where it does."""
         one, two = self._first, self._now
         if len(one) != len(two) or not one:
             return []  # a run that ended early: what left of it differs
-        for k, name in enumerate(self.names[: len(one)]):
-            outside = [*one[k].outside(self._spaces[k]), *two[k].outside(self._spaces[k])]
-            if outside:
-                return [Finding("", f"at {name}: {outside[0]}", f"{k:03} outside")]
+        if outside := [*self._first_outside, *self._outside]:
+            return [min(outside, key=lambda f: f.group)]
         records = _records(one[0], two[0], by_content=self._plan.domain.unit is not None)
         if records is None:
             return [Finding("", "at encoding: more than the one record differs", "000 encoding")]

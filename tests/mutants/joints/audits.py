@@ -129,4 +129,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return (False,)\n",
         (*WORDS, "-k", "adjacency"),
     ),
+    Mutant(
+        "a replay does not ask the distance of a test",
+        "a word that nobody attacks",
+        "audit/replay_pipeline.py",
+        "                always=run.distances,\n",
+        "",
+        (*WORDS, "-k", "replay_asks"),
+    ),
+    Mutant(
+        "no made-up table has records that are all alike",
+        "a neighbour that nobody makes",
+        "audit/replay_neighbours.py",
+        "        rows = [list(rows[0]) for _ in rows]\n",
+        "        pass\n",
+        (*WORDS, "-k", "all_alike"),
+    ),
+    Mutant(
+        "rows are compared after they were pulled into the declared space",
+        "a check of what cannot be otherwise",
+        "audit/rows_apart.py",
+        "isinstance(rows.maps[-1], Inside)",
+        "isinstance(rows.maps[-1], str)",
+        (*WORDS, "-k", "pulls_into"),
+    ),
 )
