@@ -5,6 +5,7 @@ Each let a release move further than its noise was for, or an exact private numb
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -257,7 +258,11 @@ class Clipped(ReleasedMap):
         return np.minimum(x, self.high)
 
     def to_json(self):
-        return {"high": self.high, "seen": dict(self.seen)}
+        return {"high": self.high, "clipped": self.seen["clipped"]}
+
+    @classmethod
+    def from_json(cls, data):
+        return cls(data["high"], {"clipped": data["clipped"]})
 
 
 @dataclass(frozen=True)
@@ -507,3 +512,260 @@ def test_caps_say_themselves_what_they_are_of_a_part():
         sensitivity = Rests.sensitivity
 
     of_part(planned(GAPPED, Both("FewMissing", payment=SENSITIVITY)), 2 * N)
+
+
+# ------------------------------------------------------------------------------------- what a rehearsal sees
+
+
+class Made(ReleasedMap):
+    """The identity, but for what a test replaces."""
+
+    def transform(self, x):
+        return x
+
+    def to_json(self):
+        return {}
+
+    @classmethod
+    def from_json(cls, data):
+        return cls()
+
+
+class ByBlock(Made):
+    def transform(self, x):
+        return x / np.maximum(np.abs(x).max(axis=0), 1.0 - 1e-3)
+
+
+class Running(Made):
+    """Subtracts a little of what it met before."""
+
+    met = 0.0
+
+    def transform(self, x):
+        made = x * (1 - self.met / 100)
+        self.met = float(x[-1, 0])
+        return made
+
+
+class Sorts(Made):
+    def transform(self, x):
+        return np.sort(x, axis=0)
+
+
+class Times7(Made):
+    def transform(self, x):
+        return x @ np.ones((7, 7))
+
+
+class Listed(Made):
+    def transform(self, x):
+        return x.tolist()
+
+
+class KeepsEven(Made):
+    def keep(self, x, start):
+        return (start + np.arange(len(x))) % 2 == 0
+
+
+class KeepsFirst(Made):
+    def keep(self, x, start):
+        return start + np.arange(len(x)) < 100
+
+
+class KeepsTop(Made):
+    def keep(self, x, start):
+        return x[:, 0] >= np.median(x[:, 0])
+
+
+class KeepsList(Made):
+    def keep(self, x, start):
+        return [True] * len(x)
+
+
+class KeepsIndex(Made):
+    def keep(self, x, start):
+        return np.flatnonzero(x[:, 0] >= 0)[:-1]
+
+
+class WritesASet(Made):
+    def to_json(self):
+        return {"columns": {1, 2}}
+
+
+class WritesNoNumber(Made):
+    def to_json(self):
+        return {"a": float("nan")}
+
+
+class Loses(Made):
+    def __init__(self, by=2.0):
+        self.by = by
+
+    def transform(self, x):
+        return x / self.by
+
+    @classmethod
+    def from_json(cls, data):
+        return cls(1.0)
+
+
+@dataclass(frozen=True)
+class Free(Step):
+    def output(self, space):
+        return space
+
+    def lipschitz(self, space):
+        return 1.0
+
+
+def free(made):
+    """A step without options that makes that map."""
+    return type("Mine", (Free,), {"free": lambda self, space: made(), "drops": made.keep is not Made.keep})()
+
+
+BAD_MAPS = {
+    ByBlock: "treat every row by itself",
+    Running: "treat every row by itself",
+    Sorts: "treat every row by itself",
+    Times7: "fails on made-up rows of the declared space: ValueError",
+    Listed: "must make an array of floats",
+    KeepsTop: "keep every row by itself|treat every row by itself",
+    KeepsList: "an array of one truth value a row; got list",
+    KeepsIndex: "an array of one truth value a row; got ndarray",
+    WritesASet: "cannot be written to a model and read back",
+    WritesNoNumber: "cannot be written to a model and read back",
+    Loses: "is another one after it was written",
+}
+
+
+@pytest.mark.parametrize("made", BAD_MAPS, ids=lambda c: c.__name__)
+def test_a_map_is_rehearsed(made):
+    """Each was planned, charged and claimed: one record moved all rows, or the model could not be saved."""
+    planned(BOX, free(Made))
+    with pytest.raises(ValueError, match=BAD_MAPS[made]):
+        planned(BOX, free(made))
+
+
+@pytest.mark.parametrize("made", [KeepsEven, KeepsFirst])
+def test_places_are_public_under_replace_one_alone(made):
+    """Under add-or-remove-one a record shifts all others by one place: 35 times as far as declared."""
+    planned(BOX, free(made))
+    with pytest.raises(ValueError, match="keeps rows by their places"):
+        planned(dataclasses.replace(BOX, adjacency="add-or-remove-one"), free(made))
+
+
+@dataclass(frozen=True)
+class Stumbles(Step):
+    """A budget step whose fit ends in an error."""
+
+    error: str = "TypeError"
+    rows: int = 10**9
+    ways: ClassVar = ("budget",)
+
+    def output(self, space):
+        return space
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        if len(np.concatenate(list(rows))) < self.rows:
+            raise getattr(builtins, self.error)("0.99731")
+        mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        return Identity()
+
+
+@pytest.mark.parametrize(
+    "error", ["TypeError", "NameError", "AttributeError", "NotImplementedError", "ValueError"]
+)
+def test_mistakes_of_a_fit_are_refused_before_a_charge(error):
+    with pytest.raises(ValueError, match=f"the fit of Stumbles fails on .* made-up rows: {error}"):
+        planned(BOX, Stumbles(error, payment=BUDGET))
+    if error == "ValueError":  # few rows may be the reason
+        planned(BOX, Stumbles(error, 50, payment=BUDGET))
+
+
+def test_labels_of_the_rehearsal_are_read_only_too():
+    with pytest.raises(ValueError, match="read-only"):
+        planned(BOX, Shifts(payment=BUDGET))
+
+
+@dataclass(frozen=True)
+class Wider(MeanFill):
+    """Adds a column, and leaves new rows as they are."""
+
+    ways: ClassVar = ("sensitivity",)
+    sensitivity = MeanFill.sensitivity
+
+    def output(self, space):
+        twice = [np.hstack([a, a]) for a in (space.low, space.high)]
+        return Space(*twice, 2 * space.radius, np.zeros(2 * space.d, dtype=bool))
+
+    def fit_confidential(self, rows, space, n):
+        return Doubled()
+
+
+class Doubled(ConfidentialMap):
+    def transform(self, x):
+        return np.nan_to_num(np.hstack([x, x]))
+
+
+def test_new_rows_are_as_wide_as_those_that_were_learned():
+    with pytest.raises(ValueError, match="the map of Wider for new rows must make one row of 4 numbers"):
+        planned(GAPPED, Wider(payment=SENSITIVITY))
+
+
+class Balanced(Logistic):
+    """Weighs each class by its share of the rows that it is handed."""
+
+    gradient_norm, input_lipschitz = Logistic.gradient_norm, Logistic.input_lipschitz
+    smoothness = Logistic.smoothness
+
+    def residual(self, scores, targets, out=None):
+        there, counts = np.unique(targets, return_counts=True)
+        weights = len(targets) / (len(there) * counts[np.searchsorted(there, targets)])
+        return super().residual(scores, targets) * np.minimum(weights, 1.0)[:, None]
+
+
+class Flat(Logistic):
+    gradient_norm, input_lipschitz = Logistic.gradient_norm, Logistic.input_lipschitz
+    smoothness = Logistic.smoothness
+
+    def residual(self, scores, targets, out=None):
+        return super().residual(scores, targets)[:1]
+
+
+def test_a_residual_is_made_of_its_own_record():
+    """One record weighed all the others anew: 13 times as far as declared."""
+    planned(BOX, learner=GradientDescent(Noted(), steps=2))
+    with pytest.raises(ValueError, match="the residual of Balanced must treat every row by itself"):
+        planned(BOX, learner=GradientDescent(Balanced(), steps=2))
+    with pytest.raises(ValueError, match="the residual of Flat must have the shape"):
+        planned(BOX, learner=GradientDescent(Flat(), steps=2))
+
+
+class Hands(GradientDescent):
+    """Hands back what a test makes of the weights."""
+
+    for _name in CLAIMS:
+        locals()[_name] = getattr(GradientDescent, _name)
+
+    def train(self, rows, setting, run):
+        return self.make(super().train(rows, setting, run))
+
+
+BAD_WEIGHTS = [
+    np.ndarray.tolist,
+    np.transpose,
+    np.ravel,
+    lambda w: w[:-1],
+    lambda w: w * np.nan,
+    lambda w: None,
+]
+
+
+@pytest.mark.parametrize("make", range(len(BAD_WEIGHTS)))
+def test_what_a_learner_hands_back_is_rehearsed(make):
+    """The run was charged, and its model could not be used."""
+    good = type("Mine", (Hands,), {"make": lambda self, w: w.astype(np.float32)})
+    planned(BOX, learner=good(Logistic(), steps=2))
+    bad = type("Mine", (Hands,), {"make": lambda self, w: BAD_WEIGHTS[make](w)})
+    with pytest.raises(ValueError, match="must hand back weights as an array of finite floats"):
+        planned(BOX, learner=bad(Logistic(), steps=2))

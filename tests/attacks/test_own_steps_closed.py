@@ -721,9 +721,11 @@ def test_a_learner_says_itself_what_its_run_costs():
         make_plan(BALL, [], Twice(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="knows nothing of the train of Twice"):
         account([], Twice(Logistic(), steps=2), domain=BALL, noise_multiplier=40.0)
-    plan = make_plan(BALL, [], Once(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
-    with pytest.raises(SpentError, match="Once asked for more releases"):  # it said so, and it is not true
-        run(plan)
+    once = Once(Logistic(), steps=2)
+    with pytest.raises(ValueError, match="Once asked for more releases"):  # it said so, and it is not true
+        make_plan(BALL, [], once, epsilon=1.0, delta=1e-5)
+    with pytest.raises(SpentError, match="Once asked for more releases"):
+        run(dataclasses.replace(planned(BALL), learner=once))
 
 
 def test_a_loss_says_itself_what_its_gradient_is_bounded_by():

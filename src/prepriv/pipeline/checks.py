@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from prepriv._arguments import kind, real, shown
-from prepriv._copies import copied
-from prepriv._kinds import check_class, is_ours
 from prepriv._said import check_said
 from prepriv.domain import Domain
-from prepriv.exact.ball import row_norms
 from prepriv.learners.base import CLAIMS, TRAINS, Learner
 from prepriv.learners.losses import BOUNDS, Loss
 from prepriv.learners.targets import TargetLoss
-from prepriv.mechanisms.handle import Mechanisms, NotCovered
-from prepriv.mechanisms.session import ExactSession, Session, SpentError
-from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.handed import Inside, check_fitted, handed, mechanisms_of
-from prepriv.pipeline.rows import OpenRows
-from prepriv.preprocessing.base import Rows, Step
-from prepriv.space import Space
+from prepriv.preprocessing.base import Step
 
-_MADE_UP = 8  # rows
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
 
@@ -76,83 +62,6 @@ def check_named(steps: Any, learner: Any, known: Sequence[str]) -> None:
         check_learner(learner)
     elif learner != "auto":
         raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
-
-
-@np.errstate(all="ignore")
-def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool) -> None:
-    """ValueError for a third-party step that a run would refuse: a fit on a few made-up rows tells, before any charge.
-
-    What its mechanisms refuse (`Mechanisms`), maps of the wrong kind or of a class that no file could name, and rows that
-    are not where the step declares them. A fit that fails in another way says nothing: there are few rows.
-    """
-    step, space = planned.step, planned.before
-    if is_ours(type(step)):
-        return
-    rows = _made_up(space)
-    access = _Rehearsal(planned, domain, n, private, rows)
-    try:
-        made = step.paid.fit(copied(step), space, access)
-    except (NotCovered, SpentError) as refused:
-        raise ValueError(str(refused)) from None
-    except Exception:
-        return
-    check_fitted(step, *made, access.session)
-    check_class(type(made[1]))
-    try:
-        x = made[0].transform(rows.x)
-    except Exception:
-        return
-    after = step.output(space)
-    if x.shape != (_MADE_UP, after.d):
-        raise ValueError(
-            f"{step.name} declares one row of {after.d} numbers for each row: its map must make that of {_MADE_UP} rows, whatever "
-            "they are (rows are dropped by `keep`)"
-        )
-    if not np.allclose(x, Inside(after).transform(x), rtol=1e-6, atol=1e-6 * after.radius, equal_nan=True):
-        raise ValueError(f"the map of {step.name} leaves the space that `output` declares of its rows")
-
-
-def _made_up(space: Space) -> OpenRows:
-    """Rows along the diagonal of a space, the last cells of every other row missing where they may be."""
-    x = np.linspace(space.low, space.high, _MADE_UP)
-    x *= np.minimum(1.0, space.radius / np.maximum(row_norms(x), space.radius))
-    x[::2] = np.where(space.may_miss, np.nan, x[::2])
-    return OpenRows(x, np.zeros(_MADE_UP, np.int32))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rehearsal:
-    """What a fit on made-up rows sees (`payment.Access`): with the limits of the run, and without its noise."""
-
-    planned: PlannedStep
-    domain: Domain
-    records: int
-    noisy: bool
-    rows: OpenRows
-    n: int = _MADE_UP
-    session: Session = field(default_factory=ExactSession)
-
-    @cached_property
-    def handed(self) -> Rows:
-        return handed(self.rows, self.planned.step)
-
-    def public(self, data: Any) -> tuple[Rows, int]:
-        return self.handed, self.n
-
-    def private(self) -> Rows:
-        return self.handed
-
-    def mechanisms(self) -> Mechanisms:
-        return mechanisms_of(
-            self.planned,
-            self.domain,
-            self.records,
-            self.noisy,
-            self.session,
-            self.handed,
-            self.rows.n,
-            self.rows.labels,
-        )
 
 
 def check_loss(learner: Learner, domain: Domain) -> None:

@@ -38,10 +38,10 @@ from prepriv.pipeline.checks import (
     check_loss,
     check_steps,
     check_unit,
-    rehearse,
 )
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.pipeline.decision import checked
+from prepriv.pipeline.rehearsal import rehearse, rehearse_training
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.space import Space
 
@@ -321,6 +321,7 @@ def make_plan(
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
         rehearse(p, domain, n, plan.private)
+    rehearse_training(plan.learner, plan.setting, domain, multiplier, plan.private)
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(

@@ -25,8 +25,9 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.admit import admit
 from prepriv.pipeline.chain import Chain, PlannedStep, chain
-from prepriv.pipeline.checks import check_budget, check_domain, check_steps, rehearse
+from prepriv.pipeline.checks import check_budget, check_domain, check_steps
 from prepriv.pipeline.plan import budget, check_noise, step_json
+from prepriv.pipeline.rehearsal import rehearse
 from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import check_run, prepare
 from prepriv.preprocessing.base import ReleasedMap, Step
