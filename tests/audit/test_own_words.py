@@ -273,3 +273,36 @@ steps = [Turn(LOW)]
     code, sentence = replayed(ended, HEAD + text.replace("LOW", "0.0"), "4")
     assert code == 1 and sentence == "broken: at step 1 (Turn): a row is outside the declared box"
     assert replayed(ended, HEAD + text.replace("LOW", "-1.0"), "4")[0] == 0
+
+
+# --------------------------------------------------------------------------------------------- numbers left out
+
+
+@pytest.mark.parametrize("left", ["rows_moved", "row_shift", "total_shift", ""])
+def test_a_number_left_out_of_a_shift_is_refused(ended, left):
+    """Its default of 0 would be a claim."""
+    text = """
+@dataclass(frozen=True)
+class Top(Own):
+    def sensitivity(self, space, n, incoming=None):
+        said = dict(rows_moved=n - 1, row_shift=space.diameter, total_shift=(n - 1) * space.diameter)
+        said.pop("LEFT", None)
+        return RowShift(**said)
+    def conditions(self, space, n, incoming=None): return ()
+    def fit_confidential(self, rows, space, n): return Fill(np.nan_to_num(np.concatenate(list(rows))).max(axis=0))
+steps = [Top(payment=Sensitivity())]
+domain = Domain(boxed, classes=(0, 1), label="y", n=100)
+"""
+    code, sentence = attacked(ended, HEAD + text.replace("LEFT", left), "0.15")
+    assert code == (8 if left else 0) and ("a number left out is 0, which is a claim" in sentence) == bool(
+        left
+    )
+    assert left or sentence.endswith(", on 60 of the declared 100 rows")
+
+
+def test_a_replay_of_the_first_rows_takes_as_many_as_are_declared(ended):
+    text = (
+        THIN.replace("ADJACENCY", "'add-or-remove-one'").replace("% 2 == 0", "< 70").replace("n=40", "n=100")
+    )
+    code, sentence = replayed(ended, HEAD + text, "8")
+    assert code == 1 and "common rows dropped on one side" in sentence

@@ -25,6 +25,10 @@ from prepriv.preprocessing.base import Step
 from prepriv.release.model import FILE, Model
 
 EPSILON, DELTA = 1.0, 1e-5
+DEFAULT_ROWS, MOST_ROWS = (
+    60,
+    250,
+)  # records of made-up tables: by default, and as many as a file declares, at most
 _PUBLIC = 40  # rows of a table that stands in for a public one
 CODES = {"held": 0, "broken": FOUND, "not decided": NOT_DECIDED}
 
@@ -54,6 +58,14 @@ def named_in(path: Path) -> dict[str, Any]:
     if not isinstance(domain, Domain) or not good:
         raise Stop(f"{path} must define `domain`, a Domain, and `steps`, a list of steps")
     return named
+
+
+def declared_rows(config: Path) -> int:
+    """How many made-up records: as many as a Python file declares, unless these are many; it says so then."""
+    n = named_in(config)["domain"].n if config.suffix == ".py" else None
+    if n is not None and n > MOST_ROWS:
+        console.print(f"on {DEFAULT_ROWS} of the declared {n} rows: ask for more with --rows")
+    return DEFAULT_ROWS if n is None or n > MOST_ROWS else n
 
 
 def plan_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from prepriv._arguments import integer
+from prepriv.audit.judgement import Judgement
 from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, named_in
@@ -34,8 +35,10 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
         if a.result is not None
     ]
     closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
+    few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
+    verdict = judgement(every)
     end(
-        judgement(every),
+        Judgement(verdict.word, verdict.why + few),
         {"seed": seed, "seconds": seconds, "n": n, "attacks": told, "not_attacked": closed},
         as_json,
     )

@@ -15,15 +15,13 @@ from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
 from prepriv.audit.sensitivity_case import QUANTITIES
-from prepriv.commands.audit_files import DELTA, EPSILON, end, plan_of
+from prepriv.commands.audit_files import DEFAULT_ROWS, DELTA, EPSILON, declared_rows, end, plan_of
 from prepriv.commands.common import AsJson, console, print_table
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
 from prepriv.pipeline.plan import Plan
 from prepriv.tables.readers import BadData, read_table
-
-DEFAULT_ROWS = 60
 
 
 def replay(
@@ -37,7 +35,8 @@ def replay(
         Path | None, typer.Option(help="Replay this table too (default: synthetic ones).")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help=f"Records of synthetic tables (default {DEFAULT_ROWS}).", min=1)
+        int | None,
+        typer.Option(help=f"Records of synthetic tables (default {DEFAULT_ROWS}, or a file's own n).", min=1),
     ] = None,
     missing: Annotated[
         float, typer.Option(help="Share of empty cells in synthetic columns to impute.")
@@ -62,7 +61,7 @@ def replay(
     if not 0 <= missing <= 1:
         raise Stop(f"--missing must lie in [0, 1]; got {missing}")
     table = None if data is None else read_table(data)
-    n = rows or (DEFAULT_ROWS if table is None else int(table.num_rows))
+    n = rows or (declared_rows(config) if table is None else int(table.num_rows))
     plan = plan_of(config, rows=n, epsilon=epsilon, delta=delta, adjacency=adjacency, data=data)
     raw = None if table is None else _raw(table, plan.domain)
     of = "made-up neighbours" if raw is None else "made-up neighbours of the table"

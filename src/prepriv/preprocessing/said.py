@@ -56,6 +56,7 @@ def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShif
     """
     check_words(step, incoming)
     out: RowShift = step.paid.outgoing(step, space, n, incoming)
+    _check_numbers(step, out)
     for condition in out.conditions:
         check_said(type(condition), Premise, Premise._words, ("holds",))
     if is_ours(type(step)):
@@ -86,6 +87,18 @@ def _check_conditions(step: Step, said: Sequence[Premise], out: RowShift, incomi
         raise ValueError(
             f"{step.name} rests on other premises in `conditions` than in the RowShift of its `sensitivity`: a plan claims by the "
             "one and an audit attacks by the other; leave `conditions` out, or give RowShift(..., conditions=self.conditions(...))"
+        )
+
+
+def _check_numbers(step: Step, out: RowShift) -> None:
+    """ValueError where a third-party step leaves a number of its shift at 0, or says a total that its rows cannot reach."""
+    said = _numbers(out)[:3]
+    if is_ours(type(step)) or not any(said):
+        return
+    if not all(said) or out.total_shift > out.rows_moved * out.row_shift * (1 + 1e-9):
+        raise ValueError(
+            f"{step.name} gives a RowShift of rows_moved={said[0]:g}, row_shift={said[1]:g}, total_shift={said[2]:g}: give all three "
+            "above 0, or none, with a total_shift of at most rows_moved * row_shift; a number left out is 0, which is a claim"
         )
 
 

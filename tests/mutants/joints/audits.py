@@ -153,4 +153,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "isinstance(rows.maps[-1], str)",
         (*WORDS, "-k", "pulls_into"),
     ),
+    Mutant(
+        "a number left out of a shift is 0",
+        "a default that is a claim",
+        "preprocessing/said.py",
+        "    _check_numbers(step, out)\n",
+        "",
+        (*WORDS, "-k", "left_out"),
+    ),
+    Mutant(
+        "a replay takes fewer rows than a file declares",
+        "an audit of another data set than the claim's",
+        "commands/audit_files.py",
+        "    return DEFAULT_ROWS if n is None or n > MOST_ROWS else n\n",
+        "    return DEFAULT_ROWS\n",
+        (*WORDS, "-k", "first_rows"),
+    ),
 )
