@@ -306,3 +306,15 @@ def test_a_replay_of_the_first_rows_takes_as_many_as_are_declared(ended):
     )
     code, sentence = replayed(ended, HEAD + text, "8")
     assert code == 1 and "common rows dropped on one side" in sentence
+
+
+@pytest.mark.parametrize("steep", ["50.0", "1.0"])
+def test_the_constants_of_a_loss_of_ones_own_are_attacked(ended, steep):
+    text = """
+class Steep(Logistic):
+    def residual(self, scores, targets, out=None): return Logistic().residual(STEEP * scores, targets)
+learner = GradientDescent(Steep(), steps=2, weight_bound=20.0)
+"""
+    code, sentence = attacked(ended, mean(test=0.0) + text.replace("STEEP", steep), "0.3")
+    assert code == (1 if steep == "50.0" else 0)
+    assert ("of the loss Steep: input_lipschitz declared" in sentence) == (steep == "50.0")

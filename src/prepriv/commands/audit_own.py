@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from prepriv._arguments import integer
-from prepriv.audit.judgement import Judgement
+from prepriv.audit.judgement import Judgement, judged
+from prepriv.audit.loss_words import loss_lies
 from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, named_in
@@ -37,8 +38,11 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
     closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
     few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
     verdict = judgement(every)
+    lies = list(loss_lies(named.get("learner"), domain.space.radius, len(domain.classes), seed))
+    if lies and verdict.word != "broken":
+        verdict = judged(lies, (), "")
     end(
-        Judgement(verdict.word, verdict.why + few),
+        Judgement(verdict.word, verdict.why + (few if verdict.word == "held" else "")),
         {"seed": seed, "seconds": seconds, "n": n, "attacks": told, "not_attacked": closed},
         as_json,
     )

@@ -169,4 +169,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return DEFAULT_ROWS\n",
         (*WORDS, "-k", "first_rows"),
     ),
+    Mutant(
+        "the Lipschitz constant of a loss is not attacked",
+        "a word that nobody attacks",
+        "audit/loss_words.py",
+        ', ("input_lipschitz", steepest, slope)):',
+        ",):",
+        (*WORDS, "-k", "constants"),
+    ),
 )
