@@ -29,8 +29,10 @@ from prepriv.pipeline.odometer import composed
 from prepriv.pipeline.plan import Plan, make_plan
 from prepriv.pipeline.run import execute, room_for
 from prepriv.pipeline.way_out import ways_out
-from prepriv.tables.readers import BadData
-from prepriv.tables.units import by_unit, id_of
+from prepriv.tables.column import codes_by
+from prepriv.tables.encode import as_frame
+from prepriv.tables.readers import BadData, read_table
+from prepriv.tables.units import by_unit, counted_units, id_of
 
 WHO = "patient_id"
 COLUMNS = {"age": Numeric(0, 100, missing="impute"), "ward": Categorical(["a", "b"])}
@@ -112,6 +114,49 @@ def test_long_numbers_are_no_floats_and_one_spelling_is_one_unit():
     assert id_of(np.int64(3)) == id_of(3.0) == id_of(b"3") == "3" and id_of([3]) is id_of(None) is None
     lists = table(["a"] * 3)[0].set_column(2, WHO, pa.array([[1], [2], None]))
     assert by_unit(lists, ["no"] * 3, domain(2), 2)[0].every.n == 0  # nobody's, in any library
+
+
+TEXTS = [
+    "1152921504606846977",
+    "1152921504606846978",
+    "007",
+    "7",
+    "7.0",
+    "1.5",
+    "0x10",
+    "16",
+    "True",
+    "1",
+    "1e3",
+    "é",
+]
+AS_BYTES = [
+    pa.binary(),
+    pa.large_binary(),
+    pa.binary_view(),
+    pa.string(),
+    pa.large_string(),
+    pa.string_view(),
+]
+
+
+@pytest.mark.parametrize("kind", AS_BYTES, ids=str)
+def test_an_id_in_bytes_is_a_text_and_never_a_number(kind):
+    ids = pa.array([one.encode() for one in (*TEXTS, " 7 ")] + [None, b""], pa.binary()).cast(kind)
+    for column in (ids, pa.chunked_array([ids.slice(0, 4), ids.slice(4)])):
+        codes, names = codes_by(as_frame(pa.table({WHO: column}))[WHO], id_of)
+        assert names == TEXTS and codes.tolist() == [*range(12), TEXTS.index("7"), -1, -1]
+
+
+def test_an_id_in_a_csv_file_is_a_text_and_never_a_number(tmp_path):
+    rows, labels = table([f'"{one}"' for one in TEXTS])
+    path, texts = tmp_path / "a.csv", table(TEXTS)[0]
+    lines = zip(rows["age"].to_pylist(), rows["ward"].to_pylist(), rows[WHO].to_pylist(), labels)
+    path.write_text(f"age,ward,{WHO},y\n" + "".join(f"{a},{b},{c},{y}\n" for a, b, c, y in lines))
+    whole = domain(len(TEXTS))
+    assert counted_units(read_table(path), whole) == counted_units(texts, whole) == (len(TEXTS), 0, 0)
+    expected = content(*by_unit(texts, labels, whole, len(TEXTS)))
+    assert content(*by_unit(str(path), "y", whole, len(TEXTS))) == expected  # as a stream, too
 
 
 @pytest.mark.parametrize(

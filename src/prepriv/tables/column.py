@@ -49,7 +49,8 @@ def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDA
 def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:
     """(n,) index of what `name` makes of each value among the distinct ones, -1 for None or an error; the distinct ones.
 
-    Values are as they are, not as cells say them: a whole number of any length, a text (of Arrow: its bytes).
+    Values are as they are, not as cells say them: a whole number of any length, a text (of Arrow, and of a CSV file: its
+    bytes).
     """
     seen: dict[str, int] = {}
 
@@ -64,6 +65,17 @@ def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np
     return codes, list(seen)
 
 
+_BYTES = (
+    "binary",
+    "large_binary",
+    "fixed_size_binary",
+    "binary_view",
+    "string",
+    "large_string",
+    "string_view",
+)
+
+
 def _exactvalues_of(column: Any) -> Iterable[Any]:
     if not (isinstance(column, nw.Series) and nw.get_native_namespace(column).__name__ == "pyarrow"):
         return values_of(column)
@@ -73,8 +85,10 @@ def _exactvalues_of(column: Any) -> Iterable[Any]:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
         array = array.cast(kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return array.cast(pa.large_binary()).to_pylist()
+    if any(getattr(pa.types, f"is_{one}")(kind) for one in _BYTES):
+        return array.cast(
+            pa.large_binary()
+        ).to_pylist()  # as of a CSV file: no cell is a number, nor decoded here
     return array.to_pylist() if pa.types.is_integer(kind) else values_of(column)
 
 

@@ -72,4 +72,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "size + 8",
         ("tests/units/test_unit_sum.py", "-k", "roundings"),
     ),
+    Mutant(
+        "the ids of a CSV file are read as numbers",
+        "ids: long ones are nobody's in silence",
+        "tables/column.py",
+        '_BYTES = ("binary", ',
+        "_BYTES = (",
+        ("tests/units/test_units.py", "-k", "id_in"),
+    ),
 )
