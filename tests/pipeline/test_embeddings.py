@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,101 @@ def test_vectors_of_fixed_size_and_texts_that_are_not_utf8() -> None:
     bad = pa.ListArray.from_arrays(pa.array([0, 2, 4], pa.int32()), texts)
     np.testing.assert_array_equal(embedding_matrix(pa.table({"e": bad}), "e"), [[1, 2], [np.nan, 4]])
     np.testing.assert_array_equal(embedding_matrix([None, "x", [1.0]], d=2), np.zeros((3, 2)))
+
+
+OTHERS = [
+    [5.0, 6.0],
+    [5.0, "x"],
+    [5.0, None],
+    [5],
+    None,
+    "a text",
+    {0: 1.0, 1: 2.0},
+    {5.0, 6.0},
+    [10**400, 1],
+    7,
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+@pytest.mark.parametrize(
+    "row",
+    [
+        np.ma.array([1.0, 2.0], mask=[False, True]),
+        pd.Series([1.0, 2.0]),
+        {0: 1.0, 1: 2.0},
+        {1.0, 2.0},
+        memoryview(np.array([1.0, 2.0])),
+        [1, 2**70],
+        (True, -0.0),
+        np.array([1.0, 2.0], np.float32),
+        np.array([[1.0, 2.0]]),
+        ["1", 2],
+    ],
+    ids=lambda row: f"{type(row).__name__} {row}"[:30],
+)
+def test_what_a_vector_says_does_not_hang_on_another_record(row: Any, other: Any) -> None:
+    alone = embedding_matrix([row, row], d=2)[0]
+    np.testing.assert_array_equal(embedding_matrix([row, other, row], d=2)[[0, 2]], [alone, alone])
+    if isinstance(row, np.ma.MaskedArray):
+        np.testing.assert_array_equal(alone, [1, np.nan])
+    if isinstance(row, dict | set):
+        np.testing.assert_array_equal(alone, [0, 0])  # no vector: values decide how long a set is
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+def test_the_type_of_a_pandas_column_of_vectors_is_not_guessed_from_its_cells(other: Any) -> None:
+    for cells in ([None] * 99 + [other] + [[1.0, 2.0]] * 20, [None] * 5 + [other]):
+        frame = pd.DataFrame({"e": pd.Series(cells, dtype=object)})
+        expected = embedding_matrix(cells, d=2)
+        np.testing.assert_array_equal(embedding_matrix(frame, "e", d=2), expected)
+        np.testing.assert_array_equal(embedding_matrix(frame["e"], d=2), expected)
+
+
+def test_a_long_text_sets_the_size_of_no_other_cell() -> None:
+    def peak(cell: Any) -> int:
+        rows = [[float(i), 1.0, 2.0, 3.0] for i in range(500)] + [[1.0, 2.0, 3.0, cell]]
+        tracemalloc.start()
+        embedding_matrix(rows, d=4)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak("x" * 5000) < peak(4.0) + 10**6  # as one array: 40 MB
+
+
+def test_a_matrix_of_numpy_is_an_array() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cells in ([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[1.0, 2.0], [3.0, None], [5.0, 6.0]]):
+            found = embedding_matrix(np.matrix(cells), d=2)
+            np.testing.assert_array_equal(found, np.array(cells, float))
+            masked = np.ma.array(np.matrix(cells), mask=[[1, 0], [0, 0], [0, 0]])
+            assert np.isnan(embedding_matrix(masked, d=2)[0, 0])
+
+
+@pytest.mark.parametrize(
+    "none",
+    [
+        [],
+        np.ones((0, 2)),
+        np.ones(0, object),
+        pa.array([], pa.list_(pa.float64())),
+        pd.DataFrame({"a": [], "b": []}),
+        pd.Series([], dtype=object),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_none_of_the_rows_is_a_table_where_d_is_declared(none: Any) -> None:
+    assert embedding_matrix(none, d=2).shape == (0, 2)
+    with pytest.raises(ValueError, match="rows and columns"):
+        embedding_matrix(none)
+
+
+@pytest.mark.parametrize("values", [{1.0, 0.0}, frozenset([1.0]), {1.0: 2.0}.keys()], ids=str)
+def test_a_set_is_not_a_column(values: Any) -> None:
+    with pytest.raises(ValueError, match="must be one column"):
+        prepriv.count(values, epsilon=1.0)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

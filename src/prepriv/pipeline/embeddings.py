@@ -18,8 +18,9 @@ def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = No
 
     data: a NumPy matrix or a list of vectors; an Arrow array of vectors; an Arrow table or a data frame, whose `column`
     holds vectors (a list or fixed-size list a cell), or, with column None, one number a cell in every column. d: the
-    declared length of a vector; None: the number of columns, or the length that most vectors have. No record decides more:
-    one without a vector, or with a vector of another length, is a row of zeros, and a cell that is not a number is NaN.
+    declared length of a vector; None: the number of columns, or the length that most vectors have, which one record can
+    decide where two lengths are as frequent: declare d where the rows are private. No record decides more: one without a
+    vector, or with a vector of another length, is a row of zeros, and a cell that is not a number is NaN.
     Declare the rows with `Domain.ball(d, classes, radius=...)`: longer rows are pulled back to the ball, rows with a
     missing number count as zero.
 
@@ -30,6 +31,6 @@ def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = No
     [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
     """
     matrix = vectors(data, column, None if d is None else integer("d", d))
-    if 0 in matrix.shape:
+    if not matrix.shape[1] or (d is None and not len(matrix)):
         raise ValueError(f"embeddings must be a matrix with rows and columns; got shape {matrix.shape}")
     return matrix

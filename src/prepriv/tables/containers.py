@@ -7,7 +7,7 @@ cell can set for all (a null makes truth values floats or objects, a text makes 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -22,7 +22,8 @@ from prepriv.tables.readers import BadData
 def column_of(values: Any, name: str = "values") -> Any:
     """One column as `prepriv.tables.column` reads it: a list, an array of one dimension, or a narwhals series.
 
-    Takes a column of any library, a frame of one column, whatever can be iterated over. BadData for anything else.
+    Takes a column of any library, a frame of one column, whatever can be iterated over. BadData for anything else, a set
+    too: values decide how many it has.
     """
     found = _held(values)
     if isinstance(found, np.ndarray) and found.ndim != 1:
@@ -41,7 +42,8 @@ def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArr
     """(n, d) numbers, one vector a record: NaN for a cell that is not a number, zeros for what is not a vector of d cells.
 
     data: a matrix or frame of numbers; rows in a list; a column of vectors, which is `column` of a frame. d None: the
-    number of columns; of vectors the length that most of them have, the longer of two. BadData for another form.
+    number of columns; of vectors the length that most of them have, the longer of two, which at a tie is one record's to
+    decide. BadData for another form.
     """
     held = _held(data, frames=True)
     if column is not None:
@@ -56,14 +58,16 @@ def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArr
     if isinstance(held, np.ndarray) and held.ndim != 1:
         if held.ndim != 2:
             raise BadData(f"embeddings must be a matrix with rows and columns; got shape {held.shape}")
-        return _fits(np.column_stack([numbers(c) for c in held.T]) if held.size else np.zeros((0, 0)), d)
-    if isinstance(held, nw.Series) and held.dtype != nw.Object:
+        return _fits(
+            np.column_stack([numbers(c) for c in held.T]) if held.shape[1] else np.zeros(held.shape), d
+        )
+    if isinstance(held, nw.Series) and not _of_objects(held):
         return _of_arrow(held.to_arrow(), d)
-    if isinstance(held, nw.Series):
-        held = list(values_of(held))
-    if not isinstance(held, list | tuple) and not (isinstance(held, np.ndarray) and held.dtype == object):
+    if not isinstance(held, list | tuple | nw.Series) and not (
+        isinstance(held, np.ndarray) and held.dtype == object
+    ):
         raise BadData(f"embeddings must be a matrix with rows and columns; got {_form(data)}")
-    return _of_rows(held, d)
+    return _of_rows(values_of(held), d)
 
 
 def tabled(data: Any) -> Any:
@@ -77,9 +81,11 @@ def tabled(data: Any) -> Any:
 
 def _held(values: Any, *, frames: bool = False) -> Any:
     """Values of any library as a list, an array or a narwhals series (or frame); others as they are."""
-    if isinstance(
-        values, list | tuple | np.ndarray | nw.Series
-    ):  # a list is never one array: a cell would set its type
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)  # of np.matrix every column would be a matrix
+    if isinstance(values, list | tuple | nw.Series):  # a list is never one array: a cell would set its type
         return values
     arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
     if arrow is not None and isinstance(values, arrow.Array):
@@ -95,7 +101,7 @@ def _held(values: Any, *, frames: bool = False) -> Any:
         return values  # of Dask, of SciPy, of polars: not in memory, or no column
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set):
         return list(values)
     return values
 
@@ -105,6 +111,12 @@ def _held(values: Any, *, frames: bool = False) -> Any:
 
 def _form(data: Any) -> str:
     return f"shape {data.shape}" if isinstance(data, np.ndarray) else kind(data)
+
+
+def _of_objects(column: Any) -> bool:
+    """By its own type: narwhals takes that of an object column of pandas from its first cells."""
+    dtype = getattr(column.to_native(), "dtype", None)
+    return dtype == np.dtype(object) if isinstance(dtype, np.dtype) else column.dtype == nw.Object
 
 
 def _fits(matrix: NDArray[np.float64], d: int | None) -> NDArray[np.float64]:
@@ -138,17 +150,12 @@ def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
     found = np.zeros((n, d))
     good = lengths == d
     flat = numbers(nw.from_native(pc.list_flatten(cells), series_only=True))
-    found[good] = flat[np.repeat(good, lengths)].reshape(-1, d)
+    found[good] = flat[np.repeat(good, lengths)].reshape(int(good.sum()), d)
     return found
 
 
-def _of_rows(rows: Any, d: int | None) -> NDArray[np.float64]:
-    try:
-        matrix = np.array(rows if isinstance(rows, list | tuple) else rows.tolist())
-    except Exception:
-        matrix = np.zeros(0)  # of various lengths
-    if matrix.ndim == 2 and matrix.dtype.kind in "biuf" and d in (None, matrix.shape[1]):
-        return matrix.astype(np.float64)
+def _of_rows(rows: Iterable[Any], d: int | None) -> NDArray[np.float64]:
+    """Each row by itself: as one array of all, a text would set the size of every cell, and masks would be lost."""
     read = [_vector(row) for row in rows]
     if d is None:
         d = _length(len(row) for row in read if row is not None)
@@ -161,6 +168,8 @@ def _of_rows(rows: Any, d: int | None) -> NDArray[np.float64]:
 
 def _vector(row: Any) -> NDArray[np.float64] | None:
     try:
+        if type(row) in (list, tuple) and set(map(type, row)) <= {float}:
+            return np.array(row, dtype=np.float64)
         return numbers(column_of(row))
     except Exception:
         return None  # no vector

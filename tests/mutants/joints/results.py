@@ -76,8 +76,36 @@ MUTANTS: tuple[Mutant, ...] = (
         "the ids of a CSV file are read as numbers",
         "ids: long ones are nobody's in silence",
         "tables/column.py",
-        '_BYTES = ("binary", ',
-        "_BYTES = (",
+        '    "binary",\n',
+        "",
         ("tests/units/test_units.py", "-k", "id_in"),
+    ),
+    Mutant(
+        "narwhals guesses the type of a column of vectors",
+        "containers: one cell decides an exception",
+        "tables/containers.py",
+        "dtype == np.dtype(object) if isinstance(dtype, np.dtype) else column.dtype == nw.Object",
+        "column.dtype == nw.Object",
+        ("tests/pipeline/test_embeddings.py", "-k", "guessed"),
+    ),
+    Mutant(
+        "one text sets the size of a row of numbers",
+        "containers: what a row says hangs on the others",
+        "tables/containers.py",
+        "    read = [_vector(row) for row in rows]\n",
+        "    rows = list(rows)\n"
+        "    try:\n"
+        "        read = list(np.array(rows).astype(np.float64))\n"
+        "    except Exception:\n"
+        "        read = [_vector(row) for row in rows]\n",
+        ("tests/pipeline/test_embeddings.py", "-k", "hang_on"),
+    ),
+    Mutant(
+        "a set is a column",
+        "containers: values decide a public number of rows",
+        "tables/containers.py",
+        "str | bytes | Mapping | Set)",
+        "str | bytes | Mapping)",
+        ("tests/pipeline/test_embeddings.py", "-k", "a_set"),
     ),
 )
