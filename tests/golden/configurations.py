@@ -49,7 +49,9 @@ def frozen(name: str) -> Iterator[None]:
     keys = itertools.count()
 
     def urandom(size: int) -> bytes:
-        which = next(keys) if size == KEY else f"{size} bytes"  # a library that seeds itself asks for other sizes
+        which = (
+            next(keys) if size == KEY else f"{size} bytes"
+        )  # a library that seeds itself asks for other sizes
         return hashlib.shake_256(f"golden {name} {which}".encode()).digest(size)
 
     with mock.patch.object(os, "urandom", urandom), warnings.catch_warnings():

@@ -40,7 +40,7 @@ D = TypeVar("D")
 class Call:
     """One use of a mechanism.
 
-    mechanism: all it was told besides the private value. form: shape and type of that, where it is an array. exact: the
+    name: under which it was asked. mechanism: all it was told besides the private value. form: shape and type of that, where it is an array. exact: the
     private value, as `Mechanism.recorded` keeps it.
     """
 
