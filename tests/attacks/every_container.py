@@ -101,6 +101,9 @@ ARROW = {
     "arrow utf8": utf8,
     "arrow binary": lambda v: utf8(v).view(pa.binary()),
     "arrow dictionary": lambda v: utf8(v).view(pa.binary()).dictionary_encode(),
+    "arrow runs": lambda v: pa.RunEndEncodedArray.from_arrays(
+        np.arange(1, len(v) + 1, dtype=np.int32), pa.array(v)
+    ),
     "arrow view": lambda v: pa.array(v).cast(pa.string_view()),
 }
 COLUMNS: dict[str, Callable[[list[Any]], Any]] = LISTS | NUMPY | PANDAS | PANDAS_ARRAYS | POLARS | ARROW
@@ -128,6 +131,7 @@ def reader(cells: Cells) -> Any:
 IN_MEMORY: dict[str, Callable[[Cells], Any]] = {
     "rows": rows,
     "rows, one of them a gap": lambda cells: [None if None in row else row for row in rows(cells)],
+    "rows, each a series": lambda cells: [*map(pd.Series, rows(cells))],
     "tuples": lambda cells: tuple(map(tuple, rows(cells))),
     "numpy": lambda cells: np.array(rows(cells)),
     "numpy objects": matrix,

@@ -6,11 +6,14 @@ a library changes before prepriv sees the table is listed in `OUT_OF_REACH`, and
 
 from __future__ import annotations
 
+import array
+import collections
 import io
 import itertools
 import math
 import warnings
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,11 +21,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
 from prepriv.pipeline.apart import check_apart
 from prepriv.preprocessing import StandardScaler
-from prepriv.tables.cell import cell_of, number_of, text_of
+from prepriv.tables.cell import UNREADABLE, cell_of, number_of, text_of
+from prepriv.tables.column import cells, cells_one_by_one, codes_by, numbers, numbers_one_by_one
+from prepriv.tables.containers import column_of
 from prepriv.tables.encode import count_rows, encode, encode_labels
 from prepriv.tables.readers import read_table
 
@@ -214,3 +220,170 @@ def test_a_record_batch_is_a_table_whatever_one_cell_holds(odd, paid):
     assert [[*c[:2]] for c in other.columns] == [[*c[:2]] for c in plain.columns]
     assert count_rows(_batch(odd), [0, 1, 0], domain) == 3
     check_apart([] if paid is None else [paid], _batch(odd))
+
+
+# --------------------------------------------------------------------------------- rows and cells of odd classes
+
+
+class _Raises(list):
+    """A record whose own methods raise."""
+
+    def __len__(self):
+        raise RuntimeError("secret")
+
+
+class _NoHash(type):
+    __hash__ = None
+
+
+class _Compares(type):
+    def __eq__(self, other):
+        raise RuntimeError("secret")
+
+    def __hash__(self):
+        return hash(float)
+
+
+_ROWS = {
+    "list": list,
+    "tuple": tuple,
+    "array": lambda row: np.array(row),
+    "array.array": lambda row: array.array("d", row) if None not in row and "x" not in row else list(row),
+    "deque": collections.deque,
+    "pandas": pd.Series,
+    "pandas index": pd.Index,
+    "polars": lambda row: pl.Series(row, strict=False),
+    "arrow": lambda row: pa.array(row) if "x" not in row else list(row),
+    "masked": lambda row: np.ma.array(row, mask=[False, row[0] == 3.0]),
+    "numpy matrix": lambda row: np.matrix(row),
+}
+_BOX = Domain({"a": Numeric(0, 10), "b": Numeric(0, 10)}, (0, 1))
+_BALL = Domain.ball(2, (0, 1), radius=10)
+
+
+def _encoded(rows, domain):
+    return np.concatenate([*encode(rows, domain)])
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("domain", [_BOX, _BALL], ids=["box", "ball"])
+@pytest.mark.parametrize("kind", _ROWS)
+def test_one_odd_row_of_a_list_changes_no_other(kind, domain):
+    """Once a series was a row beside numbers only: one gap made missing cells of all other rows."""
+    made = _ROWS[kind]
+    others = [made([1.0, 2.0]), made([3.0, 4.0])]
+    plain = _encoded([*others, made([5.0, 6.0])], domain)[:2]
+    if kind != "numpy matrix":  # a row of two dimensions is none
+        assert (plain[0] == _encoded([[1.0, 2.0]], domain)[0]).all()
+    for odd in (made([5.0, None]), made([5.0, "x"]), [5.0], None, {1.0, 2.0}, _Raises([5.0, 6.0]), 10**400):
+        assert (_encoded([*others, odd], domain)[:2] == plain).all(), odd
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("domain", [_BOX, _BALL], ids=["box", "ball"])
+def test_one_odd_cell_of_an_np_matrix_changes_no_other_row(domain):
+    plain = _encoded(np.matrix([[1.0, 2.0], [3.0, 4.0]]), domain)
+    for odd in (None, "x"):
+        cells = np.matrix([[1.0, 2.0], [3.0, odd]], dtype=object)
+        assert (_encoded(cells, domain)[0] == plain[0]).all()
+        assert (_encoded(np.ma.MaskedArray(cells), domain)[0] == plain[0]).all()
+
+
+def _sparse(index, kind=scipy.sparse.csr_array):
+    """Record 0 has a cell in the column `index`, of two; nobody has looked at it."""
+    cells = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    if kind is scipy.sparse.coo_array:
+        made = kind((cells, ([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1])), shape=(3, 2))
+        made.coords[1][1] = index
+        return made
+    if kind is scipy.sparse.csc_array:  # by columns: what is written wrongly is the record's number
+        made = kind((cells, [0, 1, 2, 0, 1, 2], [0, 3, 6]), shape=(3, 2))
+        made.indices[3] = index
+        return made
+    held = cells if kind is scipy.sparse.csr_array else cells.reshape(-1, 1, 1)
+    return kind((held, [0, index, 0, 1, 0, 1], [0, 2, 4, 6]), shape=(3, 2))
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("index", [3, 5, 400, -2])
+def test_a_sparse_cell_outside_of_the_features_lands_in_no_other_row(index, kind):
+    kind = getattr(scipy.sparse, f"{kind}_array")
+    plain = _encoded(_sparse(0 if kind is scipy.sparse.csc_array else 1, kind), _BALL)
+    assert (_encoded(_sparse(index, kind), _BALL)[1:] == plain[1:]).all()
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_a_complex_sparse_cell_is_no_number_by_itself(kind):
+    cells = np.array([[1, 2], [3, 1j], [3, 4]])
+    found = _encoded(getattr(scipy.sparse, f"{kind}_array")(cells), _BALL)
+    assert found.tolist() == [[1, 2], [0, 0], [3, 4]]
+
+
+@pytest.mark.parametrize("meta", [_NoHash, _Compares])
+def test_a_cell_whose_class_cannot_be_hashed_or_compared_is_no_cell(meta):
+    odd = meta("Odd", (), {})()
+    assert cell_of(odd) == UNREADABLE
+    for column in ([1.0, 0.0, odd], np.array([1.0, 0.0, odd], dtype=object), pd.Series([1.0, 0.0, odd])):
+        assert numbers(column_of(column))[:2].tolist() == [1.0, 0.0]
+        assert math.isnan(numbers(column_of(column))[2])
+
+
+def test_a_cell_that_says_a_text_of_its_own_class_is_not_read():
+    class Text(str):
+        def __hash__(self):
+            return hash(1.0)
+
+        def __eq__(self, other):
+            raise RuntimeError("secret")
+
+        def rstrip(self, *_):
+            return self
+
+        strip = rstrip
+
+    class Odd:
+        def __str__(self):
+            return Text("a")
+
+    assert numbers_one_by_one([1.0, Odd()])[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.0, None, 3.0], ["a", None, "b"], [2**63 - 1, None, 1]],
+    ids=["floats", "texts", "ids"],
+)
+@pytest.mark.parametrize("encoding", ["plain", "dictionary", "view"])
+def test_run_end_encoded_columns_are_read_as_what_they_say(values, encoding):
+    held = pa.array(values)
+    if encoding == "view":
+        held = held.cast(pa.string_view()) if isinstance(values[0], str) else held
+    runs = pa.array([2, 3, 6], pa.int32())
+    column = pa.RunEndEncodedArray.from_arrays(
+        runs, held.dictionary_encode() if encoding == "dictionary" else held
+    )
+    plain = [values[0]] * 2 + [values[1]] + [values[2]] * 3
+    table = pa.table({"a": pa.chunked_array([column, column.slice(1, 4)])})
+    read = column_of(table)
+    want = [*map(cell_of, plain + plain[1:5])]
+    for codes, distinct in (cells(read), cells_one_by_one(read), cells(nw.from_native(table)["a"])):
+        assert [None if c < 0 else distinct[c] for c in codes] == want
+    codes, names = codes_by(
+        read, lambda v: None if v is None else v.decode() if isinstance(v, bytes) else str(v)
+    )
+    assert [None if c < 0 else names[c] for c in codes][:6] == [None if v is None else str(v) for v in plain]
+
+
+def test_a_masked_cell_of_a_list_is_a_gap():
+    for gone in (np.ma.masked, np.ma.array(5.0, mask=True)):
+        assert cell_of(gone) is None
+        assert np.isnan(numbers(column_of([1.0, gone]))[1])
+        assert _encoded([[1.0, 2.0], [3.0, gone]], _BOX).tolist() == [[0.1, 0.2], [0.3, 0.5]]
+    assert cell_of(np.ma.array(5.0)) == 5.0
+
+
+def test_a_complex_cell_beside_them_makes_no_other_text_of_numbers():
+    for number in (1, 0, 2, -0.0, 2.5, 1e16, math.inf):
+        assert number_of(str(complex(number))) == number
+    texts = pd.Series([1, 0, 2, 1j]).astype(str)
+    assert numbers(column_of(texts))[:3].tolist() == [1, 0, 2]

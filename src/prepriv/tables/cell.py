@@ -28,7 +28,7 @@ Cell: TypeAlias = float | str | None
 UNREADABLE = "\0unreadable"
 LONGEST = 65_536
 """Bytes of UTF-8 in the longest text that is read; a longer one is UNREADABLE, so that no cell costs more."""
-_TRUTH = {"true": 1.0, "false": 0.0}
+_WORDS = {"true": 1.0, "false": 0.0, "0j": 0.0, "-0j": 0.0}  # zero beside a complex number
 # What the readers of pandas and Arrow take for a gap, in a column of numbers if not in one of texts; and pandas' NaT.
 _GAPS = frozenset(
     ["", "NA", "N/A", "n/a", "NULL", "null", "None", "<NA>", "NaT", "#N/A", "#NA", "#N/A N/A"]
@@ -68,9 +68,10 @@ def cell_of(value: Any) -> Cell:
     """What a value of any type says. Never raises; what it cannot read is the text UNREADABLE."""
     try:
         reader = _EXACT.get(type(value))
-        return reader(value) if reader is not None else _read(value)
+        cell = reader(value) if reader is not None else _read(value)
     except Exception:
         return UNREADABLE
+    return cell if cell is None or type(cell) is float or type(cell) is str else UNREADABLE
 
 
 def text_of(value: Any) -> str:
@@ -106,6 +107,8 @@ def _read(value: Any) -> Cell:
         if isinstance(value, kind):
             return reader(value)
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        if np.ma.is_masked(value):
+            return None
         return cell_of(value.item())  # an array of no dimension is a number
     if hasattr(type(value), "__len__") or hasattr(type(value), "__iter__"):
         return UNREADABLE  # several values in one cell
@@ -132,7 +135,7 @@ def _decimal(value: Decimal) -> Cell:
 def _fraction(value: Fraction) -> Cell:
     above, below = value.numerator, value.denominator
     try:
-        return above / below + 0.0
+        return _float(float(above / below))
     except OverflowError:
         return math.inf if above > 0 else -math.inf
 
@@ -160,8 +163,8 @@ def _text(value: str) -> Cell:
         pass
     if text in _GAPS:
         return None
-    if len(text) < 6 and (lower := text.lower()) in _TRUTH:
-        return _TRUTH[lower]
+    if len(text) < 6 and (lower := text.lower()) in _WORDS:
+        return _WORDS[lower]
     first = text[:1]
     if first.isdecimal() or first in ("-", "+"):
         if found := _HEXADECIMAL.fullmatch(text):

@@ -110,9 +110,12 @@ def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[An
 def _distinct(values: Iterable[Any]) -> Cells:
     seen: dict[Cell, int] = {None: -1}
     met: dict[type, dict[Any, int]] = {kind: {} for kind in (str, bytes, int, float, bool)}  # safe to compare
+    known: dict[Any, int] | None
     codes = []
     for value in values:
-        known = met.get(type(value))
+        kind = type(value)  # which may have no hash, and an equality of its own
+        plain = kind is str or kind is float or kind is int or kind is bool or kind is bytes
+        known = met[kind] if plain else None
         code = None if known is None else known.get(value)
         if code is None:
             code = seen.setdefault(cell_of(value), len(seen) - 1)
@@ -329,7 +332,8 @@ def _scalars(array: Any) -> Iterator[Any]:
     """The values of an Arrow array of any type, each by itself."""
     import pyarrow as pa
 
-    if pa.types.is_nested(array.type) and not pa.types.is_union(array.type):
+    t = pa.types
+    if t.is_nested(array.type) and not t.is_union(array.type) and not t.is_run_end_encoded(array.type):
         yield from (UNREADABLE if valid else None for valid in array.is_valid().to_pylist())
         return
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]

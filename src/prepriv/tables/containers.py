@@ -71,12 +71,38 @@ def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArr
 
 
 def tabled(data: Any) -> Any:
-    """A record batch of Arrow as a table; anything else as it is.
+    """A record batch of Arrow as a table, columns of Arrow without run ends; anything else as it is.
 
-    As an array it would be read at once: a null makes floats of whole numbers, a text that is not UTF-8 stops all.
+    As an array a batch would be read at once: a null makes floats of whole numbers, a text that is not UTF-8 stops all.
     """
     arrow = sys.modules.get("pyarrow")
-    return arrow.table(data) if arrow is not None and isinstance(data, arrow.RecordBatch) else data
+    if arrow is None:
+        return data
+    if isinstance(data, arrow.ChunkedArray):
+        return _decoded(data)
+    if isinstance(data, arrow.RecordBatch):
+        data = arrow.table(data)
+    for j, field in enumerate(data.schema if isinstance(data, arrow.Table) else ()):
+        if arrow.types.is_run_end_encoded(field.type):
+            data = data.set_column(j, field.name, _decoded(data.column(j)))
+    return data
+
+
+def _decoded(cells: Any) -> Any:
+    """A chunked column of Arrow with one value a record, where it holds runs of them."""
+    import pyarrow as pa
+
+    if not pa.types.is_run_end_encoded(cells.type):
+        return cells
+    places = [
+        np.searchsorted(part.run_ends, np.arange(part.offset, part.offset + len(part)), "right")
+        for part in cells.chunks
+    ]
+    try:
+        parts = [part.values.take(pa.array(at)) for part, at in zip(cells.chunks, places)]
+    except pa.ArrowNotImplementedError:  # a type that it takes nothing from: read one by one
+        return cells
+    return pa.chunked_array(parts, type=cells.type.value_type)
 
 
 def _held(values: Any, *, frames: bool = False) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,10 +22,11 @@ from prepriv._arguments import instance
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
-from prepriv.tables.column import cells, numbers
+from prepriv.tables.column import cells, numbers, values_of
 from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.readers import BadData
+from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.stream import Files, Stream, as_stream
 from prepriv.tables.table import BLOCK, Streamed, Table, joined
 
@@ -224,18 +225,13 @@ def columns_of(data: Any, domain: Domain) -> list[Any]:
     return [raw[:, j] for j in range(raw.shape[1])] if isinstance(raw, np.ndarray) else raw
 
 
-def is_sparse(data: Any) -> bool:
-    """Whether data is a sparse matrix of SciPy."""
-    return hasattr(data, "toarray") and hasattr(data, "tocsr")
-
-
 def _from_sparse(data: Any, domain: Domain) -> Table:
     """Sparse rows of a ball; a block of them is dense only while it is read."""
-    if data.ndim != 2 or data.shape[1] != domain.ball_features or data.dtype.kind not in "iufb":
+    if data.ndim != 2 or data.shape[1] != domain.ball_features or data.dtype.kind not in "iufbc":
         raise BadData(
             f"expected a sparse matrix of numbers of {domain.ball_features} features; got {data.dtype} of shape {data.shape}"
         )
-    return Table(domain, data.shape[0], data.tocsr())
+    return Table(domain, data.shape[0], sparse_rows(data))
 
 
 def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
@@ -246,7 +242,10 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
         )
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
     if isinstance(data, list | tuple):
-        data = _matrix_of_lists(data, domain, numeric_only)
+        matrix = _matrix_of_lists(data, domain.n_inputs) if numeric_only else None
+        if matrix is None:
+            return _columns_of_lists(data, domain.n_inputs)
+        data = matrix
     if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
     frame = as_frame(data)
@@ -298,6 +297,7 @@ def unnamed(domain: Domain) -> bool:
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDArray[Any] | list[Any]:
+    array = _of_no_subclass(array)
     if domain.image is not None and array.ndim > 2:
         array = _flat(array, domain.image)
     if array.ndim != 2:
@@ -316,6 +316,13 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     return [array[:, j] for j in range(array.shape[1])]
 
 
+def _of_no_subclass(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself: a column of an np.matrix is no column. What is masked stays so."""
+    if isinstance(array, np.ma.MaskedArray):
+        return np.ma.MaskedArray(np.asarray(array.data), np.ma.getmaskarray(array))
+    return np.asarray(array)
+
+
 def _flat(array: NDArray[Any], image: tuple[int, int, int]) -> NDArray[Any]:
     """Images (n, height, width, channels), or (n, height, width) of one channel, as rows of pixels."""
     height, width, channels = image
@@ -327,28 +334,41 @@ def _flat(array: NDArray[Any], image: tuple[int, int, int]) -> NDArray[Any]:
     return array.reshape(len(array), math.prod(image))
 
 
-def _matrix_of_lists(rows: Sequence[Any], domain: Domain, numeric_only: bool) -> NDArray[Any]:
-    """Nested lists as a matrix; of objects unless all are numbers: one odd cell would set the type of all.
+def _matrix_of_lists(rows: Sequence[Any], width: int) -> NDArray[Any] | None:
+    """Nested lists of numbers at once; None where one cell or one row is anything else.
 
-    A row of another length than the domain's is a row of missing cells, whatever the others are.
+    Only rows that are exactly a list, a tuple or an array: of these both ways to read them say the same.
     """
-    width = domain.n_inputs
-    if numeric_only:
-        try:
-            kinds = {type(cell) for row in rows for cell in row}
-            numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
-            array = np.asarray(rows if numbers else ())  # one long text would set the size of all cells
-        except Exception:
-            array = np.asarray(())  # various lengths, or cells that fit no type
-        if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width:
-            return array
-    matrix = np.full((len(rows), width), None, dtype=object)
-    for i, row in enumerate(rows):
-        sized = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim > 0)
-        if sized and len(row) == width:
-            for j in range(width):
-                matrix[i, j] = row[j]
-    return matrix
+    try:
+        if not all(type(row) is list or type(row) is tuple or type(row) is np.ndarray for row in rows):
+            return None
+        kinds = {type(cell) for row in rows for cell in row}
+        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
+            return None  # one long text would set the size of all cells
+        array = np.asarray(rows)
+    except Exception:
+        return None  # various lengths, or cells that fit no type
+    return array if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width else None
+
+
+def _columns_of_lists(rows: Sequence[Any], width: int) -> list[Any]:
+    """The columns of nested lists. A row of another length is a row of missing cells, whatever the others are."""
+    read = [_cells_of_row(row, width) for row in rows]
+    return [[row[j] for row in read] for j in range(width)]
+
+
+def _cells_of_row(row: Any, width: int) -> Sequence[Any]:
+    """The cells of one record, a column of any library; missing ones where it is none, or its own methods raise."""
+    try:
+        if len(row) == width and not isinstance(row, Set):  # a set has no order
+            found = row if type(row) is list or type(row) is tuple else [*values_of(column_of(row))]
+            if len(found) == width:
+                return found
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # a panic in polars is no Exception
+        pass
+    return [None] * width
 
 
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:

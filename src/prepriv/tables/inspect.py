@@ -14,8 +14,9 @@ from prepriv.columns import Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
-from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, is_sparse, label_column
+from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, label_column
 from prepriv.tables.readers import BadData
+from prepriv.tables.sparse import is_sparse
 from prepriv.tables.stream import as_stream
 
 FAULTS = ("missing", "no number", "out of bounds", "unknown")
