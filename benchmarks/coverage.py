@@ -351,6 +351,8 @@ def questions(tally: Tally, seed: int, repetitions: int, *, n: int, epsilon: flo
         tally.add("mean", mean.low, mean.high, (there.mean(),) * 2)
         for k, e in enumerate(prepriv.histogram(x, 0, 1, bins=4, **how).counts):
             tally.add("counts", e.low, e.high, (counts[k],) * 2)
+        if adjacency != "replace-one":
+            continue  # how far a rank is off is not said there
         for q, e in prepriv.quantiles(x, LEVELS[::2], 0, 1, **how).items():
             above = (filled > e.value + 1 / 4096).sum(), (filled >= e.value).sum()
             tally.add(

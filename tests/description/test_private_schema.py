@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import prepriv
 from prepriv import Domain
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
@@ -184,6 +185,27 @@ def test_charged_before_a_cell_is_read(tmp_path):
 def test_mistakes_are_sentences_and_cost_nothing(settings):
     with pytest.raises(ValueError):
         plan(list(table(10)), **settings)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [0, 1],
+        ["a", 1],
+        [("a", "b"), ("a", "c")],
+        pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")]),
+        ["a", None],
+        [0.0, "a"],
+    ],
+    ids=str,
+)
+def test_names_that_are_not_texts_are_refused_before_the_charge(names, tmp_path):
+    frame = pd.DataFrame(np.ones((50, 2)))
+    frame.columns = names
+    before = len(prepriv.spent().fits)
+    with pytest.raises(ValueError, match="names of the columns must be texts") as caught:
+        Domain.draft(frame, epsilon=1.0)
+    assert "\n" not in str(caught.value) and len(prepriv.spent().fits) == before
 
 
 def test_under_add_or_remove_one_rows_are_declared():

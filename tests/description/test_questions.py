@@ -96,6 +96,28 @@ def test_any_column(column):
     assert float(prepriv.mean(column, 0, 100, epsilon=20.0)) == pytest.approx(VALUES.mean(), abs=1)
 
 
+def test_how_far_a_rank_is_off_is_not_said_where_n_is_private():
+    for n in (N // 2, N):
+        found = prepriv.quantiles(VALUES, [0.5], 0, 100, epsilon=3.0, n=n, adjacency="add-or-remove-one")
+        assert math.isnan(found[0.5].ranks)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_the_bars_of_a_mean_hold_the_rounding_of_each_cell(adjacency):
+    ones = np.ones(600_000)  # of bounds 0 to 3: u = -1/3, between two steps
+    for seed in range(4):
+        found = prepriv.mean(
+            ones,
+            0,
+            3,
+            epsilon=100.0,
+            n=len(ones),
+            adjacency=adjacency,
+            session=NoisySession(NoiseSource.for_tests(seed)),
+        )
+        assert found.low <= 1.0 <= found.high and found.high - found.low < 1e-5
+
+
 def test_too_few_to_say():
     assert str(prepriv.mean([math.nan] * 50, 0, 1, epsilon=1.0)) == "too few to say"
 

@@ -153,8 +153,14 @@ def plan_draft(
 ) -> DraftPlan:
     """Price a draft of a table with these columns; `label` is the last where None. No row is read.
 
-    Raises BadSchema for fewer than two columns, two of one name, or no such label; ValueError for the budget.
+    Raises BadSchema for fewer than two columns, two of one name, a name that is not a text, or no such label; ValueError
+    for the budget.
     """
+    if others := [type(name).__name__ for name in names if not isinstance(name, str)]:
+        raise BadSchema(
+            f"the names of the columns must be texts; one is of type {others[0]}: rename them, "
+            "in pandas by table.columns = [...]"
+        )
     if len(set(names)) < len(names):
         raise BadSchema(
             "two columns of the table have the same name (or its header line is missing): rename one"

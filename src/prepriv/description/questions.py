@@ -81,7 +81,11 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A noisy quantile. ranks: how many records its rank is off, at most, with a chance of at least 95 %."""
+    """A noisy quantile. ranks: how many records its rank is off, at most, with a chance of at least 95 %.
+
+    NaN under add-or-remove-one: the rank is sought among the declared n records, and how far that is from the private number
+    of records nobody knows.
+    """
 
     value: float
     ranks: float
@@ -159,7 +163,7 @@ def mean(
     if least <= half:
         return NOTHING
     m = min(max(float(noisy[0]) / found, -1.0), 1.0)
-    off = (half + abs(m) * (abs(found - near) + half)) / least
+    off = (half + abs(m) * (abs(found - near) + half)) / least + 0.5 / _FINE  # the last: of rounding each u
     e = Estimate.around(m, off).within(-1, 1)
     middle, reach = (bounds.low + bounds.high) / 2, (bounds.high - bounds.low) / 2
     return Estimate(*(middle + reach * x for x in (e.value, e.low, e.high)))
@@ -207,7 +211,11 @@ def quantiles(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> dict[float, Quantile]:
-    """Quantiles of a column between declared bounds, epsilon in equal parts; gaps count as the middle of the bounds."""
+    """Quantiles of a column between declared bounds, epsilon in equal parts; gaps count as the middle of the bounds.
+
+    Under add-or-remove-one the q-quantile is the value that (1 - q) n records exceed, n as declared: of twice as many
+    records the median of n is another quantile. `describe` counts the records and gives an interval.
+    """
     column = column_of(values)
     bounds = Numeric(low, high)
     wanted = several("levels", list(levels), above=0.0, below=1.0).ravel().tolist()
@@ -224,7 +232,7 @@ def quantiles(
     return {
         q: Quantile(
             release.release(filled, name=f"quantile {q:g}", above=rank_above(q, question.n), session=source),
-            release.ranks(0.05),
+            release.ranks(0.05) if adjacency == "replace-one" else math.nan,
         )
         for q in wanted
     }

@@ -108,4 +108,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "str | bytes | Mapping)",
         ("tests/pipeline/test_embeddings.py", "-k", "a_set"),
     ),
+    Mutant(
+        "the ranks of a quantile rest on a private n",
+        "a declared number where the true one is private",
+        "description/questions.py",
+        'release.ranks(0.05) if adjacency == "replace-one" else math.nan',
+        "release.ranks(0.05)",
+        ("tests/description/test_questions.py", "-k", "not_said"),
+    ),
+    Mutant(
+        "the bars of a mean forget that its cells are rounded",
+        "intervals: a rounding left out",
+        "description/questions.py",
+        " + 0.5 / _FINE",
+        "",
+        ("tests/description/test_questions.py", "-k", "rounding"),
+    ),
+    Mutant(
+        "names of columns that are not texts are drafted",
+        "charged, then an exception",
+        "description/draft.py",
+        "for name in names if not isinstance(name, str)]",
+        "for name in names if False]",
+        ("tests/description/test_private_schema.py", "-k", "not_texts"),
+    ),
 )
