@@ -150,6 +150,13 @@ def test_the_type_of_a_pandas_column_of_vectors_is_not_guessed_from_its_cells(ot
         np.testing.assert_array_equal(embedding_matrix(frame["e"], d=2), expected)
 
 
+@pytest.mark.parametrize("other", [None, 7, 1.5, "a text", [3.0, 4.0]], ids=str)
+def test_the_only_cell_of_a_column_does_not_stop_all(other: Any) -> None:
+    for make in (pd.Series, pl.Series, pa.array):  # each guesses its type from that cell
+        expected = [[0, 0]] * 5 + [other if isinstance(other, list) else [0, 0]]
+        np.testing.assert_array_equal(embedding_matrix(make([None] * 5 + [other]), d=2), expected)
+
+
 def test_a_long_text_sets_the_size_of_no_other_cell() -> None:
     def peak(cell: Any) -> int:
         rows = [[float(i), 1.0, 2.0, 3.0] for i in range(500)] + [[1.0, 2.0, 3.0, cell]]

@@ -24,7 +24,8 @@ def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = No
     Declare the rows with `Domain.ball(d, classes, radius=...)`: longer rows are pulled back to the ball, rows with a
     missing number count as zero.
 
-    Raises ValueError for another shape; no message holds a value.
+    Raises ValueError for another shape; no message holds a value. A column that holds no vectors at all is refused where d is
+    None, and zeros where it is declared: of a column whose other cells are missing one record sets the type.
 
     >>> import pyarrow as pa
     >>> embedding_matrix(pa.table({"e": [[0.0, 1.0], [1.0, 0.0], None]}), "e").tolist()

@@ -165,9 +165,12 @@ def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
     import pyarrow.compute as pc
 
     kind, n = cells.type, len(cells)
-    if pa.types.is_null(kind) and d is not None:
-        return np.zeros((n, d))
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    if not listed and d is not None:
+        return np.zeros(
+            (n, d)
+        )  # no vector in it; where all others are missing one cell sets the type of a column
+    if not listed:
         raise BadData(f"an Arrow column of embeddings must hold lists of numbers; got {kind}")
     cells = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
     lengths = pc.fill_null(pc.list_value_length(cells).cast(pa.int64()), 0).to_numpy()

@@ -89,6 +89,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/pipeline/test_embeddings.py", "-k", "guessed"),
     ),
     Mutant(
+        "the only cell of a column says whether it holds vectors",
+        "containers: one cell decides an exception",
+        "tables/containers.py",
+        "    if not listed and d is not None:\n",
+        "    if pa.types.is_null(kind) and d is not None:\n",
+        ("tests/pipeline/test_embeddings.py", "-k", "only_cell"),
+    ),
+    Mutant(
         "one text sets the size of a row of numbers",
         "containers: what a row says hangs on the others",
         "tables/containers.py",
