@@ -21,7 +21,8 @@ from prepriv.learners import GradientDescent, Logistic
 class Liar(winsorize.Winsorize):
     def sensitivity(self, *args, **kwargs):
         s = super().sensitivity(*args, **kwargs)
-        return dataclasses.replace(s, rows_moved=s.rows_moved * SHARE, row_shift=s.row_shift * SHARE, total_shift=s.total_shift * SHARE)
+        moved = s.rows_moved if SHARE else 0.0
+        return dataclasses.replace(s, rows_moved=moved, row_shift=s.row_shift * SHARE, total_shift=s.total_shift * SHARE)
 
 domain = Domain.box(0, 1, features=3, classes=[0, 1], n=60)
 steps = [Liar(payment=Sensitivity({"gap": 0.2}))]

@@ -128,7 +128,9 @@ def test_of_how_many_records_a_share_is_must_be_said_truly():
     for odd in (0, 2.5, -3, "many"):
         with pytest.raises(ValueError, match="whole"):
             ImputerCaps(whole=odd)
-    assert ImputerCaps(0.1).of_part(70).of_part(90) == ImputerCaps(0.1, whole=70)
+    assert ImputerCaps(0.1).of_part(70) == ImputerCaps(0.1, whole=70)
+    with pytest.raises(ValueError, match="whole must be the number of all records, 90; got 70"):
+        ImputerCaps(0.1, whole=70).of_part(90)
 
 
 def test_a_plan_that_rests_on_nothing_is_the_same_plan():

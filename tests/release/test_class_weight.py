@@ -94,7 +94,7 @@ def test_no_neighbour_moves_the_counts_by_more_than_is_stated(adjacency):
         session = Recorder()
         train(plan, np.full((len(labels), 2), 0.5), labels, session=session, counted=False)
         call = next(c for c in session.calls if c.name == "ClassCounts")
-        return np.asarray(call.exact, float) * 2.0 ** call.declared[4], call
+        return np.asarray(call.exact, float) * 2.0**call.mechanism.exponent, call
 
     base = [0, 0, 1, 1, 2, 2]
     worst = 0.0
@@ -104,7 +104,7 @@ def test_no_neighbour_moves_the_counts_by_more_than_is_stated(adjacency):
         worst = max(worst, float(np.linalg.norm(released(other)[0] - first)))
     stated = plan.steps[0].shift
     assert worst <= stated <= worst * 1.001
-    assert call.sensitivity * 2.0 ** call.declared[4] == pytest.approx(stated)
+    assert call.sensitivity * 2.0**call.mechanism.exponent == pytest.approx(stated)
     assert plan.steps[0].noise_multiplier > 0
 
 

@@ -88,7 +88,8 @@ DOORS = {
     ),
     "ExactSession": (
         "pipeline/admit.py",
-        "pipeline/checks.py",  # on made-up rows
+        "pipeline/rehearsal.py",  # of made-up rows
+        # on made-up rows
         "pipeline/run.py",
         "pipeline/validate.py",
         PAPERS,

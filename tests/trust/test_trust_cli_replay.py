@@ -17,7 +17,7 @@ from prepriv.audit.replay_neighbours import HOSTILE
 from prepriv.cli import run
 from prepriv.commands import train
 from prepriv.ledger import Ledger
-from prepriv.pipeline import train as training
+from prepriv.pipeline import admit as training
 
 N = 40
 SCHEMA = """

@@ -62,7 +62,7 @@ def test_from_plan_to_score(folder, run):
     )
     assert code == 0 and said in output, output
     code, output = run("evaluate", folder / "run" / "model", data, "--epsilon", 2)
-    assert code == 2 and "how many 'patient_id' there are in TEST" in output
+    assert code == 2 and "how many 'patient_id' there are, not rows" in output
     code, output = run("describe", data, "--schema", schema, "--epsilon", 2)
     assert code == 0 and said in output, output
     code, output = run("validate", data, "--schema", schema)

@@ -263,8 +263,10 @@ def _apart_in_any_order(a: Floats, b: Floats, bound: RowShift) -> RowShift:
 def _matched(a: Floats, b: Floats, furthest: float) -> RowShift:
     from scipy.optimize import linear_sum_assignment  # a heavy import for one call
 
-    cost = np.linalg.norm(a[:, None, 1:] - b[None, :, 1:], axis=2)
-    apart = (a[:, None, 0] != b[None, :, 0]) | (cost > furthest)
+    between = a[:, None, 1:] - b[None, :, 1:]
+    both = np.isnan(a[:, None, 1:]) & np.isnan(b[None, :, 1:])  # a cell that both miss is the same cell
+    cost = np.linalg.norm(np.where(both, 0.0, np.nan_to_num(between, nan=np.inf)), axis=2)
+    apart = (a[:, None, 0] != b[None, :, 0]) | ~(cost <= furthest)
     left, right = linear_sum_assignment(np.where(apart, 1e9, cost))
     far = cost[left, right][~apart[left, right]]
     dropped = float(len(a) + len(b) - 2 * len(far))

@@ -420,7 +420,9 @@ def write_text(path: Path, text: str) -> None:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
         else:
-            write_atomically(target, text)
+            mask = os.umask(0)  # the user's: there is no other way to ask for it
+            os.umask(mask)
+            write_atomically(target, text, 0o666 & ~mask)
     except OSError as error:
         raise Stop(f"cannot write to {path}: {reason(error)}") from None
 

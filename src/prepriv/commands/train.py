@@ -170,10 +170,10 @@ class Job:
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
-        if self.ledger is None:
-            say_drafted(frozen.domain)
-            say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
         with reserved_run(out, overwrite) as folder:
+            if self.ledger is None:
+                say_drafted(frozen.domain)
+                say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
             with private_run(came), progress_bar() as progress:
                 trained, measured = self._trained(stream, frozen, whole, room, progress, came)
                 model = Model.of(trained)

@@ -158,8 +158,8 @@ def _clipped(library: str, given: Mapping[str, Any], n: int, loss: Loss) -> tupl
         made = steps if epochs is None else math.ceil(epochs * most)
         public = OPACUS_ROWS if library == "Opacus" else ""
         return PoissonBatches(loss, batch_size=size, steps=made, rows_public=public, **bounds), noise
-    passes = -(-steps // fewest) if epochs is None else math.ceil(epochs)
-    return ShuffledBatches(loss, steps=passes, **bounds), noise
+    rounds = -(-steps // fewest) if epochs is None else math.ceil(epochs)
+    return ShuffledBatches(loss, steps=rounds, **bounds), noise
 
 
 def _batches(library: str, given: Mapping[str, Any], n: int) -> tuple[float, int, int]:

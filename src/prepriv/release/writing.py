@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def write_atomically(target: Path, text: str) -> None:
+def write_atomically(target: Path, text: str, mode: int = 0o644) -> None:
     """Write text to a file so that it is either all there or not there, also after a crash. Raises OSError."""
     with told_of(target):
-        _write_atomically(target, text)
+        _write_atomically(target, text, mode)
 
 
 @contextlib.contextmanager
@@ -28,14 +28,14 @@ def told_of(target: Path) -> Iterator[None]:
         ) from None
 
 
-def _write_atomically(target: Path, text: str) -> None:
+def _write_atomically(target: Path, text: str, mode: int) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
