@@ -166,7 +166,9 @@ def test_a_fit_with_a_holdout_pays_the_larger_price_once(tmp_path):
     assert data["measured_in_private"]["with_training"]["epsilon"] <= 2.0
     with pytest.raises(BudgetExceeded):
         clf.fit(X, Y)
-    assert not hasattr(clf.set_params(holdout=None, evaluate_epsilon=None, ledger=None).fit(X, Y), "evaluation_")
+    assert not hasattr(
+        clf.set_params(holdout=None, evaluate_epsilon=None, ledger=None).fit(X, Y), "evaluation_"
+    )
 
 
 def test_the_dearer_part_decides(tmp_path):

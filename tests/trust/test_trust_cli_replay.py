@@ -7,6 +7,7 @@ import io
 import itertools
 import pickle
 import secrets
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -141,9 +142,9 @@ def test_a_leak_in_the_command_is_found(command, monkeypatch):
     """One planted print of a count, one planted number in the report."""
     honest = train.print_guarantee
 
-    def leaky(plan, private):
-        honest(plan, private)
-        print("rows:", len(train.read_columns("t.csv", train.load("s.yaml"), label=True)))
+    def leaky(plan, private, whole=None):
+        honest(plan, private, whole)
+        print("rows:", Path("t.csv").read_text().count("\n"))
 
     monkeypatch.setattr(train, "print_guarantee", leaky)
     result = replay(command("add-or-remove-one"), as_csv(BASE), [Neighbour("one less", as_csv(BASE[1:]))])
