@@ -115,7 +115,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=str)
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: str(other)[:20])
 @pytest.mark.parametrize(
     "row",
     [
@@ -130,7 +130,7 @@ OTHERS = [
         np.array([[1.0, 2.0]]),
         ["1", 2],
     ],
-    ids=lambda row: f"{type(row).__name__} {row}"[:30],
+    ids=lambda row: f"{type(row).__name__} {list(row)}"[:30],
 )
 def test_what_a_vector_says_does_not_hang_on_another_record(row: Any, other: Any) -> None:
     alone = embedding_matrix([row, row], d=2)[0]
@@ -141,7 +141,7 @@ def test_what_a_vector_says_does_not_hang_on_another_record(row: Any, other: Any
         np.testing.assert_array_equal(alone, [0, 0])  # no vector: values decide how long a set is
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=str)
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: str(other)[:20])
 def test_the_type_of_a_pandas_column_of_vectors_is_not_guessed_from_its_cells(other: Any) -> None:
     for cells in ([None] * 99 + [other] + [[1.0, 2.0]] * 20, [None] * 5 + [other]):
         frame = pd.DataFrame({"e": pd.Series(cells, dtype=object)})
@@ -197,7 +197,9 @@ def test_none_of_the_rows_is_a_table_where_d_is_declared(none: Any) -> None:
         embedding_matrix(none)
 
 
-@pytest.mark.parametrize("values", [{1.0, 0.0}, frozenset([1.0]), {1.0: 2.0}.keys()], ids=str)
+@pytest.mark.parametrize(
+    "values", [{1.0, 0.0}, frozenset([1.0]), {1.0: 2.0}.keys()], ids=lambda values: type(values).__name__
+)
 def test_a_set_is_not_a_column(values: Any) -> None:
     with pytest.raises(ValueError, match="must be one column"):
         prepriv.count(values, epsilon=1.0)
