@@ -194,7 +194,7 @@ def test_a_step_that_does_not_count_what_comes_in_is_refused():
             shift_after(Forgets(payment=BUDGET), BALL.space, 40, came)
     # Nothing more can move than every row by the whole space: saying so, always, is true.
     most = dataclasses.make_dataclass("Most", [], bases=(Deaf,), frozen=True)
-    most.sensitivity = lambda self, domain, n, incoming=None: RowShift(n - 1, 9.0, 9.0 * n)
+    most.sensitivity = lambda self, domain, n, incoming=None: RowShift(n - 1, 9.0, 9.0 * (n - 1))
     assert (
         shift_after(most(payment=pay.Sensitivity()), BALL.space, 40, RowShift(1, 0.1, 0.1)).rows_moved == 39
     )

@@ -19,6 +19,7 @@ from prepriv.learners.losses import HuberisedHinge, Logistic
 from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
+from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 from prepriv.space import Space
 from prepriv.tables.csv import parse
@@ -183,6 +184,14 @@ class Untestable(pre.Step):
 
     def sensitivity(self, domain, n, incoming=None):
         return pre.RowShift(1.0, 0.1, 0.1, conditions=(Nice(reading=as_space(domain).reading),))
+
+    def fit_confidential(self, rows, space, n):
+        return Unmoved()
+
+
+class Unmoved(ConfidentialMap):
+    def transform(self, x):
+        return x
 
 
 def test_a_condition_without_a_distance_cannot_be_tested_away():
