@@ -157,6 +157,38 @@ def test_what_is_released_with_the_domain_claims_its_draft_whatever_it_is():
     )
 
 
+def test_descriptions_and_evaluations_claim_the_draft_too():
+    """A description said its own ε alone, on a page whose bins stood at drafted bounds."""
+    described = prepriv.describe(TABLE, domain(), epsilon=0.4, delta=1e-6)
+    look = described.plan.look
+    evaluated = fitted().evaluate(ROWS, LABELS, epsilon=0.4, delta=1e-6)
+    for alone, whole in (
+        (look.guarantee, described.guarantee_),
+        (evaluated.plan.guarantee, evaluated.guarantee_),
+    ):
+        events = [(alone.tradeoff, 1)]
+        for drafted in domain().drafts:
+            events += [(gaussian(drafted.mu), 1), (approximate_dp(0.0, drafted.leak), 1)]
+        assert whole.epsilon(1e-6) == pytest.approx(compose(events).epsilon(1e-6), rel=1e-6)
+        assert whole.notes[0].startswith(f"in all: ε = {alone.epsilon(1e-6):.2g}")
+    from prepriv.description.page import to_html, to_json
+
+    for data, page in (
+        (to_json(described), to_html(described)),
+        (evaluated.to_json(), evaluated.to_html()),
+    ):
+        assert data["claims"]["this run"]["epsilon"] < data["guarantee"]["epsilon"] - 0.1
+        assert len(data["claims"]["drafts"]) == 1 and "in all: ε = 0." in page
+    said_in_the_line = float(evaluated.claim.removeprefix("ε = ").split()[0])
+    assert 0 <= said_in_the_line - evaluated.guarantee_.epsilon(1e-6) < 1e-5
+    for refused in (
+        lambda: prepriv.describe(TABLE, domain(), epsilon=0.4, delta=1e-8),
+        lambda: fitted().evaluate(ROWS, LABELS, epsilon=0.4, delta=1e-8),
+    ):
+        with pytest.raises(ValueError, match="delta must be above"):
+            refused()
+
+
 def test_two_drafts_are_two_prices():
     twice = dataclasses.replace(domain(), drafts=(*domain().drafts, DRAFT))
     once, both = (classifier(where).plan(N) for where in (domain(), twice))
@@ -235,8 +267,18 @@ def test_a_drafted_schema_carries_its_claim_and_remembers_its_ledger(folder, cap
         assert "this schema was drafted with a ledger (charge 1), and this run has none" in said(capsys)[1]
     assert run([*TRAIN, "--out", "b/c", "--rows", str(N), "--ledger", "L.db"]) == 0
     assert "this run has none" not in said(capsys)[1]
+    Ledger.create("other.db", "people", epsilon=9, delta=1e-3)
+    for command in (
+        [*TRAIN, "--out", "d", "--rows", str(N), "--ledger", "other.db"],
+        ["describe", "t.csv", "--schema", "S.yaml", "--rows", str(N), "--ledger", "other.db"],
+        ["evaluate", "a", "t.csv", "--rows", str(N), "--ledger", "other.db"],
+    ):
+        assert run(command) == 0
+        assert "this ledger does not hold the private draft of its bounds" in said(capsys)[1]
+        assert run([*command[:-1], "L.db", *(["--overwrite"] if command[0] == "train" else [])]) == 0
+        assert "does not hold" not in said(capsys)[1]
     left = Ledger.open("L.db").remaining().epsilon
-    assert left == pytest.approx(9 - 0.5 - 1, abs=1e-3)  # the draft is charged once
+    assert left == pytest.approx(9 - 0.5 - 2 * 1 - 0.5 - 0.1, abs=1e-3)  # the draft is charged once
 
 
 def test_report_and_verification_speak_of_the_whole(folder, capsys):

@@ -35,7 +35,8 @@ from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import Refused, execute, room_for
+from prepriv.pipeline.failures import Refused
+from prepriv.pipeline.run import execute, room_for
 from prepriv.release.model import Model
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import Table, encode, encode_targets

@@ -28,7 +28,7 @@ from prepriv.ledger import Noted, NotNoted
 from prepriv.pipeline.admit import CHARGED, CHARGING, READING
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
-from prepriv.pipeline.run import Refused
+from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES

@@ -58,8 +58,7 @@ def describe(
     )
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")
-    if ledger is None:
-        say_drafted(plan.domain)
+    say_drafted(plan.domain, ledger)
     came = Came()
     with says_what_stays(came, out), reserved_file(out, _check_out):
         with private_run(came):
@@ -83,9 +82,10 @@ def _check_out(out: Path) -> None:
 
 def _show(found: Description) -> None:
     look = found.plan.look
-    spent = up(look.guarantee.epsilon(look.delta))
+    made = found.guarantee_
+    spent = up(made.epsilon(look.delta))
     console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
-    for note in look.guarantee.notes:
+    for note in made.notes:
         console.print(f"  {note}", soft_wrap=True)
     if look.adjacency != "replace-one":
         console.print(f"rows: {found.rows}")

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from prepriv.commands.exits import say
 from prepriv.domain import Domain
-from prepriv.guarantees.drafts import with_drafts
+from prepriv.guarantees.drafts import spent, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
+from prepriv.ledger import Ledger, LedgerError
 from prepriv.pipeline.odometer import composed
 from prepriv.release.model import FILE, BadArtifact, Model
 
 _MOST = 50  # models that are looked at
 
 
-def say_drafted(domain: Domain) -> None:
-    """Of a run without a ledger, on a domain whose draft was charged to one."""
+def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None) -> None:
+    """Of a run on a domain whose private draft was charged elsewhere than this run is: no cap holds for both."""
     charges = [str(drafted.ledger["sequence"]) for drafted in domain.drafts if drafted.ledger is not None]
-    if charges:
+    if ledger is not None:
+        _say_missing(domain, ledger)
+    elif charges:
         say(
             f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none: it adds up with "
             "nothing there; give --ledger, and one cap holds for all of them",
             err=True,
         )
+
+
+def _say_missing(domain: Domain, ledger: str | os.PathLike[str]) -> None:
+    if not domain.drafts:
+        return
+    with suppress(LedgerError):  # the charge says what is wrong with it
+        held = {(entry.plan_uid, entry.sequence) for entry in Ledger.open(ledger).entries()}
+        missing = [d for d in domain.drafts if d.ledger is None or _charge(d.ledger) not in held]
+        if missing:
+            say(
+                f"this ledger does not hold {spent(replace(domain, drafts=tuple(missing)))}: the report adds it to what this "
+                "run claims, and the cap of this ledger does not",
+                err=True,
+            )
+
+
+def _charge(receipt: Mapping[str, Any]) -> tuple[str, int]:
+    return receipt["plan_uid"], receipt["sequence"]
 
 
 def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float, n: int) -> None:

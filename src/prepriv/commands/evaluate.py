@@ -83,8 +83,7 @@ def evaluate(
             error_bound=error_bound,
         )
         _say_plan(plan)
-        if account is None:
-            say_drafted(plan.domain)
+        say_drafted(plan.domain, account)
         unread = PrivateTable(stream, name, plan.domain, plan.n, "test rows", sealed=account is not None)
         with private_run(came):
             made = run_plan(plan, released, unread, ledger=account, reached=came)

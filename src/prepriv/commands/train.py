@@ -171,8 +171,8 @@ class Job:
         if room.note is not None:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
+            say_drafted(frozen.domain, self.ledger)
             if self.ledger is None:
-                say_drafted(frozen.domain)
                 say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
             with private_run(came), progress_bar() as progress:
                 trained, measured = self._trained(stream, frozen, whole, room, progress, came)

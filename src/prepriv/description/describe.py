@@ -31,6 +31,8 @@ from prepriv.description.estimates import (
 )
 from prepriv.description.price import Look, PrivateFrame, frame_of, multiplier, price
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import check_drafts, with_drafts
+from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
@@ -98,6 +100,12 @@ class Description:
     correlations: dict[tuple[str, str], Estimate]
     receipt: Mapping[str, Any] | None = None
 
+    @property
+    def guarantee_(self) -> Guarantee:
+        """What is claimed: of this description, and of the private drafts of its domain where there are any."""
+        look = self.plan.look
+        return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)
+
 
 def plan_description(
     domain: Domain,
@@ -120,6 +128,7 @@ def plan_description(
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
+    check_drafts(domain, delta)
     levels = tuple(dict.fromkeys(numbers("quantiles", list(quantiles), above=0.0, below=1.0).tolist()))
     bins, correlations = integer("bins", bins, at_most=1000), truth("correlations", correlations)
     weights: dict[str, float] = {}

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from prepriv._text import shown
 from prepriv.description.describe import CategoricalSummary, Description, NumericSummary
 from prepriv.description.estimates import Estimate, short
+from prepriv.guarantees.drafts import claims
 from prepriv.guarantees.printed import exact, up
 from prepriv.release.pictures import label, stroke, svg
 
@@ -25,12 +26,14 @@ def to_json(d: Description) -> dict[str, Any]:
     """Plain data: every number with the ends of its 95 % interval; null where there is too little to say."""
     look = d.plan.look
     out: dict[str, Any] = {
-        "guarantee": look.guarantee.to_json(look.delta),
+        "guarantee": d.guarantee_.to_json(look.delta),
         "plan_hash": look.hash,
         "rows": _plain(d.rows),
         "columns": {name: _summary(summary) for name, summary in d.columns.items()},
         "correlations": [{"columns": list(pair)} | _plain(e) for pair, e in d.correlations.items()],
     }
+    if (added := claims(look.guarantee, d.plan.domain, look.delta)) is not None:
+        out["claims"] = added
     if d.receipt is not None:
         out["ledger"] = dict(d.receipt)
     return out
@@ -67,7 +70,7 @@ def to_html(d: Description) -> str:
         d=d,
         short=short,
         look=look,
-        epsilon=up(look.guarantee.epsilon(look.delta), 4),
+        epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
         summaries=[(name, s, Markup(picture(name, s)), rows(s)) for name, s in d.columns.items()],
         json=json_text(d),

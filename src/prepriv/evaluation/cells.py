@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
+from prepriv.pipeline.failures import sealed
 from prepriv.preprocessing.base import Floats
 from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
@@ -80,6 +82,10 @@ def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
     One record more or less moves all that follow; a product of matrices may then round the others' scores otherwise,
     and more than one record would change its cell. A sum along a row does not.
     """
+    return sealed(model.maps, model.private, partial(_row_scores, model, table))
+
+
+def _row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
     bodies = np.ascontiguousarray(model.weights[:-1].T)
     out, norms = np.empty((table.n, len(bodies))), np.empty(table.n)
     with np.errstate(all="ignore"):

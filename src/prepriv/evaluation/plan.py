@@ -19,6 +19,7 @@ import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
@@ -170,6 +171,7 @@ def plan_evaluation(
         raise ValueError(
             f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"
         )
+    check_drafts(domain, delta)
     known = None if isinstance(model, Domain) else model_hash(model)
     plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound)
     sensitivity = count_sensitivity(domain.adjacency)

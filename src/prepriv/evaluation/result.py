@@ -17,7 +17,7 @@ from prepriv._text import shown
 from prepriv.evaluation import intervals
 from prepriv.evaluation.intervals import LEVEL, Figure, Floats
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
-from prepriv.guarantees.drafts import with_drafts
+from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.pipeline.charge import released
@@ -40,8 +40,9 @@ class PrivateEvaluation:
 
     @property
     def guarantee_(self) -> Guarantee | None:
-        """What holds for the people of the test rows."""
-        return self.plan.guarantee if self.private else None
+        """What holds for the people of the test rows: of this, and of the private drafts of the domain where there are any."""
+        plan = self.plan
+        return with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n) if self.private else None
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -160,13 +161,13 @@ class PrivateEvaluation:
     @property
     def claim(self) -> str:
         """The guarantee in one line."""
-        if not self.private:
+        plan, made = self.plan, self.guarantee_
+        if made is None:
             return "private: no (reproducible noise): nothing is claimed"
-        plan = self.plan
-        epsilon = up(plan.guarantee.epsilon(plan.delta))
+        epsilon = up(made.epsilon(plan.delta))
         rows = "rows" if plan.domain.unit is None else "units, a row each"
         said = (
-            f"ε = {epsilon} at δ = {exact(plan.delta)}, {plan.guarantee.neighbours}, n = {plan.n} test {rows}"
+            f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n} test {rows}"
         )
         whole = self.in_all
         if whole is None:
@@ -220,6 +221,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.private and (added := claims(self.plan.guarantee, self.plan.domain, self.plan.delta)) is not None:
+            out["claims"] = added
         if self.private and (whole := self.in_all) is not None:
             out["with_training"] = whole.to_json(self.plan.delta)
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, overload
 
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
@@ -40,6 +41,10 @@ def check_drafts(domain: Domain, delta: float) -> None:
         )
 
 
+@overload
+def with_drafts(part: Guarantee, domain: Domain, delta: float, n: int) -> Guarantee: ...
+@overload
+def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) -> Guarantee | None: ...
 def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) -> Guarantee | None:
     """What holds for the drafts of a domain and for `part`, which used it, together; `part` itself where it was declared.
 
@@ -51,6 +56,14 @@ def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) ->
     kept = tuple(note for note in part.notes if not note.startswith("weak:"))
     weak = notes_on(whole.epsilon(delta), delta, n, math.inf)  # of a model its part has said enough
     return replace(whole, notes=(told(part, domain, delta), *kept, *weak))
+
+
+def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, Any] | None:
+    """What a claim adds up, as plain data: "this run" and each of the "drafts"; None of a domain that was declared."""
+    if part is None or not domain.drafts:
+        return None
+    drafts = [d.to_json() | {"guarantee": of_draft(d, domain).to_json(d.delta)} for d in domain.drafts]
+    return {"this run": part.to_json(delta), "drafts": drafts}
 
 
 def spent(domain: Domain) -> str:

@@ -26,6 +26,7 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
+from prepriv.pipeline.failures import Refused, codes_of, sealed
 from prepriv.pipeline.handed import check_fitted, handed, kept_inside, mechanisms_of
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
@@ -51,13 +52,6 @@ class Trained:
     weights: Floats
     private: bool
     receipt: Mapping[str, Any] | None = None
-
-
-class Refused(Exception):
-    """The test of a step's caps did not pass: an output like any other, charged in full. Names the step only."""
-
-    def __init__(self, steps: str) -> None:
-        super().__init__(f"refused: the data may be too close to breaking the declared caps of {steps}")
 
 
 def execute(
@@ -88,9 +82,13 @@ def execute(
         plan.learner_noise_multiplier,
         progress=progress and partial(progress, "training"),
     )
-    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
+
+    def train() -> Floats:
         held = _held(rows, plan, room, progress)
-        weights = np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
+        return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
+
+    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
+        weights = sealed(codes_of(plan), plan.private and session.private, train)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     return Trained(plan, released, weights, plan.private and session.private, receipt)
 
@@ -156,6 +154,18 @@ def prepare(
     watch: Watch | None = None,
 ) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
     """Fit every step by its payment: (the private rows behind the last one, the maps that may leave, in order)."""
+    fit = partial(_prepare, plan, table, targets, session, progress, watch)
+    return sealed(codes_of(plan), plan.private and session.private, fit)
+
+
+def _prepare(
+    plan: Steps,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    progress: Progress | None,
+    watch: Watch | None,
+) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
     private: list[FittedMap] = []
     released: list[ReleasedMap] = []
     distances: dict[int, float] = {}

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from prepriv._version import own_version
-from prepriv.guarantees.drafts import of_draft, with_drafts
+from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
@@ -127,14 +127,7 @@ class Report:
     @property
     def claims(self) -> dict[str, Any] | None:
         """What the claim adds up: this run and each draft; None of a domain that was declared."""
-        domain, part = self.plan.domain, self.part
-        if part is None or not domain.drafts:
-            return None
-        drafts = [
-            drafted.to_json() | {"guarantee": of_draft(drafted, domain).to_json(drafted.delta)}
-            for drafted in domain.drafts
-        ]
-        return {"this run": part.to_json(self.plan.delta), "drafts": drafts}
+        return claims(self.part, self.plan.domain, self.plan.delta)
 
     @staticmethod
     def of(

@@ -289,4 +289,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if not good:",
         again("hands_back"),
     ),
+    Mutant(
+        "an error of third-party code leaves with what it saw",
+        KIND,
+        "pipeline/failures.py",
+        "    if not (names and private):\n",
+        "    if True:\n",
+        ("tests/pipeline/test_failures.py",),
+    ),
+    Mutant(
+        "an exit code of third-party code leaves",
+        KIND,
+        "pipeline/failures.py",
+        "    except BaseException:  # SystemExit",
+        "    except Exception:  # SystemExit",
+        ("tests/pipeline/test_failures.py", "-k", "SystemExit"),
+    ),
+    Mutant(
+        "an error of a third-party map leaves while test rows are counted",
+        KIND,
+        "evaluation/cells.py",
+        "sealed(model.maps, model.private, partial(_row_scores, model, table))",
+        "_row_scores(model, table)",
+        ("tests/pipeline/test_failures.py", "-k", "test_rows"),
+    ),
 )

@@ -1,0 +1,59 @@
+"""How a run on private rows fails: errors that hold no cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from prepriv._kinds import is_ours
+from prepriv.engines.base import EngineError
+
+T = TypeVar("T")
+
+
+class Refused(Exception):
+    """The test of a step's caps did not pass: an output like any other, charged in full. Names the step only."""
+
+    def __init__(self, steps: str) -> None:
+        super().__init__(f"refused: the data may be too close to breaking the declared caps of {steps}")
+
+
+class ThirdPartyError(RuntimeError):
+    """Third-party code failed on private rows. It names the code alone: type, message and traceback of what failed can hold cells."""
+
+
+def sealed(codes: Iterable[object], private: bool, run: Callable[[], T]) -> T:
+    """What `run` gives, which lets `codes` read private rows. ThirdPartyError where it fails and some code is third-party.
+
+    Refused, an output of a mechanism, and EngineError, which is about the machine, go through. So does every error of
+    built-in code alone, whose sentences hold no cell, and of a run that claims nothing.
+    """
+    names = sorted({type(code).__name__ for code in codes if code is not None and not is_ours(type(code))})
+    if not (names and private):
+        return run()
+    with suppress(_Failed):
+        return _or_failed(run)
+    raise ThirdPartyError(  # outside of every handler: it holds no other error
+        f"third-party code ({', '.join(names)}) failed on the private rows; its error could hold cells and is not shown. "
+        "The charge stands: run it on made-up rows to see the error"
+    )
+
+
+def codes_of(plan: Any) -> tuple[object, ...]:
+    """The code that a plan lets read rows: its steps, its learner, the learner's loss."""
+    learner = getattr(plan, "learner", None)
+    return (*plan.pipeline, learner, getattr(learner, "loss", None))
+
+
+class _Failed(Exception):
+    pass
+
+
+def _or_failed(run: Callable[[], T]) -> T:
+    try:
+        return run()
+    except (Refused, EngineError, KeyboardInterrupt):
+        raise
+    except BaseException:  # SystemExit, too: its code can be a cell
+        raise _Failed from None
