@@ -21,7 +21,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BEFORE = "8aa567d"  # 0.2.0
-JOBS = ("import", "fixed cost", "small 5,000 x 20", "linear 40,000 x 64", "auto 40,000 x 64", "pass 60,000 x 784 x 10")
+JOBS = (
+    "import",
+    "fixed cost",
+    "small 5,000 x 20",
+    "linear 40,000 x 64",
+    "auto 40,000 x 64",
+    "pass 60,000 x 784 x 10",
+)
 
 
 def seconds() -> float:
@@ -40,7 +47,9 @@ def measure(wanted: list[str]) -> dict[str, float]:
     start = seconds()
     import prepriv
 
-    times = {"import": prepriv.PrivateClassifier and seconds() - start}  # names are imported when first asked for
+    times = {
+        "import": prepriv.PrivateClassifier and seconds() - start
+    }  # names are imported when first asked for
     import numpy as np
 
     random = np.random.default_rng(0)
@@ -60,7 +69,9 @@ def measure(wanted: list[str]) -> dict[str, float]:
         x, y = random.standard_normal((60_000, 784)) * 0.1, random.integers(0, 10, 60_000)
         w, grid = random.standard_normal((785, 10)) * 0.01, Grid.of(5.0, 0.7, 60_000, fine=False)
         blocks = ((x[at : at + 4096], y[at : at + 4096], at) for at in range(0, 60_000, 4096))
-        sums = Threads(1).room(grid, 60_000, 784).load(blocks, 60_000, 1.0).gradient_sum(Softmax()).__enter__()
+        sums = (
+            Threads(1).room(grid, 60_000, 784).load(blocks, 60_000, 1.0).gradient_sum(Softmax()).__enter__()
+        )
         return lambda: sums(w)
 
     jobs = {
@@ -87,7 +98,8 @@ def of(tree: Path, wanted: list[str]) -> dict[str, float]:
     """What `measure` says in a fresh process that imports the package of one tree."""
     done = subprocess.run(
         [sys.executable, __file__, "--measure", *wanted],
-        env=os.environ | {"PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ
+        | {"PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=True,
@@ -119,7 +131,9 @@ def main() -> None:
                 pairs.append((found[tree], found[ROOT]))
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
-    print(f"{'job':26s} {'before, s':>10s} {'now, s':>10s} {'now / before':>13s}   (median of {asked.rounds} pairs)")
+    print(
+        f"{'job':26s} {'before, s':>10s} {'now, s':>10s} {'now / before':>13s}   (median of {asked.rounds} pairs)"
+    )
     for job in wanted:
         ratio = statistics.median(now[job] / before[job] for before, now in pairs)
         least = [min(times[job] for times in side) for side in zip(*pairs)]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-
 from prepriv import Budget, Domain, PrivateClassifier, PrivateTransformer
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic

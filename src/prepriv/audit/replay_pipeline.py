@@ -33,9 +33,9 @@ from prepriv.engines import Engine, Threads
 from prepriv.engines.base import Room
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
+from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.run import execute, room_for
 from prepriv.release.model import Model
 from prepriv.tables.column import codes_by

@@ -26,9 +26,9 @@ from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.ledger import Noted, NotNoted
 from prepriv.pipeline.admit import CHARGED, CHARGING, READING
+from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
-from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.schema import Schema, load_schema
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES

@@ -166,9 +166,7 @@ class PrivateEvaluation:
             return "private: no (reproducible noise): nothing is claimed"
         epsilon = up(made.epsilon(plan.delta))
         rows = "rows" if plan.domain.unit is None else "units, a row each"
-        said = (
-            f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n} test {rows}"
-        )
+        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n} test {rows}"
         whole = self.in_all
         if whole is None:
             return said
@@ -221,7 +219,10 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
-        if self.private and (added := claims(self.plan.guarantee, self.plan.domain, self.plan.delta)) is not None:
+        if (
+            self.private
+            and (added := claims(self.plan.guarantee, self.plan.domain, self.plan.delta)) is not None
+        ):
             out["claims"] = added
         if self.private and (whole := self.in_all) is not None:
             out["with_training"] = whole.to_json(self.plan.delta)
