@@ -124,7 +124,11 @@ def noise_of(found: Found) -> float:
 def run_of(found: Found) -> tuple[Any, float | None]:
     if found.library == "diffprivlib":
         # As if data_norm had been declared: the pipeline reads it from the private rows, which the page says beside the table.
-        return ran_elsewhere("diffprivlib", {"epsilon": found.stated, "data_norm": 1.0}, found.records)
+        return ran_elsewhere(
+            "diffprivlib",
+            {"model": "LogisticRegression", "epsilon": found.stated, "data_norm": 1.0},
+            found.records,
+        )
     settings = {"noise_multiplier": noise_of(found), "max_grad_norm": found.clip, "epochs": found.epochs}
     settings |= {
         "batch_size": found.batch or found.records,

@@ -364,7 +364,12 @@ def test_accounts_of_other_libraries_add_what_the_draft_spent():
 
 def test_a_delta_below_the_leak_of_the_draft_is_refused_by_accounts():
     drafted = dataclasses.replace(DECLARED, n=N, drafts=(DRAFT,))
-    ran, learner = ran_elsewhere("diffprivlib", {"epsilon": 0.5, "data_norm": 1.0}, n=N)[0], DESCENT
+    ran, learner = (
+        ran_elsewhere("diffprivlib", {"model": "LogisticRegression", "epsilon": 0.5, "data_norm": 1.0}, n=N)[
+            0
+        ],
+        DESCENT,
+    )
     for call in (
         lambda: account([], ran, domain=drafted, delta=1e-8),
         lambda: calibrate([], Loader(), {"epochs": 1}, domain=drafted, epsilon=1.0, delta=1e-8),

@@ -248,7 +248,7 @@ def account_command(
     pass in a fixed order, stopped at a uniformly random step that stays hidden; CyclicSGD, several such passes, stopped in the
     last (weight_decay, which makes further passes nearly free). Or one statistic: gaussian, laplace,
     exponential. Or Opacus, jax-privacy, TF-Privacy, diffprivlib, with their own names (noise_multiplier, max_grad_norm,
-    sample_rate or batch_size, drop_last, epochs, poisson_sampling; epsilon), whatever the model was. Every other setting of
+    sample_rate or batch_size, drop_last, epochs, poisson_sampling; of diffprivlib model and epsilon), whatever the model was. Every other setting of
     the run may be given, too: it is read, or refused by name.
 
     sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run. Beside it

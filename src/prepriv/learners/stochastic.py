@@ -239,7 +239,8 @@ class PoissonSGD(BatchLearner):
     def premise(self, n: int) -> str:
         return (
             f"every batch is a fresh Poisson sample, each of the {n} records in it with probability {self.batch_size}/{n}, "
-            "independently (shuffled batches and batches of a fixed size are other samplers)"
+            "independently (shuffled batches and batches of a fixed size are other samplers), and its sum is divided by a number that "
+            "is fixed beforehand, never by the size of the batch that was drawn"
         )
 
     def _rate(self, n: int) -> int:

@@ -2,7 +2,7 @@
 
 Opacus: `PrivacyEngine`, `make_private`, `make_private_with_epsilon`, and batch_size and drop_last of its DataLoader. TF-Privacy:
 its optimizers and `compute_dp_sgd_privacy_statement`. jax-privacy: `clipped_grad`, `CyclicPoissonSampling`,
-`gaussian_privatizer`. diffprivlib: its models.
+`gaussian_privatizer`. diffprivlib: its models (`diffprivlib_models`).
 """
 
 from __future__ import annotations
@@ -63,11 +63,6 @@ _PUBLIC = given(_ROWS)
 _BOUNDS = Allowed(
     bounds, "(low, high), finite numbers or a list of them for each column, low at most high", _ROWS
 )
-BOUNDED = {
-    "bounds",
-    "bounds_X",
-    "data_norm",
-}  # one of them, at least, is a setting of each model of diffprivlib
 _ONE_RECORD = "a gradient of several records moves further than one of a single record"
 _LEAKS = "what it gives back beside the noisy gradients has no noise"
 SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
@@ -121,20 +116,17 @@ SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
         "stddev": never("give noise_multiplier, which is stddev over l2_clip_norm"),
     },
     "diffprivlib": {
+        "model": READ,
         "epsilon": READ,
         "bounds": _BOUNDS,
-        "bounds_X": _BOUNDS,
-        "bounds_y": _BOUNDS,
         "data_norm": Allowed(norm, "a finite number above 0", _ROWS),
         "classes": _PUBLIC,
         "random_state": _SEED,
-        "priors": only(None, why="shares of classes that were counted have no noise"),
         "accountant": Allowed(lambda _: True, "an accountant"),  # it counts, and changes nothing
         "warm_start": only(False, why="a second fit goes on from the first and costs once more"),
         "criterion": only(None),
         "centered": FLAG,
         "copy": FLAG,
-        "copy_X": FLAG,
         "fit_intercept": FLAG,
         "shuffle": FLAG,
         "whiten": FLAG,
@@ -142,11 +134,9 @@ SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
         "with_std": FLAG,
         "C": NUMBER,
         "tol": NUMBER,
-        "var_smoothing": NUMBER,
         "verbose": NUMBER,
         "max_depth": NONE_OR_WHOLE,
         "max_iter": NONE_OR_WHOLE,
-        "n_clusters": NONE_OR_WHOLE,
         "n_components": NONE_OR_WHOLE,
         "n_estimators": NONE_OR_WHOLE,
         "n_jobs": NONE_OR_WHOLE,

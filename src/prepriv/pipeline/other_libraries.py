@@ -17,8 +17,9 @@ from prepriv.learners.base import Learner, Setting
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import AnyModel, Loss
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.library_settings import BOUNDED, NAMES, SETTINGS
-from prepriv.pipeline.ran import PureMechanism, Ran
+from prepriv.pipeline.diffprivlib_models import pure_model
+from prepriv.pipeline.library_settings import NAMES, SETTINGS
+from prepriv.pipeline.ran import Ran
 from prepriv.pipeline.settings import unread
 
 LIBRARIES = tuple(SETTINGS)
@@ -94,7 +95,7 @@ def ran_elsewhere(
         One of `LIBRARIES`.
     settings : mapping
         By the library's names: noise_multiplier, max_grad_norm, sample_rate or batch_size, epochs or steps,
-        poisson_sampling; for diffprivlib epsilon. And any other setting of the run: it is read, or refused by name
+        poisson_sampling; for diffprivlib model, the name of the class, and epsilon. And any other setting of the run: it is read, or refused by name
         (`library_settings`). poisson_sampling is true without a word for Opacus alone, whose own default it is.
         drop_last of the DataLoader: without it the worse of both counts.
     n : int
@@ -113,27 +114,19 @@ def ran_elsewhere(
     given = {names.get(name, name): value for name, value in settings.items()}
     if len(given) < len(settings):
         raise ValueError(f"{library}: two settings mean the same: {', '.join(sorted(settings))}")
+    if library == "diffprivlib":
+        if loss is not None:
+            raise ValueError("diffprivlib: loss is for a library that clips gradients: leave it out")
+        return pure_model(given), None
     for _, why in unread(given, SETTINGS[library]):
         raise ValueError(f"{library}: {why}")
-    pure = library == "diffprivlib"
-    needed: tuple[str, ...] = ("epsilon",) if pure else ("clip_norm", "noise_multiplier")
+    needed: tuple[str, ...] = ("clip_norm", "noise_multiplier")
     if library in ("TF-Privacy", "jax-privacy"):
         needed += ("poisson_sampling",)
     for name in needed:
         if names.get(name, name) not in given:
             raise ValueError(f"{library}: {name} must be given")
-    if pure and loss is not None:
-        raise ValueError("diffprivlib: loss is for a library that clips gradients: leave it out")
-    if pure and not BOUNDED & set(given):
-        raise ValueError(
-            "diffprivlib: bounds, data_norm, or bounds_X and bounds_y must be given, as they were given to the model: without "
-            "them the library reads them from the private rows"
-        )
-    if pure and ("bounds_X" in given) != ("bounds_y" in given):
-        raise ValueError("diffprivlib: bounds_X and bounds_y go together: give both")
-    return (
-        (PureMechanism(given["epsilon"]), None) if pure else _clipped(library, given, n, loss or AnyModel())
-    )
+    return _clipped(library, given, n, loss or AnyModel())
 
 
 def _clipped(library: str, given: Mapping[str, Any], n: int, loss: Loss) -> tuple[Learner, float]:
@@ -154,6 +147,11 @@ def _clipped(library: str, given: Mapping[str, Any], n: int, loss: Loss) -> tupl
     steps = integer("steps", given.get("steps", 1))
     epochs = number("epochs", given["epochs"], above=0.0, at_most=1e9) if "epochs" in given else None
     if truth("poisson_sampling", given.get("poisson", True)):
+        if library == "TF-Privacy":
+            raise ValueError(
+                "TF-Privacy: poisson_sampling must be false: its optimizers divide the noisy sum by the size of the batch that was "
+                "drawn, which no account of Poisson batches covers; shuffle, or run Opacus"
+            )
         size = min(n, math.ceil(rate * n))
         made = steps if epochs is None else math.ceil(epochs * most)
         public = OPACUS_ROWS if library == "Opacus" else ""

@@ -161,17 +161,23 @@ class NoisyLearner(Ran):
         bound = self.learner.weight_bound
         ball = f" and is taken at weights of norm at most {exact(bound)}" if math.isfinite(bound) else ""
         return (
-            f"holds only while {self.learner.premise(setting.n)}; no record's gradient is longer than {longest}{ball}, and "
-            f"every sum of them has Gaussian noise of standard deviation {up(self.deviation, CONDITION_DIGITS)} or more; "
-            f"at most {self.learner.steps} {self.learner.counted} ran",
+            f"holds only while {self.learner.premise(setting.n)}; each gradient is a function of one record and of the weights alone "
+            f"(no batch normalisation, no loss over several records), no record's gradient is longer than {longest}{ball}, and "
+            f"every sum of them has Gaussian noise of standard deviation {up(self.deviation, CONDITION_DIGITS)} or more; nothing "
+            f"else that reads the rows leaves (losses, statistics of layers); at most {self.learner.steps} {self.learner.counted} ran",
         )
 
 
 @dataclass(frozen=True)
 class PureMechanism(Ran):
-    """Anything that is epsilon-DP for one replaced or added record, of which nothing else is known: moved rows count whole."""
+    """Anything that is epsilon-DP for one record, of which nothing else is known: moved rows count whole.
+
+    notes: what else is printed. adjacency: the only one that it is for; "" for either.
+    """
 
     epsilon: float
+    notes: tuple[str, ...] = ()
+    adjacency: str = ""
 
     def __post_init__(self) -> None:
         number("epsilon", self.epsilon, above=0.0)
@@ -181,6 +187,10 @@ class PureMechanism(Ran):
 
     def direct(self, setting: Setting, delta: float) -> TradeoffFunction:
         """Group privacy over the record, the moved and the dropped rows."""
+        if self.adjacency not in ("", setting.adjacency):
+            raise ValueError(
+                f"what ran takes the number of rows for public: the account is for adjacency {self.adjacency}; got {setting.adjacency}"
+            )
         return approximate_dp(self.epsilon * math.ceil(setting.incoming.records) * (1 + 1e-12), 0.0)
 
     def smooth(self, setting: Setting) -> SmoothMechanism | None:
@@ -196,6 +206,7 @@ class PureMechanism(Ran):
         return (
             f"holds only while what ran is {exact(self.epsilon)}-differentially private under {setting.adjacency} for the rows "
             "that reach it, norms and bounds that it was told included",
+            *self.notes,
         )
 
 
