@@ -123,6 +123,57 @@ def test_a_function_that_joins_rows_is_refused_however_it_is_wrapped(how):
         made(loader=with_(collate_fn=JOINED[how]))
 
 
+@pytest.mark.parametrize(
+    "flag", [{"batch_first": False}, {"rand_on_empty": True}, {"batch_first": 1}, {"rand_on_empty": None}]
+)
+def test_flags_that_an_account_refuses_are_refused_where_they_stand_on_the_loader(flag):
+    """Clipped by time steps one record moved a sum by 100 clips, claimed 2."""
+    found, loader = plain(), poisson()
+    for wrapped in (
+        named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=default, **flag),
+        functools.partial(collate, collate_fn=default, **flag),
+    ):
+        loader.collate_fn = wrapped
+        with pytest.raises(ValueError, match=f"make_private returned: {next(iter(flag))} must be"):
+            found.check(None, loader)
+    honest = {"batch_first": True, "rand_on_empty": False}
+    loader.collate_fn = named(
+        "opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=default, **honest
+    )
+    found.check(None, loader)
+
+
+def batches(sampler, name="BatchSampler", module="torch.utils.data.sampler"):
+    """A DataLoader whose rows a batch sampler draws, beside the sampler in order that torch then gives it."""
+    order = named("torch.utils.data.sampler", "SequentialSampler", data_source=range(N))
+    loader = Loader(sampler=order)
+    loader.batch_sampler = named(module, name, sampler=sampler)
+    return loader
+
+
+@pytest.mark.parametrize(
+    "loader, says",
+    [
+        (with_(batch_sampler=[list(range(N))] * 20), "batch sampler list has no account"),
+        (with_(batch_sampler=None), "batch sampler NoneType has no account"),
+        (batches(random_sampler(), "Mine"), "batch sampler Mine has no account"),
+        (batches(random_sampler(), module="mine"), "batch sampler BatchSampler has no account"),
+        (batches(WeightedRandomSampler()), "WeightedRandomSampler has no account"),
+        (batches(random_sampler(replacement=True)), "more than once"),
+        (batches(random_sampler(data_source=range(N // 2))), "or not all"),
+    ],
+)
+def test_what_cuts_shuffled_rows_into_batches_is_held_against_what_was_claimed(loader, says):
+    """Torch gives such a loader a sampler in order, which alone was judged: a record was in 400 places of an epoch."""
+    found = made(run=RUN | {"poisson_sampling": False})
+    found.check(None, batches(random_sampler()))
+    found.check(None, Loader())
+    with pytest.raises(ValueError, match=says):
+        found.check(None, loader)
+    with pytest.raises(ValueError, match=says):
+        made(loader=loader)
+
+
 def test_what_opacus_joins_rows_with_is_taken():
     around = named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=default)
     for ours in (None, default, around, functools.partial(collate, collate_fn=default)):
@@ -185,6 +236,7 @@ def test_training_alone_meets_the_target_by_an_account_of_its_own():
         "noise_multiplier": found.noise_multiplier,
         "max_grad_norm": 0.5,
         "poisson_sampling": True,
+        "batch_first": True,
     }
 
 
@@ -381,6 +433,38 @@ def test_with_torch_and_opacus_themselves():
     bad = torch.utils.data.DataLoader(rows, batch_size=100, sampler=weighted)
     with pytest.raises(ValueError, match="WeightedRandomSampler"):
         calibrate([], bad, RUN, domain=BOX, epsilon=2.0, delta=DELTA)
+
+
+def test_batches_and_flags_of_torch_and_opacus_themselves():
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'prepriv[opacus]'")
+    opacus = pytest.importorskip("opacus", reason="Opacus is not installed: pip install 'prepriv[opacus]'")
+    data = torch.utils.data
+    rows = data.TensorDataset(torch.rand(N, 3), torch.randint(0, 2, (N,)))
+    plain_loader = functools.partial(data.DataLoader, rows, batch_size=100, shuffle=True)
+
+    def privately(loader, found, **options):
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        given = found.opacus | options
+        return opacus.PrivacyEngine().make_private(
+            module=model, optimizer=optimizer, data_loader=loader, **given
+        )[1:]
+
+    shuffled = made(run=RUN | {"poisson_sampling": False})
+    shuffled.check(*privately(plain_loader(), shuffled))
+    own = data.BatchSampler(data.RandomSampler(rows), 100, False)
+    shuffled.check(*privately(data.DataLoader(rows, batch_sampler=own), shuffled))
+    weighted = data.WeightedRandomSampler([1.0] + [1e-9] * (N - 1), N)
+    for bad in ([list(range(N))] * 20, [[0] * N] * 20, data.BatchSampler(weighted, 100, False)):
+        with pytest.raises(ValueError, match="has no account"):
+            shuffled.check(*privately(data.DataLoader(rows, batch_sampler=bad), shuffled))
+    found = plain()
+    found.check(*privately(plain_loader(), found))
+    for flag in ({"batch_first": False}, {"rand_on_empty": True}):
+        with pytest.raises(ValueError, match=next(iter(flag))):
+            found.check(*privately(plain_loader(), found, **flag))
+    with pytest.raises(TypeError, match="batch_first"):
+        opacus.PrivacyEngine().make_private(**found.opacus, **{"batch_first": False})
 
 
 def test_a_check_of_nothing_does_not_pass():

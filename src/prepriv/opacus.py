@@ -78,13 +78,14 @@ class Calibrated:
             "noise_multiplier": self.noise_multiplier,
             "max_grad_norm": self.max_grad_norm,
             "poisson_sampling": self.sample_rate is not None,
+            "batch_first": True,  # of shuffled batches nothing that `check` sees says it
         }
 
     @property
     def jax_privacy(self) -> dict[str, Any]:
         """The same run by the names of jax_privacy: arguments of `clipped_grad`, `batch_selection.CyclicPoissonSampling` and
         `noise_addition.gaussian_privatizer`. stddev is on the sum of clipped gradients, which `clipped_grad` returns as long as
-        normalize_by is 1: the mean is taken after the noise.
+        normalize_by is 1: the mean is taken after the noise, over a fixed number, never over the batch that was drawn.
 
         Raises ValueError for shuffled batches.
         """

@@ -11,9 +11,11 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
+from prepriv.pipeline.library_settings import SETTINGS
 
 _LOADERS = {("torch.utils.data.dataloader", "DataLoader"), ("opacus.data_loader", "DPDataLoader")}
 _SAMPLERS = {("torch.utils.data.sampler", name) for name in ("RandomSampler", "SequentialSampler")}
+_BATCHES = ("torch.utils.data.sampler", "BatchSampler")
 _POISSON = ("opacus.utils.uniform_sampler", "UniformWithReplacementSampler")
 _OPTIMIZER = ("opacus.optimizers.optimizer", "DPOptimizer")
 _SUBSET, _CONCAT = (("torch.utils.data.dataset", name) for name in ("Subset", "ConcatDataset"))
@@ -21,6 +23,7 @@ _TENSORS = ("torch.utils.data.dataset", "TensorDataset")
 _SCHEDULER = "torch.optim.lr_scheduler"  # which counts the steps of an optimizer
 _EMPTY = ("opacus.data_loader", "CollateFnWithEmpty")
 _EMPTY_BEFORE = ("opacus.data_loader", "collate")  # the same in older versions
+_ABSENT = object()
 _COLLATE = ("torch.utils.data._utils.collate", "default_collate")
 
 
@@ -126,7 +129,7 @@ def check_sampler(loader: Any) -> None:
         )
     if hasattr(loader, "sample_rate"):
         return
-    n, sampler = len(loader.dataset), getattr(loader, "sampler", None)
+    n, sampler = len(loader.dataset), _drawn_by(loader)
     if sampler is not None and _of(type(sampler)) not in _SAMPLERS:
         raise ValueError(
             f"the sampler {type(sampler).__name__} has no account here: which rows it draws, how often and on which machine is not "
@@ -137,13 +140,39 @@ def check_sampler(loader: Any) -> None:
         raise ValueError("the sampler draws some rows more than once an epoch, or not all: use shuffle=True")
 
 
+def _drawn_by(loader: Any) -> Any:
+    """What draws the rows of batches: the sampler, which stands within a batch sampler where there is one. ValueError for a
+    batch sampler that is not torch's own or Opacus'.
+    """
+    batches: Any = getattr(loader, "batch_sampler", _ABSENT)
+    if batches is _ABSENT or _of(type(batches)) == _POISSON:
+        return getattr(loader, "sampler", None)
+    if _of(type(batches)) != _BATCHES:
+        raise ValueError(
+            f"the batch sampler {type(batches).__name__} has no account here: which rows it puts into batches, and how often, is not "
+            "known; give batch_size and shuffle=True"
+        )
+    return batches.sampler
+
+
 def _joined_by(collate: Any) -> Any:
-    """What joins the rows of a batch, without what Opacus puts around it; a partial of any other function is its own."""
+    """What joins the rows of a batch, without what Opacus puts around it; a partial of any other function is its own.
+
+    ValueError where what Opacus puts around it takes another axis for that of the records, or makes a record up.
+    """
     if _of(type(collate)) == _EMPTY:
-        return collate.wrapped_collator_fn
-    if isinstance(collate, functools.partial) and _of(collate.func) == _EMPTY_BEFORE and not collate.args:
-        return collate.keywords.get("collate_fn", collate)
-    return collate
+        said, inner = vars(collate), collate.wrapped_collator_fn
+    elif isinstance(collate, functools.partial) and _of(collate.func) == _EMPTY_BEFORE and not collate.args:
+        said, inner = collate.keywords, collate.keywords.get("collate_fn", collate)
+    else:
+        return collate
+    for name in ("batch_first", "rand_on_empty"):
+        allowed = SETTINGS["Opacus"][name]
+        if name in said and not allowed.ok(said[name]):
+            raise ValueError(
+                f"the DataLoader that make_private returned: {allowed.sentence(name, said[name])}"
+            )
+    return inner
 
 
 def check_poisson(loader: Any, n: int, secure: Any) -> float:
