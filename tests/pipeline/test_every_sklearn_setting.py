@@ -290,6 +290,67 @@ def test_steps_read_of_one_domain_are_accounted_for_in_no_other():
             what(steps, learner, domain=wide, **options)
 
 
+TWO = Domain({"o": Numeric(0, 2), "x": Numeric(0, 1)}, [0, 1], n=400)
+
+
+def ordinal(categories, before=()):
+    return ColumnTransformer(
+        [("o", make_pipeline(*before, sk.OrdinalEncoder(categories=[categories])), ["o"])],
+        remainder="passthrough",
+    )
+
+
+@pytest.mark.parametrize(
+    "part, domain, says",
+    [
+        (ordinal([0, 1, 2]), replace(TWO, columns={"o": Numeric(0, 2, missing="impute"), "x": Numeric(0, 1)}), "'o' can miss cells"),
+        (ordinal([0, 1, float("nan")]), TWO, "must be texts or finite numbers"),
+        (ordinal([0, 1, None]), TWO, "must be texts or finite numbers"),
+        (ordinal([0, 1]), TWO, r"Numeric\(0, 1\)"),
+        (ordinal([0, 1, 2], [sk.StandardScaler()]), TWO, "'o' is changed before it"),
+        (ordinal(["a", "b", "c"], [sk.OrdinalEncoder(categories=[["d", "e", "f"]])]), TWO, "'o' is changed before it"),
+        (make_pipeline(sk.Normalizer(), sk.OrdinalEncoder(categories=[[0, 1, 2], [0, 1]])), TWO, "changed before it"),
+    ],
+)  # fmt: skip
+def test_codes_are_of_the_cells_of_the_table_and_none_is_missing(part, domain, says):
+    with pytest.raises(Unpriced, match=says):
+        from_sklearn(part, domain, missing=0.05, deviation=0.1)
+
+
+@pytest.mark.parametrize("categories", [[0, 1, 2], [0, 50, 100], ["low", "mid", "high"]])
+def test_what_an_encoder_does_not_know_is_a_premise_of_its_own(categories):
+    """A cell of 1.5 lies within Numeric(0, 2), and stops the fit: whether a model leaves tells of one record."""
+    learner = GradientDescent(Logistic(), steps=2, weight_bound=1.0)
+    premises = account(ordinal(categories), learner, domain=TWO, noise_multiplier=900.0).premises
+    assert (
+        sum(
+            "each cell of 'o' is one of the 3 categories that its OrdinalEncoder lists" in p for p in premises
+        )
+        == 1
+    )
+    cells = np.array([[categories[0], 0.5], [1.5, 0.5]], object)
+    with pytest.raises(ValueError, match=r"unknown categories|not supported"):
+        ordinal(categories).set_params(o__ordinalencoder__categories=[categories]).fit(
+            pd.DataFrame(cells, columns=["o", "x"])
+        )
+
+
+@pytest.mark.parametrize("column, cell", [("g", "?"), ("g", ""), ("g", pd.NA), ("k", " u"), ("k", "u ")])
+def test_cells_that_scikit_learn_reads_otherwise_are_a_premise(column, cell):
+    """prepriv trims a category and takes "?" for a gap, as the other conditions do; scikit-learn stops at one record."""
+    domain = Domain({"g": Numeric(0, 1, missing="impute"), "k": Categorical(("u", "v", "w"))}, [0, 1], n=400)
+    part = ColumnTransformer(
+        [("g", SimpleImputer(), ["g"]), ("k", sk.OneHotEncoder(categories=CATEGORIES), ["k"])]
+    )
+    rows = pd.DataFrame({"g": [0.5, np.nan, 0.25], "k": ["u", "v", "w"]}, dtype=object)
+    part.fit(rows)
+    rows.loc[0, column] = cell
+    with pytest.raises((ValueError, TypeError)):
+        part.fit(rows)
+    notes = from_sklearn(part, domain, missing=0.05)[0].notes
+    assert sum("what is missing is nan and nothing else" in n and "to the letter" in n for n in notes) == 1
+
+
 def test_facts_have_no_default():
     with pytest.raises(Unpriced, match=r"SimpleImputer.*needs missing.*StandardScaler.*needs deviation"):
         from_sklearn(make_pipeline(SimpleImputer(), sk.StandardScaler()), GAPS)

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, Normalizer, OrdinalEncoder, StandardScaler
 
-from prepriv import Domain, account
+from prepriv import Domain, Numeric, account
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.learners import AnyModel, GradientDescent, Logistic
@@ -118,6 +119,49 @@ def test_free_steps_are_in_the_code():
     assert names["max_grad_norm"] == learner.clip(1.0)
     kept = ways_out([pre.Normalize(1.0)], LEARNER, domain=domain, epsilon=3.0, delta=DELTA)[0]
     assert "# Normalize: as it is\n" in kept.code and "PrivateTransformer" not in kept.code
+
+
+def in_units(*parts):
+    """Of two columns that are both in other units than 0 to 1; and whether any way by budget has code."""
+    domain = Domain(
+        {"a": Numeric(0, 100, missing="impute"), "b": Numeric(50, 60, missing="impute")}, [0, 1], n=20_000
+    )
+    options = {"domain": domain, "epsilon": 3.0, "delta": DELTA, "missing": 0.05, "deviation": 0.1}
+    out = ways_out(parts[0] if len(parts) == 1 else make_pipeline(*parts), LEARNER, **options)
+    return next(w for w in out if w.ways and {k for _, k in w.ways} == {"budget"})
+
+
+CONSTANT = SimpleImputer(strategy="constant", fill_value=55, keep_empty_features=True)
+
+
+@pytest.mark.parametrize(
+    "parts, why",
+    [
+        ((CONSTANT, PCA(2)), "ConstantImputer is computed in the units"),
+        ((CONSTANT, MinMaxScaler()), "ConstantImputer is computed in the units"),
+        ((SimpleImputer(), PCA(2), MinMaxScaler()), "PCA is computed in the units"),
+        ((SimpleImputer(strategy="median"), Normalizer()), "Normalize is computed in the units"),
+        ((SimpleImputer(strategy="median"),), "'a' leaves the steps in its own units"),
+        ((ColumnTransformer([("a", make_pipeline(SimpleImputer(), MinMaxScaler()), ["a", "b"])]), PCA(1)), ""),
+        ((SimpleImputer(), StandardScaler(), PCA(2), Normalizer()), ""),
+        ((SimpleImputer(), ColumnTransformer([("a", MinMaxScaler(), ["a"])], remainder="drop")), "drops 'b'"),
+        ((SimpleImputer(), ColumnTransformer([("a", MinMaxScaler(), ["a"])], remainder="passthrough")), "'b' leaves the steps in its own"),
+    ],
+)  # fmt: skip
+def test_code_is_of_the_pipeline_that_was_read(parts, why):
+    """Cells of 50 to 60 between 0 and 1: a constant of 55 made rows 56 long beside others of 0.76."""
+    way = in_units(*parts)
+    assert why in way.closed and bool(way.closed) == bool(why)
+    assert ("PrivateTransformer" in way.code) == (not why)
+
+
+def test_codes_of_texts_have_no_code():
+    domain = Domain({"o": Numeric(0, 2)}, [0, 1], n=20_000)
+    part = make_pipeline(OrdinalEncoder(categories=[["low", "mid", "high"]]), MinMaxScaler())
+    out = ways_out(part, LEARNER, domain=domain, epsilon=3.0, delta=DELTA)
+    assert all(
+        "codes only after the OrdinalEncoder" in w.closed for w in out if "budget" in dict(w.ways).values()
+    )
 
 
 def test_another_number_of_records_than_declared_is_refused():

@@ -17,7 +17,8 @@ from prepriv.columns import Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.pipeline.checks import check_domain
 from prepriv.pipeline.raw_units import RawUnits
-from prepriv.pipeline.sklearn_columns import named, same_categories
+from prepriv.pipeline.sklearn_columns import named, no_codes, same_categories
+from prepriv.pipeline.sklearn_premises import FITTED, SPARSE, SPELLED, WITHIN, of_codes
 from prepriv.pipeline.sklearn_refused import REFUSED
 from prepriv.pipeline.sklearn_settings import is_known, unread_settings
 from prepriv.preprocessing.base import Step
@@ -37,15 +38,6 @@ class Unpriced(ValueError):
     def __init__(self, refused: Sequence[tuple[str, str]]) -> None:
         self.refused = tuple(refused)
         super().__init__("; ".join(f"{name} has no price: {why}" for name, why in refused))
-
-
-_WITHIN = (
-    "holds only if the table has the columns of the domain, in their order, and no others; every cell lies within its declared "
-    "bounds and categories, and none is empty but in columns declared with missing: impute (mend both before the pipeline, record "
-    "by record)"
-)
-_FITTED = "holds only if scikit-learn fitted each part anew, in one call of fit on these records, without weights or other arguments"
-_SPARSE = "holds only if what reads the rows treats sparse and dense ones alike: which of the two they are depends on how many cells are zero"
 
 
 @dataclass(frozen=True)
@@ -75,10 +67,12 @@ class Reader:
     steps: list[Step] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=lambda: [_WITHIN, _FITTED])
+    notes: list[str] = field(default_factory=lambda: [WITHIN, SPELLED, FITTED])
     settled: set[str] = field(default_factory=set)  # columns that are not numeric, encoded or dropped
     scaled: set[str] = field(default_factory=set)
+    touched: set[str] = field(default_factory=set)  # numeric columns that are not as in the table any more
     moved: str = ""  # the part after which columns have other places
+    apart: str = ""  # why the steps, fitted on the table itself, would be another pipeline
 
     def all_steps(self, pipeline: Any) -> list[Step]:
         """Every step, in order. Raises Unpriced."""
@@ -129,6 +123,7 @@ class Reader:
     def _without_price(self, part: Any, columns: tuple[str, ...] | None, what: str, why: str) -> None:
         """A kind of transformer that has no price: replaced, where something stands in for it."""
         name = type(part).__name__
+        self.touched |= set(self.domain.columns if columns is None else columns)
         if name not in self.replacements:
             self._refuse(what, why)
             return
@@ -215,6 +210,7 @@ class Reader:
         """One transformer of a ColumnTransformer, where alone "drop" drops."""
         if isinstance(part, str) and part == "drop":
             self.settled |= set(columns)
+            self.apart = f"the ColumnTransformer drops {columns[0]!r}, which the steps would keep: leave it out of the domain"
         self.read(part, columns)
 
     def _names(self, wanted: Any) -> tuple[str, ...]:
@@ -238,6 +234,7 @@ class Reader:
                 name,
                 f"{texts[0]!r} is declared categorical: give numeric columns to it, by a ColumnTransformer",
             )
+        self.touched |= set(chosen)
         return columns
 
     def scaler(self, part: Any, columns: tuple[str, ...] | None) -> None:
@@ -327,8 +324,8 @@ class Reader:
             return
         if columns is None:
             self.moved = f"a {name}"
-        if getattr(part, "sparse_output", False) and _SPARSE not in self.notes:
-            self.notes.append(_SPARSE)
+        if getattr(part, "sparse_output", False) and SPARSE not in self.notes:
+            self.notes.append(SPARSE)
         chosen = tuple(self.domain.columns) if columns is None else columns
         if len(chosen) != len(part.categories):
             self._refuse(
@@ -347,16 +344,26 @@ class Reader:
                     self._refuse(
                         name, f"the column {column!r} {why}, and one-hot by its categories in the domain"
                     )
-            elif (
-                name == "OneHotEncoder"
-                or isinstance(declared, Text)
-                or (declared.low, declared.high) != (0, len(categories) - 1)
-            ):
+            elif name == "OneHotEncoder" or isinstance(declared, Text):
                 told = "categorical" if name == "OneHotEncoder" else f"Numeric(0, {len(categories) - 1})"
                 self._refuse(name, f"declare the column {column!r} as {told} in the domain")
+            else:
+                self._codes(column, declared, categories)
+
+    def _codes(self, column: str, declared: Numeric, categories: Sequence[Any]) -> None:
+        """Codes of an OrdinalEncoder: the bounds are theirs, and of the cells themselves another thing has to hold."""
+        why = no_codes(column, declared, categories)
+        if column in self.touched:
+            why = f"the column {column!r} is changed before it: what it makes of cells that are not of the table is not known"
+        if why:
+            self._refuse("OrdinalEncoder", why)
+        self.touched.add(column)
+        self.notes.append(of_codes(column, len(categories) - 1))
+        self.apart = f"the cells of {column!r} are codes only after the OrdinalEncoder: encode them before the pipeline"
 
     def normalizer(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Rows of Euclidean norm one."""
+        self.touched |= set(self.domain.columns)
         if columns is not None:
             self._refuse(
                 "Normalizer", "on some of the columns it has no price: put it behind the ColumnTransformer"

@@ -69,6 +69,7 @@ class WayOut:
     steps: with their payments. noise_multiplier: of the learner, over its clip_norm. factor: that over the noise if all steps
     were free. conditions: what the guarantee then rests on. epsilon, delta: the target. replaced: (transformer, step) pairs.
     clip: that the noise is over. drafted: what a private draft of the domain cost, which the target leaves out; "" without one.
+    apart: why steps that are fitted on the table itself would be another pipeline than the one that was read; "" where they are not.
     """
 
     steps: tuple[Step, ...]
@@ -80,6 +81,7 @@ class WayOut:
     replaced: tuple[tuple[str, str], ...] = ()
     clip: float = math.inf
     drafted: str = ""
+    apart: str = ""
 
     @property
     def ways(self) -> tuple[tuple[str, str], ...]:
@@ -91,21 +93,26 @@ class WayOut:
         """Why no code stands for this choice; "" where it does."""
         kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
         after = [s.name for s in self.steps[kept:] if s.ways and s.paid.leaves]
-        if not after:
-            return ""
-        return (
-            f"{after[0]} stands after {self.steps[kept].name}, which is fitted without noise: a fit of its own would not hide the "
-            "rows that move there"
-        )
+        if after:
+            return (
+                f"{after[0]} stands after {self.steps[kept].name}, which is fitted without noise: a fit of its own would not hide the "
+                "rows that move there"
+            )
+        return (self.apart or _in_units(self.steps, self._made)) if self._made else ""
+
+    @property
+    def _made(self) -> Sequence[Step]:
+        """The steps that prepriv fits or applies: those before the first that is fitted without noise."""
+        kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
+        first = [s for s in self.steps[:kept] if not isinstance(s, RawUnits)]
+        return first if any(s.ways for s in first) else []
 
     @property
     def code(self) -> str:
         """Python to paste: the steps, and the clip and the noise of the learner behind them; a comment where there is none."""
         if self.closed:
             return f"# no code for this choice: {self.closed}"
-        kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
-        first = [s for s in self.steps[:kept] if not isinstance(s, RawUnits)]
-        made = first if any(s.ways for s in first) else []
+        made = self._made
         lines = [
             f"# {theirs} is replaced by {ours} of prepriv, with the settings written here"
             for theirs, ours in self.replaced
@@ -168,10 +175,11 @@ def ways_out(
     check_drafts(domain, delta)
     drafted = spent(domain) if domain.drafts else ""
     replaced: tuple[tuple[str, str], ...] = ()
+    apart = ""
     if is_sklearn(steps):
         reader = Reader(domain, Declared(missing, deviation), replacements=REPLACED)
         steps = reader.all_steps(steps)
-        replaced = tuple(reader.replaced)
+        replaced, apart = tuple(reader.replaced), reader.apart
     elif not (missing is None and deviation is None):
         raise ValueError(
             "missing and deviation are for a pipeline of scikit-learn: steps have caps of their own"
@@ -194,7 +202,16 @@ def ways_out(
         clip = _clip(learner, setting_of(placed, learner, domain))
         found.append(
             WayOut(
-                variant, multiplier, multiplier / free, conditions, epsilon, delta, replaced, clip, drafted
+                variant,
+                multiplier,
+                multiplier / free,
+                conditions,
+                epsilon,
+                delta,
+                replaced,
+                clip,
+                drafted,
+                apart,
             )
         )
     if not found:
@@ -246,6 +263,28 @@ def _calibrated(
         _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
         known[key] = learner.unit(setting) * multiplier / clip
     return placed, known[key]
+
+
+def _in_units(steps: Sequence[Step], made: Sequence[Step]) -> str:
+    """Why steps on cells between 0 and 1 are others than those on cells in the units of the columns; "" where they are not.
+
+    A mean or a median moves with the units, and what scales a column takes them away.
+    """
+    units = {
+        name
+        for step in steps
+        if isinstance(step, RawUnits)
+        for name, ends in step.bounds.items()
+        if ends != (0, 1)
+    }
+    for step in made:
+        if step.name in ("StandardScaler", "MinMaxScaler"):
+            units -= set(getattr(step, "columns", None) or units)
+        elif units and step.name not in ("MeanImputer", "MedianImputer"):
+            return f"{step.name} is computed in the units of the columns, and the code has cells between 0 and 1: scale every column before it"
+    if units:
+        return f"{sorted(units)[0]!r} leaves the steps in its own units, and the code has cells between 0 and 1: scale every column"
+    return ""
 
 
 def _clip(learner: Learner, setting: Setting) -> float:
