@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -19,6 +21,7 @@ from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.pipeline.preparation import make_preparation, run_preparation
+from prepriv.tables.encode import encode
 
 N, DELTA = 1000, 1e-5
 BOX = Domain.box(0, 10, features=3, classes=[0, 1])
@@ -119,6 +122,32 @@ class _nothing:
 def test_refusals(options, says):
     with pytest.raises(ValueError, match=says):
         PrivateTransformer(**({"domain": BOX, "steps": TWO} | options)).fit(rows())
+
+
+@pytest.mark.parametrize("n", [None, N])
+@pytest.mark.parametrize("held", ["p.csv", "array", "frame", "encoded"])
+def test_records_are_counted_and_not_the_letters_of_a_name(held, n, tmp_path, monkeypatch):
+    """Of "p.csv" five records were charged for, and the fit was refused then."""
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(rows(), columns=["x0", "x1", "x2"])
+    frame.to_csv("p.csv", index=False)
+    Ledger.create("l.db", "people", epsilon=1, delta=1e-4)
+    private = PrivateTransformer(replace(BOX, n=n), TWO, epsilon=0.3, delta=DELTA, ledger="l.db")
+    table = {"array": rows(), "frame": frame, "encoded": encode(frame, BOX)}.get(held, held)
+    if held == "p.csv" and n is None:  # only reading it would tell
+        with pytest.raises(ValueError, match="n, the number of records, must be declared"):
+            private.fit(table)
+        assert not Ledger.open("l.db").entries()
+    else:
+        assert private.fit(table).plan_.n == N
+
+
+@pytest.mark.parametrize("held", ["none.csv", b"abcd", {"x0": [1.0]}, {1, 2}, None])
+def test_what_is_not_a_table_is_refused_before_a_charge(held, tmp_path):
+    Ledger.create(tmp_path / "l.db", "people", epsilon=1, delta=1e-4)
+    with pytest.raises(ValueError, match=r"no such file|expected a"):
+        PrivateTransformer(BOX, TWO, epsilon=0.3, delta=DELTA, ledger=tmp_path / "l.db").fit(held)
+    assert not Ledger.open(tmp_path / "l.db").entries()
 
 
 def test_before_a_fit_nothing_is_there():

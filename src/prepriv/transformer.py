@@ -19,7 +19,8 @@ from prepriv.pipeline.charge import LedgerSetting, check_ledger
 from prepriv.pipeline.checks import check_domain
 from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
 from prepriv.preprocessing.base import Step
-from prepriv.tables.encode import encode
+from prepriv.tables.encode import encode, rows_of
+from prepriv.tables.stream import Stream, as_stream
 
 
 class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,7 +90,8 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_ledger(self.ledger)
         domain = self.domain
         declared = None if domain is None else domain.n
-        n = len(X) if declared is None and hasattr(X, "__len__") and _counts(domain) else declared
+        X = as_stream(X) or X
+        n = _rows(X, domain) if declared is None and domain is not None and _counts(domain) else declared
         plan = self.plan(n)
         _, maps, receipt = run_preparation(plan, X, ledger=self.ledger, session=self._session(plan))
         self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
@@ -126,6 +128,11 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "maps_")
 
 
-def _counts(domain: Domain | None) -> bool:
+def _counts(domain: Domain) -> bool:
     """Whether n may be taken from the table: the number of records is public under replace-one."""
-    return domain is not None and domain.adjacency == "replace-one" and domain.unit is None
+    return domain.adjacency == "replace-one" and domain.unit is None
+
+
+def _rows(X: Any, domain: Domain) -> int | None:
+    """How many records a table holds; None where only a look at its cells would tell."""
+    return X.rows if isinstance(X, Stream) else rows_of(X, domain)
