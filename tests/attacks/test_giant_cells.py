@@ -28,6 +28,7 @@ def small_limits(patch, limit, read, block, width):
     patch.setattr(_csv, "RECORD", limit - 1024 * width)
     patch.setattr(_csv, "_READ", read)
     patch.setattr(_csv, "_BLOCK", block)
+    patch.setattr(_csv, "_AT_ONCE", block)
 
 
 @settings(max_examples=300, deadline=None)

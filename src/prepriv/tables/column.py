@@ -8,6 +8,7 @@ is UNREADABLE by itself.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -79,17 +80,29 @@ _BYTES = (
 def _exactvalues_of(column: Any) -> Iterable[Any]:
     if not (isinstance(column, nw.Series) and nw.get_native_namespace(column).__name__ == "pyarrow"):
         return values_of(column)
+    return _exactvalues(column.to_native())
+
+
+def _exactvalues(array: Any) -> Iterable[Any]:
+    """Of a chunked column of Arrow."""
     import pyarrow as pa
 
-    array, kind = column.to_native(), column.to_native().type
+    kind = array.type
     if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-        array = array.cast(kind)
+        return itertools.chain.from_iterable(map(_named, array.chunks))
     if any(getattr(pa.types, f"is_{one}")(kind) for one in _BYTES):
         return array.cast(
             pa.large_binary()
         ).to_pylist()  # as of a CSV file: no cell is a number, nor decoded here
-    return array.to_pylist() if pa.types.is_integer(kind) else values_of(column)
+    return array.to_pylist() if pa.types.is_integer(kind) else _scalars(array)
+
+
+def _named(chunk: Any) -> Iterator[Any]:
+    """The values of a dictionary array; Arrow neither casts nor takes values of every type."""
+    import pyarrow as pa
+
+    values = dict(enumerate(_exactvalues(pa.chunked_array([chunk.dictionary]))))
+    return map(values.get, chunk.indices.to_pylist())
 
 
 Read = TypeVar("Read")
@@ -132,11 +145,16 @@ def values_of(column: Any) -> Iterable[Any]:
         return (None if gone else value for value, gone in zip(column.data, np.ma.getmaskarray(column)))
     if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
         return column  # not its list: nanoseconds would be integers
-    if isinstance(column, nw.Series) and nw.get_native_namespace(column).__name__ != "pyarrow":
+    library = nw.get_native_namespace(column).__name__ if isinstance(column, nw.Series) else ""
+    if library == "polars" and (column.dtype.is_temporal() or column.dtype.is_nested()):
+        return _scalars(
+            column.to_arrow()
+        )  # its own list panics at a date out of range, which stderr tells of
+    if library == "pyarrow":
+        return _scalars(column.to_native())
+    if library:
         native = column.to_native()
         return _listed(native.to_list, getattr(native, "iloc", native), len(native))
-    if isinstance(column, nw.Series):
-        return _scalars(column.to_native())
     return _listed(column.tolist, column, len(column)) if isinstance(column, np.ndarray) else column
 
 

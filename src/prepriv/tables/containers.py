@@ -160,19 +160,22 @@ def _length(lengths: Iterable[int]) -> int:
     return max(tally, key=lambda length: (tally[length], length), default=0)
 
 
+_LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+
+
 def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    cells = _lists(cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells]))
     kind, n = cells.type, len(cells)
-    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    listed = any(getattr(pa.types, f"is_{one}")(kind) for one in _LISTS)
     if not listed and d is not None:
         return np.zeros(
             (n, d)
         )  # no vector in it; where all others are missing one cell sets the type of a column
     if not listed:
         raise BadData(f"an Arrow column of embeddings must hold lists of numbers; got {kind}")
-    cells = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
     lengths = pc.fill_null(pc.list_value_length(cells).cast(pa.int64()), 0).to_numpy()
     if d is None:
         d = kind.list_size if pa.types.is_fixed_size_list(kind) else _length(lengths.tolist())
@@ -181,6 +184,19 @@ def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
     flat = numbers(nw.from_native(pc.list_flatten(cells), series_only=True))
     found[good] = flat[np.repeat(good, lengths)].reshape(int(good.sum()), d)
     return found
+
+
+def _lists(cells: Any) -> Any:
+    """A chunked column of Arrow as its vectors lie there: what a tensor is stored as, each place of a dictionary its list."""
+    import pyarrow as pa
+
+    kind = cells.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _lists(pa.chunked_array([part.storage for part in cells.chunks], kind.storage_type))
+    if pa.types.is_dictionary(kind) and pa.types.is_nested(kind.value_type):
+        parts = [part.dictionary.take(part.indices) for part in cells.chunks]
+        return _lists(pa.chunked_array(parts, kind.value_type))
+    return cells
 
 
 def _of_rows(rows: Iterable[Any], d: int | None) -> NDArray[np.float64]:

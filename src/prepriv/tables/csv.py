@@ -20,12 +20,18 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.csv
 
+_QUOTES = re.compile(rb'"+')
 _BOM = b"\xef\xbb\xbf"
 RECORD = 2**22
 """Bytes in the longest record that is read, besides 1 KiB a column."""
 _READ = 2**20  # bytes at a time; at most RECORD, so that no record within is too long
 _BLOCK = 2**24  # bytes of records that are parsed together
+_AT_ONCE = 2**18  # bytes of a record that one pattern is matched with, which remembers each of its cells
 _HEADER = 2**24  # bytes in the longest header line
+
+
+class HeaderLine(ValueError):
+    """What is wrong with the header line by its own bytes: a sentence without them."""
 
 
 class _NeverClosed(Exception):
@@ -49,31 +55,35 @@ def read(opened: Callable[[], IO[bytes]], delimiter: str) -> pa.Table:
 
 
 def header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
-    """The names in the header line, as `read` has them. No record is parsed."""
+    """The names in the header line, as `read` has them: by that line alone, no record is parsed."""
     with opened() as file:
-        try:
-            return _names(_blocks(file, delimiter.encode("ascii"), sys.maxsize), delimiter)
-        except _NeverClosed as record:
-            at = record.args[0]
-    with opened() as file:
-        return _names(_blocks(file, delimiter.encode("ascii"), at), delimiter)
+        return _names(file, delimiter.encode("ascii"))
 
 
-def _names(blocks: Iterator[bytes], delimiter: str) -> list[str]:
-    first, _ = _first(next(blocks), delimiter.encode("ascii"))
-    if first in ([], [b""]):
+def _names(file: IO[bytes], comma: bytes) -> list[str]:
+    """Reads the first line of a file. It is one line even where a quote is open at its end: else records, and the quotes in
+    them, would decide what the names are.
+    """
+    line = file.readline(_HEADER + 1).removeprefix(_BOM)
+    if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r" if line.endswith(b"\n") else b""):
+        raise HeaderLine(
+            "its line ends are those of an old Mac (CR alone): save it with LF or CR LF as line ends"
+        )
+    if len(line) > _HEADER or not line.strip():
         raise ValueError("no header line")
-    return [name.decode("utf-8", "replace") for name in first]
+    if not _ends(line.removesuffix(b"\n") + b"\n", comma, sys.maxsize)[0]:
+        raise HeaderLine("a quote in its header line is not closed there: write each name on one line")
+    return [name.decode("utf-8", "replace") for name in next(_records(line, comma))[0]]
 
 
 def parts(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> Iterator[pa.Table]:
     """`read` in parts, at least one. lines_from: offset of a quote that is never closed, by `lines_from`."""
+    comma = delimiter.encode("ascii")
     with opened() as file:
-        blocks = _blocks(file, delimiter.encode("ascii"), lines_from)
-        names = _names(blocks, delimiter)
+        names = _names(file, comma)
         pending: list[bytes] = []
         size = 0
-        for block in blocks:
+        for block in _blocks(file, comma, lines_from, len(names)):
             pending.append(block)
             size += len(block)
             if size >= _BLOCK:
@@ -85,9 +95,10 @@ def parts(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> I
 
 def lines_from(opened: Callable[[], IO[bytes]], delimiter: str) -> int:
     """The offset from which every line is a record, by one pass over the file: behind a quote that is never closed."""
+    comma = delimiter.encode("ascii")
     with opened() as file:
         try:
-            for _ in _blocks(file, delimiter.encode("ascii"), sys.maxsize):
+            for _ in _blocks(file, comma, sys.maxsize, len(_names(file, comma))):
                 pass
         except _NeverClosed as record:
             return int(record.args[0])
@@ -102,22 +113,18 @@ def _parsed(body: bytes, delimiter: str, names: list[str]) -> pa.Table:
 # ------------------------------------------------------------------------------------------- whole records
 
 
-def _blocks(file: IO[bytes], comma: bytes, lines_from: int) -> Iterator[bytes]:
-    """The header line, then whole records, some at a time; a record too long is a blank line.
+def _blocks(file: IO[bytes], comma: bytes, lines_from: int, columns: int) -> Iterator[bytes]:
+    """Whole records, some at a time, of a file that is read up to the first; a record too long is a blank line.
 
     lines_from: offset of a quote that is never closed: from there on every line end is the end of a record.
     """
-    held, at, limit = (
-        b"",
-        0,
-        0,
-    )  # what is read of records not yet returned; offset of its end; none before the header
+    limit = RECORD + 1024 * columns
+    held, at = b"", file.tell()  # what is read of records not yet returned; offset of its end
     state, quote = (
         "",
         0,
     )  # where in a record too long we are; offset of the quote that opened its last quoted cell
     while chunk := file.read(min(_READ, lines_from - at) if at < lines_from else _READ):
-        chunk = chunk.removeprefix(_BOM) if not at else chunk
         at = file.tell()
         if state:
             end, state, opened = _record_end(chunk, comma, state, lines_from - at + len(chunk))
@@ -128,45 +135,38 @@ def _blocks(file: IO[bytes], comma: bytes, lines_from: int) -> Iterator[bytes]:
             chunk = chunk[end:]
         held += chunk
         first, last = _ends(held, comma, lines_from - at + len(held))
-        if not limit:
-            if not last:
-                if len(held) > _HEADER:
-                    break
-                continue
-            yield held[:first]
-            limit = RECORD + 1024 * len(_first(held[:first], comma)[0])
-            held = held[first:]
-            first, last = _ends(held, comma, lines_from - at + len(held))
         yield b"\n" + held[first:last] if first - 1 > limit else held[:last]
         held = held[last:]
         if len(held) > limit:
             _, state, opened = _record_end(held, comma, "start", lines_from - at + len(held))
             quote = at - len(held) + opened
             held = b""
-    if not limit:  # all is header, as far as was read
-        _, state, opened = _record_end(held, comma, "start", lines_from - at + len(held))
-        quote = at - len(held) + opened
     if state == "quoted":
         raise _NeverClosed(quote)
-    if len(held) > max(limit, _HEADER):
-        raise ValueError("no header line")
-    yield b"\n" if state and limit else held
+    yield b"\n" if state else held
 
 
 def _ends(held: bytes, comma: bytes, lines_from: int) -> tuple[int, int]:
     """Offsets behind the first and the last whole record; 0 for none."""
     if b'"' not in held:
         return held.find(b"\n") + 1, held.rfind(b"\n") + 1
-    c = re.escape(comma)
-    cell = rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^%b\n]*|(?!")[^%b\n]*)' % (c, c)
-    record = re.compile(rb"%b(?:%b%b)*\n" % (cell, c, cell))
+    record = re.compile(rb"(?:%b%b)*%b\n" % (_cell(comma), re.escape(comma), _cell(comma)))
     first = last = 0
-    while (found := record.match(held, last)) and found.end() <= lines_from:
-        last = found.end()
+    while last < len(held):
+        found = record.match(held, last, last + _AT_ONCE)
+        end = found.end() if found else last + _record_end(held[last:], comma, "start", lines_from - last)[0]
+        if not last < end <= lines_from:
+            break
+        last = end
         first = first or last
     if lines_from < len(held) and (end := held.find(b"\n", max(lines_from, last)) + 1):
         return first or end, held.rfind(b"\n") + 1
     return first, last
+
+
+def _cell(comma: bytes) -> bytes:
+    """A pattern: a quoted cell and what stands after its end, or a plain one."""
+    return rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^%b\n]*|(?!")[^%b\n]*)' % (re.escape(comma), re.escape(comma))
 
 
 def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple[int, str, int]:
@@ -178,12 +178,15 @@ def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple
     if b'"' not in part and state in ("start", "plain"):
         end = part.find(b"\n") + 1
         return end, "" if end else "start" if part.endswith(comma) else "plain", -1
-    separator, inside = re.compile(rb"[%b\n]" % re.escape(comma)), re.compile(rb'[^"]*(?:""[^"]*)*')
+    separator = re.compile(rb"[%b\n]" % re.escape(comma))
+    whole = re.compile(rb"(?:%b%b)+" % (_cell(comma), re.escape(comma)))
     at, opened = 0, -1
     while at < min(len(part), lines_from):
         if state == "quoted":
-            at = inside.match(part, at).end() + 1  # type: ignore[union-attr]
-            state = "closing" if at <= len(part) else state
+            at, closed = _quoted(part, at)
+            state = "closing" if closed else state
+        elif state == "start" and (found := whole.match(part, at, min(at + _AT_ONCE, lines_from))):
+            at = found.end()
         elif part[at] == ord('"') and state in ("start", "closing"):
             opened = at if state == "start" else opened
             at, state = at + 1, "quoted"
@@ -203,34 +206,34 @@ def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple
 # ------------------------------------------------------------------------------------------------- parsing
 
 
-def _pattern(comma: bytes) -> re.Pattern[bytes]:
-    c = re.escape(comma)
-    # A quoted cell (a doubled quote is a quote) and whatever stands behind it, or a plain cell; then its end.
-    return re.compile(rb'(?:"([^"]*(?:""[^"]*)*)"(?!")([^%b\n]*)|([^%b\n]*))(%b|\n|\Z)' % (c, c, c))
-
-
 def _records(content: bytes, comma: bytes) -> Iterator[tuple[list[bytes], int]]:
     """(cells, offset behind it) of each record."""
+    plain = re.compile(rb"([^%b\n]*)(%b|\n|\Z)" % (re.escape(comma), re.escape(comma)))
     cells: list[bytes] = []
-    position = 0
-    for match in _pattern(comma).finditer(content):
-        if match.start() == len(content) and not cells and match.start() == position:
-            return  # behind the last line break
-        quoted, behind, plain, end = match.groups()
-        rest = plain if quoted is None else behind
-        if end != comma and rest.endswith(b"\r"):
-            rest = rest[:-1]
-        cells.append(rest if quoted is None else quoted.replace(b'""', b'"') + rest)
+    at = 0
+    while at < len(content) or cells:
+        quoted = b""
+        if content.startswith(b'"', at):
+            behind, closed = _quoted(content, at + 1)
+            if closed:  # one that nothing closes is a character like any other
+                quoted, at = content[at + 1 : behind - 1].replace(b'""', b'"'), behind
+        rest, end = plain.match(content, at).groups()  # type: ignore[union-attr]
+        at += len(rest) + len(end)
+        cells.append(quoted + (rest.removesuffix(b"\r") if end != comma else rest))
         if end != comma:
-            position = match.end()
-            yield cells, position
+            yield cells, at
             cells = []
-            if position == len(content):
-                return
 
 
-def _first(content: bytes, comma: bytes) -> tuple[list[bytes], int]:
-    return next(_records(content, comma), ([], 0))
+def _quoted(content: bytes, at: int) -> tuple[int, bool]:
+    """(offset behind the quote that closes the quoted cell which `at` is in, True); (the end, False) where none does.
+
+    Remembers no quote: each pair of them stands for one.
+    """
+    for run in _QUOTES.finditer(content, at):
+        if (run.end() - run.start()) % 2:
+            return run.end(), True
+    return len(content), False
 
 
 def _by_arrow(body: bytes, delimiter: str, names: list[str]) -> pa.Table | None:

@@ -7,7 +7,6 @@ unknown category is "other", an unknown label marks the record as contributing n
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -25,6 +24,7 @@ from prepriv.tables.cell import Cell, text, text_of
 from prepriv.tables.column import cells, numbers, values_of
 from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
+from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -210,6 +210,8 @@ def rows_of(data: Any, domain: Domain) -> int:
     if isinstance(frame, nw.DataFrame):
         _used(frame.columns, domain)
         return len(frame)
+    if domain.is_ball and is_sparse(data):
+        return _sparse_count(data, domain)
     array = np.asanyarray(data) if hasattr(data, "__array__") else data
     if not (isinstance(array, np.ndarray) and array.ndim):
         return encode(data, domain).n  # encoded already, or refused
@@ -227,11 +229,17 @@ def columns_of(data: Any, domain: Domain) -> list[Any]:
 
 def _from_sparse(data: Any, domain: Domain) -> Table:
     """Sparse rows of a ball; a block of them is dense only while it is read."""
-    if data.ndim != 2 or data.shape[1] != domain.ball_features or data.dtype.kind not in "iufbc":
+    return Table(domain, _sparse_count(data, domain), sparse_rows(data))
+
+
+def _sparse_count(data: Any, domain: Domain) -> int:
+    """How many rows there are; BadData where they have not the declared features. A cell sets the type, which says nothing."""
+    if data.ndim != 2 or data.shape[1] != domain.ball_features:
         raise BadData(
-            f"expected a sparse matrix of numbers of {domain.ball_features} features; got {data.dtype} of shape {data.shape}"
+            f"expected a sparse matrix of {domain.ball_features} features; got one of {data.ndim} dimension(s), "
+            f"the last of {data.shape[-1]}"
         )
-    return Table(domain, data.shape[0], sparse_rows(data))
+    return int(data.shape[0])
 
 
 def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
@@ -242,6 +250,7 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
         )
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
     if isinstance(data, list | tuple):
+        data = images_in_turn(data, domain.image)
         matrix = _matrix_of_lists(data, domain.n_inputs) if numeric_only else None
         if matrix is None:
             return _columns_of_lists(data, domain.n_inputs)
@@ -297,9 +306,9 @@ def unnamed(domain: Domain) -> bool:
 
 
 def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDArray[Any] | list[Any]:
-    array = _of_no_subclass(array)
+    array = of_no_subclass(array)
     if domain.image is not None and array.ndim > 2:
-        array = _flat(array, domain.image)
+        array = images_at_once(array, domain.image)
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
@@ -314,24 +323,6 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
         return array
     return [array[:, j] for j in range(array.shape[1])]
-
-
-def _of_no_subclass(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself: a column of an np.matrix is no column. What is masked stays so."""
-    if isinstance(array, np.ma.MaskedArray):
-        return np.ma.MaskedArray(np.asarray(array.data), np.ma.getmaskarray(array))
-    return np.asarray(array)
-
-
-def _flat(array: NDArray[Any], image: tuple[int, int, int]) -> NDArray[Any]:
-    """Images (n, height, width, channels), or (n, height, width) of one channel, as rows of pixels."""
-    height, width, channels = image
-    if array.shape[1:] not in [(height, width, channels), *([(height, width)] if channels == 1 else [])]:
-        raise BadData(
-            f"expected images of height, width and channels {image}, or rows of {math.prod(image)} pixels; "
-            f"got an array of shape {array.shape}"
-        )
-    return array.reshape(len(array), math.prod(image))
 
 
 def _matrix_of_lists(rows: Sequence[Any], width: int) -> NDArray[Any] | None:

@@ -21,6 +21,7 @@ _SEPARATED = (
     "its header line has more ';' or tabs than commas; is the file separated by them? Cells must be separated by "
     "commas (in a .tsv, by tabs)"
 )
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ZIP = b"PK\x03\x04"  # so begin workbooks, too
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks; no UTF-8 text begins so
 
@@ -38,12 +39,12 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     import pyarrow.parquet as parquet  # as heavy as the rest together, and a matrix needs none of it
 
     path = path_of("path", path)
-    suffixes = check_table_file(path)
-    with readable(path, suffixes):
-        if ".parquet" in suffixes:
+    check_table_file(path)
+    with readable(path):
+        if is_parquet(path):
             check_columns(columns, parquet.read_schema(path).names, path)
             return parquet.read_table(path, columns=list(columns) if columns else None)
-        return _read_csv(path, "\t" if ".tsv" in suffixes else ",", columns)
+        return _read_csv(path, columns)
 
 
 def column_names(path: str | Path) -> list[str]:
@@ -51,15 +52,15 @@ def column_names(path: str | Path) -> list[str]:
     import pyarrow.parquet as parquet
 
     path = Path(path)
-    suffixes = check_table_file(path)
-    with readable(path, suffixes):
-        if ".parquet" in suffixes:
+    check_table_file(path)
+    with readable(path):
+        if is_parquet(path):
             return list(parquet.read_schema(path).names)
-        return _csv(path, lambda opened: _csv_header(opened, "\t" if ".tsv" in suffixes else ","))
+        return _csv(path, lambda opened: _csv_header(opened, delimiter(path)))
 
 
 @contextlib.contextmanager
-def readable(path: Path, suffixes: Sequence[str]) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """What is wrong with a file, in one sentence."""
     import pyarrow as pa
 
@@ -68,19 +69,33 @@ def readable(path: Path, suffixes: Sequence[str]) -> Iterator[None]:
     except PermissionError:
         raise BadData(f"{path} cannot be read: permission denied") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error):
-        raise BadData(f"{path} cannot be read as {'Parquet' if '.parquet' in suffixes else 'CSV'}") from None
+        raise BadData(f"{path} cannot be read as {'Parquet' if is_parquet(path) else 'CSV'}") from None
 
 
-def check_table_file(path: Path) -> list[str]:
-    """The endings of its name; BadData where it is no file, or has another name. It is not opened."""
+def check_table_file(path: Path) -> None:
+    """BadData where it is no file, or its name says that nothing here reads it. It is not opened."""
     if not path.is_file():
         raise BadData(no_file(path))
-    suffixes = [s.lower() for s in path.suffixes]
-    if not {".csv", ".tsv", ".parquet"} & set(suffixes):
+    if not path.name.lower().endswith(ENDINGS):
         raise BadData(
             f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet; save a workbook as CSV"
         )
-    return suffixes
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a table's name says that it is a Parquet file; else it is CSV."""
+    return path.suffix.lower() == ".parquet"
+
+
+def delimiter(path: Path) -> str:
+    """What stands between the cells of a CSV file, by its name."""
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def opener(path: Path) -> Callable[[], Any]:
+    """What opens a CSV file at its beginning, packed or not."""
+    packed = path.suffix.lower() == ".gz"
+    return lambda: gzip.open(path, "rb") if packed else open(path, "rb")
 
 
 def no_file(path: Path) -> str:
@@ -96,23 +111,26 @@ def _csv_header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
 
 def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
     """What `read` makes of a CSV file. Raises BadData for one that is no text."""
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rb") as file:
+    from prepriv.tables.csv import HeaderLine
+
+    with opener(path)() as file:
         content = file.read(2**16)
     if content.startswith(_ZIP):
         raise BadData(f"{path} is a workbook or a ZIP file by its content; save it as CSV (UTF-8)")
     if content.startswith(_UTF16) or b"\0" in _header_line(content):
         raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
-        return read(lambda: opener(path, "rb"))
+        return read(opener(path))
+    except HeaderLine as wrong:
+        raise BadData(f"{path}: {wrong}") from None
     except ValueError:
         raise BadData(f"{path} is empty or has no header line") from None
 
 
-def _read_csv(path: Path, delimiter: str, columns: Sequence[str] | None) -> Any:
+def _read_csv(path: Path, columns: Sequence[str] | None) -> Any:
     from prepriv.tables.csv import read as read_csv  # brings pyarrow
 
-    table = _csv(path, lambda opened: read_csv(opened, delimiter))
+    table = _csv(path, lambda opened: read_csv(opened, delimiter(path)))
     check_columns(columns, table.column_names, path, text=True)
     return table.select(list(columns)) if columns else table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,36 @@ def is_sparse(data: Any) -> bool:
 
 
 def sparse_rows(data: Any) -> Any:
-    """A sparse matrix by its rows (CSR), of real numbers: NaN for a complex one, whose type is that of all cells."""
-    rows = _within(_within(data).tocsr())
-    return _with(rows, numbers(rows.data), rows.indices) if rows.dtype.kind == "c" else rows
+    """A sparse matrix by its rows (CSR), of real numbers: NaN for a cell that is none, which can set the type of all."""
+    return _within(_within(_real(data)).tocsr())
+
+
+def _real(data: Any) -> Any:
+    """The matrix with its cells read as those of any column, unless they are plain numbers by their type."""
+    if data.dtype.kind in "iub" or data.dtype in (np.float32, np.float64):
+        return data
+    if data.format in ("lil", "dok"):
+        return _of_lists(data)
+    cells = numbers(data.data.reshape(-1)).reshape(data.data.shape)
+    if data.format == "dia":
+        return type(data)((cells, data.offsets), shape=data.shape)
+    if data.format == "coo":
+        return type(data)((cells, (data.row, data.col)), shape=data.shape)
+    return _with(data, cells, data.indices)
+
+
+def _of_lists(data: Any) -> Any:
+    """A LIL or DOK matrix of any cells."""
+    from scipy.sparse import coo_array  # not for those who have no sparse matrix
+
+    if data.format == "lil":
+        row = np.repeat(np.arange(len(data.rows)), [len(cells) for cells in data.data])
+        places = row, np.array([*chain.from_iterable(data.rows)], dtype=np.int64)
+        cells = numbers([*chain.from_iterable(data.data)])
+    else:
+        row, column = np.array([*data.keys()], dtype=np.int64).reshape(-1, 2).T
+        places, cells = (row, column), numbers([*data.values()])
+    return coo_array((cells, places), shape=data.shape)
 
 
 def _within(data: Any) -> Any:

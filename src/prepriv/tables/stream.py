@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import abc
 import glob
-import gzip
 import itertools
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,16 +23,20 @@ from typing import Any
 import narwhals.stable.v1 as nw
 
 from prepriv.tables.readers import (
+    ENDINGS,
     BadData,
     check_columns,
     check_table_file,
     column_names,
+    delimiter,
+    is_parquet,
     no_file,
+    opener,
     readable,
 )
 
 _CELLS = 2**20  # of an Arrow part, at most
-_ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_TYPED_BY_FIRST = "a {} of texts types its columns by their first cells: give the path of its files"
 
 
 class Stream(abc.ABC):
@@ -75,6 +79,7 @@ class Files(Stream):
 
     def __post_init__(self) -> None:
         self._found = [self._state(path) for path in self.paths]
+        _check_once(found[:2] for found in self._found)
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -93,7 +98,7 @@ class Files(Stream):
 
         each = []
         for path in self.paths:
-            with readable(path, _endings(path)):
+            with readable(path):
                 each.append(pq.read_metadata(path).num_rows)
         return each
 
@@ -104,7 +109,7 @@ class Files(Stream):
     @property
     def parquet(self) -> bool:
         """Whether all are Parquet files by their names: of others, a row is found only behind those before."""
-        return all(_is_parquet(path) for path in self.paths)
+        return all(map(is_parquet, self.paths))
 
     def between(self, start: int, stop: int) -> Span:
         """The rows start to stop of Parquet files."""
@@ -120,20 +125,20 @@ class Files(Stream):
     def check(self, columns: Sequence[str]) -> None:
         """BadData unless every file has these columns, each once. Reads header lines and no record."""
         for path in self.paths:
-            check_columns(columns, column_names(path), path, text=not _is_parquet(path))
+            check_columns(columns, column_names(path), path, text=not is_parquet(path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
         for path, found in zip(self.paths, self._found):
             if self._state(path) != found:
                 raise BadData(f"{path} changed while it was read")
-            read = _parquet_parts if _is_parquet(path) else self._csv_parts
-            with readable(path, _endings(path)):
+            read = _parquet_parts if is_parquet(path) else self._csv_parts
+            with readable(path):
                 yield from read(path, columns)
 
     def _csv_parts(self, path: Path, columns: Sequence[str]) -> Iterator[Any]:
         from prepriv.tables import csv
 
-        opened, comma = _opener(path), _delimiter(path)
+        opened, comma = opener(path), delimiter(path)
         if (
             path not in self._lines_from
         ):  # found by a pass of its own: only the end tells which quote is never closed
@@ -177,7 +182,7 @@ class Span(Stream):
             path = Path(name)
             if [*Files._state(path)[2:]] != found:
                 raise BadData(f"{path} changed while it was read")
-            with readable(path, _endings(path)):
+            with readable(path):
                 yield from _parquet_parts(path, columns, low, high)
 
 
@@ -216,6 +221,8 @@ def as_stream(data: Any) -> Stream | None:
         return Files(files(data))
     library = type(data).__module__.partition(".")[0]
     if library == "polars" and type(data).__name__ == "LazyFrame":
+        if _scans_texts(data):
+            raise BadData(_TYPED_BY_FIRST.format("query"))
         return Batches(_schema(data), lambda columns: _lazy_batches(data.select(columns)))
     if library in ("dask", "dask_expr") and type(data).__name__ == "DataFrame":
         return Batches(
@@ -226,13 +233,16 @@ def as_stream(data: Any) -> Stream | None:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
+    if type(data).__name__ in ("CSVStreamingReader", "JSONStreamingReader"):
+        raise BadData(_TYPED_BY_FIRST.format("reader"))
     if isinstance(data, pa.RecordBatchReader):
         return Batches(data.schema.names, lambda columns: (b.select(columns) for b in data), once=True)
     if isinstance(data, ds.Dataset):
-        if not isinstance(getattr(data, "format", None), ds.ParquetFileFormat | ds.IpcFileFormat | None):
-            raise BadData(
-                "a dataset of texts types its columns by their first cells: give the path of its files"
-            )
+        each = [*_datasets(data)]
+        formats = [getattr(one, "format", None) for one in each]
+        if not all(isinstance(kind, ds.ParquetFileFormat | ds.IpcFileFormat | None) for kind in formats):
+            raise BadData(_TYPED_BY_FIRST.format("dataset"))
+        _check_once(file for one in each for file in _files_of(one))
         size = _rows_of(len(data.schema.names))
         return Batches(
             data.schema.names,
@@ -244,15 +254,34 @@ def as_stream(data: Any) -> Stream | None:
     return None
 
 
+def _datasets(data: Any) -> Iterator[Any]:
+    """The datasets that a union of them reads, or the one itself."""
+    children = getattr(data, "children", None)
+    if children is None:
+        yield data
+    for child in children or ():
+        yield from _datasets(child)
+
+
+def _files_of(dataset: Any) -> Iterator[Hashable]:
+    """What tells the files of an Arrow dataset apart: of this machine as `Files` does, else by name."""
+    base = getattr(
+        getattr(dataset, "filesystem", None), "base_path", ""
+    )  # of a folder taken for a whole file system
+    for name in getattr(dataset, "files", ()):
+        path = Path(base, name)
+        yield Files._state(path)[:2] if path.is_file() else (dataset.filesystem.type_name, str(path))
+
+
 def files(data: str | os.PathLike[str]) -> tuple[Path, ...]:
     """The files of a path, a folder or a glob, by name. BadData where there are none. None is opened."""
     path = Path(data)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.name.lower().endswith(_ENDINGS) and p.is_file())
+        found = sorted(p for p in path.iterdir() if p.name.lower().endswith(ENDINGS) and p.is_file())
         if not found:
             raise BadData(f"{path} holds no .parquet, .csv or .tsv file (also .gz)")
     elif not path.exists() and glob.has_magic(str(data)):
-        found = sorted(Path(p) for p in glob.glob(str(data), recursive=True) if Path(p).is_file())
+        found = sorted({Path(p) for p in glob.glob(str(data), recursive=True) if Path(p).is_file()})
         if not found:
             raise BadData(f"no file matches {data}")
     else:
@@ -262,24 +291,16 @@ def files(data: str | os.PathLike[str]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def _check_once(files: Iterable[Hashable]) -> None:
+    """BadData where two of the files are one, whatever names and links lead to it."""
+    seen = list(files)
+    if len(set(seen)) < len(seen):
+        raise BadData(
+            "one file stands among the files twice, by a link perhaps: each of its records would be two; name it once"
+        )
+
+
 # ------------------------------------------------------------------------------------------------ one file
-
-
-def _endings(path: Path) -> list[str]:
-    return [s.lower() for s in path.suffixes]
-
-
-def _is_parquet(path: Path) -> bool:
-    return ".parquet" in _endings(path)
-
-
-def _delimiter(path: Path) -> str:
-    return "\t" if ".tsv" in _endings(path) else ","
-
-
-def _opener(path: Path) -> Callable[[], Any]:
-    packed = path.suffix.lower() == ".gz"
-    return lambda: gzip.open(path, "rb") if packed else open(path, "rb")
 
 
 def _rows_of(columns: int) -> int:
@@ -317,6 +338,11 @@ def _withheld() -> Iterator[None]:
         raise
     except BaseException:  # a panic in polars is no Exception
         raise BadData("the table could not be read to its end; what its library says is withheld") from None
+
+
+def _scans_texts(lazy: Any) -> bool:
+    with _withheld():
+        return re.search(r"(?mi)^\W*(csv|ndjson) scan\b", lazy.explain(optimized=False)) is not None
 
 
 def _schema(lazy: Any) -> list[str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -23,18 +25,31 @@ from prepriv.tables.table import Table, joined
 
 Words = NDArray[np.uint64]
 _KEY = 0x70726570_72697600  # of the hash that decides which rows are read: fixed, so that nothing else decides it
+_DIGITS = 4000  # in the longest number that is an id: Python writes none much longer
 _EXACT = 2.0**53  # whole floats below it are one number each
 
 
 def id_of(value: Any) -> str | None:
     """Whose row it is, as a text: exact, however long a number is, without blanks around it. None: nobody's.
 
+    Bytes are a text, those that are not UTF-8 (a hash, a UUID) their hexadecimal digits after a blank, as no text begins.
+
     >>> id_of(7), id_of(7.0), id_of(" 7 "), id_of("007"), id_of(2**60 + 1), id_of("n/a"), id_of(float("nan"))
     ('7', '7', '7', '007', '1152921504606846977', None, None)
+    >>> id_of(Decimal("12345678901234567890.0")), id_of(b"7"), id_of(bytes([255, 1]))
+    ('12345678901234567890', '7', ' ff01')
     """
-    if isinstance(value, bytes):
-        value = value.decode("utf-8")
-    if isinstance(value, int | np.integer | np.bool_):
+    if isinstance(value, bytes | bytearray | memoryview | np.void):
+        held = value.tobytes() if isinstance(value, np.void) else bytes(value)
+        try:
+            value = held.decode("utf-8")
+        except UnicodeDecodeError:
+            return " " + held.hex()
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < _DIGITS and value % 1 == 0:
+        value = int(value)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = value.numerator
+    if isinstance(value, int | np.integer | np.bool_) and not isinstance(value, np.timedelta64):
         return str(int(value))
     if not isinstance(value, str):
         cell = cell_of(value)  # a date as its text
