@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+import dataclasses
+import enum
+import re
+from abc import ABC
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from prepriv._kinds import is_ours
 
 T = TypeVar("T")
+_PLAIN = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    np.generic,
+    enum.Enum,
+    re.Pattern,
+    type,
+    MappingProxyType,
+)
 
 
 def copied(thing: T, *parts: object) -> T:
@@ -27,3 +50,48 @@ def copied(thing: T, *parts: object) -> T:
             "make it a dataclass of plain data"
         )
     return made
+
+
+@contextmanager
+def nothing_noted(*things: object) -> Iterator[None]:
+    """ValueError where the class of a third-party thing holds what can change, or changes meanwhile: no copy ends that."""
+    before = [_held(type(thing)) for thing in things]
+    yield
+    for thing, held in zip(things, before):
+        now = _held(type(thing))
+        changed = [key for key in {*now, *held} if now.get(key) is not held.get(key)]
+        if changed:
+            _refuse(*min(changed))
+
+
+def _held(cls: type[Any]) -> dict[tuple[str, str], Any]:
+    """(name of a third-party class, name) -> what that class holds itself and is no code. ValueError for what can change."""
+    known = {name for c in cls.__mro__ if is_ours(c) for name in vars(c)}
+    found: dict[tuple[str, str], Any] = {}
+    for c in cls.__mro__:
+        if is_ours(c) or c in (object, ABC, Generic, Protocol):
+            continue
+        own = {f.name for f in dataclasses.fields(c)} if dataclasses.is_dataclass(c) else set()
+        for name, value in vars(c).items():
+            if name.startswith(("__", "_abc_")) or name in own or hasattr(type(value), "__get__"):
+                continue
+            found[c.__name__, name] = value
+            if name not in known and not _is_plain(value):
+                _refuse(c.__name__, name)
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is what nobody can change."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(_is_plain, value))
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable
+    return isinstance(value, _PLAIN) or is_ours(type(value))
+
+
+def _refuse(cls: str, name: str) -> None:
+    raise ValueError(
+        f"{cls} holds {name} in the class, where what it notes of records would outlive a run, which works on a copy: hold numbers, "
+        "texts and tuples there, and anything else in a field"
+    )

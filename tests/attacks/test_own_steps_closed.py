@@ -300,6 +300,14 @@ def test_classes_are_counted_of_the_labels_alone():
     assert first.exact.tolist()[0] > 0 == first.exact.tolist()[1]
 
 
+MAKE = {
+    "mirror": lambda x: np.vstack([x, x[:, ::-1]]),
+    "some": lambda x: x[x[:, 0] > 0],
+    "wide": lambda x: np.hstack([x, x]) / 2,
+    "same": lambda x: x,
+}
+
+
 @dataclass(frozen=True)
 class Rowwise(Own):
     """A sum of rows that are made of blocks in some way; `mechanism`: which one is asked."""
@@ -307,15 +315,8 @@ class Rowwise(Own):
     make: str = "mirror"
     mechanism: str = "sum"
 
-    MAKE = {  # noqa: RUF012  read only
-        "mirror": lambda x: np.vstack([x, x[:, ::-1]]),
-        "some": lambda x: x[x[:, 0] > 0],
-        "wide": lambda x: np.hstack([x, x]) / 2,
-        "same": lambda x: x,
-    }
-
     def fit_budget(self, rows, space, n, mechanisms):
-        made = Again(lambda: (self.MAKE[self.make](x) for x in rows))
+        made = Again(lambda: (MAKE[self.make](x) for x in rows))
         if self.mechanism == "sum":
             mechanisms.sum(made, dim=2, radius=space.radius)
         elif self.mechanism == "second":

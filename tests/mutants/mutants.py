@@ -19,6 +19,7 @@ from joints import (
     resources,
     results,
     steps,
+    third_party,
 )
 from mutant import Mutant
 
@@ -2040,8 +2041,8 @@ _OLDER = (
         "products of a unit added up",
         "our own: the bound of replaced products is one of means",
         "exact/unit_sum.py",
-        "        return np.divide(self.loss.residual(scores, targets, out=out), self.of[:, None], out=out)\n",
-        "        return self.loss.residual(scores, targets, out=out)\n",
+        "        return np.divide(residuals_of(self.loss, scores, targets), self.of[:, None], out=out)\n",
+        "        return residuals_of(self.loss, scores, targets)\n",
         ("tests/units/test_unit_sum.py",),
     ),
     Mutant(
@@ -2129,6 +2130,7 @@ _OLDER = (
 MUTANTS = (
     *_OLDER,
     *steps.MUTANTS,
+    *third_party.MUTANTS,
     *premises.MUTANTS,
     *resources.MUTANTS,
     *bridges.MUTANTS,

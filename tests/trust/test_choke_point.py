@@ -88,12 +88,11 @@ DOORS = {
     ),
     "ExactSession": (
         "pipeline/admit.py",
-        "pipeline/rehearsal.py",  # of made-up rows
-        # on made-up rows
         "pipeline/run.py",
         "pipeline/validate.py",
         PAPERS,
     ),
+    "MadeUpSession": ("pipeline/rehearsal.py", "pipeline/rehearsal_training.py"),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),

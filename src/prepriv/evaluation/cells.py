@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._copies import copied
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
 from prepriv.pipeline.failures import sealed
+from prepriv.pipeline.handed import placeless
 from prepriv.preprocessing.base import Floats
 from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
@@ -86,12 +88,12 @@ def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
 
 
 def _row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
-    bodies = np.ascontiguousarray(model.weights[:-1].T)
+    bodies, maps = np.ascontiguousarray(model.weights[:-1].T), [placeless(copied(m)) for m in model.maps]
     out, norms = np.empty((table.n, len(bodies))), np.empty(table.n)
     with np.errstate(all="ignore"):
         for start, x in table.blocks():
             stop = start + len(x)
-            for fitted in model.maps:
+            for fitted in maps:
                 x = fitted.transform(np.ascontiguousarray(x))
             x = np.ascontiguousarray(x)
             for k, body in enumerate(bodies):

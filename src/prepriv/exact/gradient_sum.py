@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from prepriv._kinds import is_ours
 from prepriv.exact.ball import row_sum
 from prepriv.exact.grid import EXACT, MARGIN, Grid
 
 _CACHE = (
     3 << 21
 )  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
+_SHOWN = 256  # records that a third-party loss is shown at a time
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
 
 
@@ -135,11 +137,24 @@ def clipped_residuals(
     """Clipped residuals (K, b) as integers, of exact products (K, b) of rows and weights of so many bits, which it uses
     up. In NumPy on every engine: no two libraries have the same exp."""
     scores *= 2.0 ** min(900, -(grid.x_bits + bits))  # no overflow, whatever was declared
-    residual = loss.residual(scores.T, targets, out=scores.T)
+    residual = residuals_of(loss, scores.T, targets)
     if targets.size and targets.min() < 0:  # nothing, also under a loss that takes any number as a target
         residual[targets < 0] = 0.0
     _clip(residual, norms, grid)
     return residual.T
+
+
+def residuals_of(loss: Loss, scores: NDArray[np.float64], targets: NDArray[Any]) -> NDArray[np.float64]:
+    """Residuals (b, K) in the buffer of the scores, in column order. Third-party code is shown copies, in blocks of one length:
+    how it rounds a record may depend on the length of its block, which one record decides."""
+    if is_ours(type(loss)):
+        return loss.residual(scores, targets, out=scores)
+    for start in range(0, len(scores), _SHOWN):
+        part, labels = scores[start : start + _SHOWN], targets[start : start + _SHOWN]
+        more = np.minimum(np.arange(_SHOWN), len(part) - 1)  # the last record fills the block
+        shown = np.asfortranarray(part[more])
+        part[:] = loss.residual(shown, labels[more], out=shown)[: len(part)]
+    return scores
 
 
 def _block_rows(features: int, largest: int) -> int:

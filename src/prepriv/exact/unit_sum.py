@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows, clipped_residuals
+from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows, clipped_residuals, residuals_of
 from prepriv.exact.grid import MARGIN, Grid
 
 Numbers = NDArray[np.int64]
@@ -128,7 +128,7 @@ class _Averaged:
     def residual(
         self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        return np.divide(self.loss.residual(scores, targets, out=out), self.of[:, None], out=out)
+        return np.divide(residuals_of(self.loss, scores, targets), self.of[:, None], out=out)
 
 
 def _unit_norms(

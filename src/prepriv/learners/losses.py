@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, integer, number, settle
+from prepriv._said import says
 from prepriv.exact.ball import row_sum
 from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max
 from prepriv.learners.loss_constants import (
@@ -40,11 +41,21 @@ BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
 
 
 class Loss(ABC):
-    """What a learner and an account need to know of a loss."""
+    """What a learner and an account need to know of a loss.
+
+    convex: whether `value` is convex in the scores, with `residual` for its gradient. A loss that does not say so is refused by
+    learners whose account needs it (`OnePassSGD`).
+    """
 
     name: ClassVar[str]
     trains: ClassVar[bool] = True
-    _words: ClassVar[tuple[str, ...]] = BOUNDS
+    convex: ClassVar[bool] = False
+    _words: ClassVar[tuple[str, ...]] = (*BOUNDS, "convex")
+
+    @classmethod
+    def says_convex(cls) -> bool:
+        """Whether the class itself says that it is, of the code it has."""
+        return cls.convex and says(cls, Loss, "convex", ("residual", "value", "outputs"))
 
     @abstractmethod
     def outputs(self, n_classes: int) -> int:
@@ -86,6 +97,7 @@ class Logistic(Loss):
     """log(1 + exp(−y·score)), y = ±1 for class 1 and 0: two classes, one output."""
 
     name: ClassVar[str] = "logistic"
+    convex: ClassVar[bool] = True
 
     def outputs(self, n_classes: int) -> int:
         if n_classes != 2:
@@ -123,6 +135,7 @@ class Softmax(Loss):
     """Cross-entropy of softmax(scores): one output a class."""
 
     name: ClassVar[str] = "softmax"
+    convex: ClassVar[bool] = True
 
     def outputs(self, n_classes: int) -> int:
         if n_classes < 2:
@@ -224,6 +237,7 @@ class Hinge(MarginLoss):
     """(1 − m)₊. Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number."""
 
     name: ClassVar[str] = "hinge"
+    convex: ClassVar[bool] = True
 
     def _phi(self, margins: FloatArray) -> FloatArray:
         return np.maximum(1.0 - margins, 0.0)
@@ -248,6 +262,7 @@ class SquaredHinge(MarginLoss):
     """½(1 − m)₊²."""
 
     name: ClassVar[str] = "squared-hinge"
+    convex: ClassVar[bool] = True
 
     def _phi(self, margins: FloatArray) -> FloatArray:
         return np.asarray(0.5 * np.square(np.maximum(1.0 - margins, 0.0)))
@@ -277,6 +292,7 @@ class HuberisedHinge(MarginLoss):
     width: float = 0.5
 
     name: ClassVar[str] = "huberised-hinge"
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -318,6 +334,7 @@ class LeastSquares(Loss):
     target_bound: float
 
     name: ClassVar[str] = "least-squares"
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle(self, target_bound=number("target_bound", self.target_bound, at_least=0.0, at_most=LARGEST))

@@ -93,6 +93,11 @@ class OnePassSGD(StochasticLearner):
     def _check(self, setting: Setting) -> None:
         if setting.adjacency != "replace-one":
             raise ValueError("a pass in a fixed order needs adjacency replace-one")
+        if not self.loss.says_convex():
+            raise ValueError(
+                f"{self.name} needs a convex loss, of which a step is a contraction, and {type(self.loss).__name__} does not say that it "
+                "is one (`convex`): use GradientDescent or PoissonSGD"
+            )
         if setting.incoming.any_order:
             raise ValueError("a pass depends on the order of the rows, which an earlier step may change")
         if not math.isfinite(self.weight_bound):

@@ -67,6 +67,7 @@ class SquaredError(TargetLoss):
     """½(score − y)²."""
 
     name: ClassVar[str] = "squared-error"
+    convex: ClassVar[bool] = True
 
     def _value(self, error: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -95,6 +96,7 @@ class Huber(TargetLoss):
     width: float = 0.25
 
     name: ClassVar[str] = "huber"
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle(self, width=number("width", self.width, at_least=1e-6, at_most=4.0))
@@ -128,6 +130,7 @@ class Quantile(TargetLoss):
     level: float = 0.5
 
     name: ClassVar[str] = "quantile"
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle(self, level=number("level", self.level, at_least=0.01, at_most=0.99))

@@ -7,6 +7,8 @@ by one that records and replays (audit/replay.py); a run without privacy uses `E
 from __future__ import annotations
 
 import abc
+import os
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -66,6 +68,7 @@ class SpentError(RuntimeError):
 class Metered(Session):
     """A session that pays for so much and no more: each release is counted before anything is drawn.
 
+    It counts in this process alone: a process that was forked off, which would count anew, gets nothing, and there is no copy.
     mu_squared: what the releases may add up to, and delta: the same, of releases that have one (`Mechanism.cost`).
     """
 
@@ -74,6 +77,7 @@ class Metered(Session):
         self._session, self._name = session, name
         self._left = Fraction(mu_squared) * (1 + Fraction(1, 10**9))
         self._delta_left = Fraction(delta) * (1 + Fraction(1, 10**9))
+        self._process, self._one_by_one = os.getpid(), threading.Lock()
         self.private = session.private
         self.releases = session.releases
 
@@ -81,11 +85,24 @@ class Metered(Session):
         cost = mechanism.cost
         if cost is None:
             raise SpentError(f"{self._name} asked for a release that no share of a Gaussian budget pays for")
-        if cost.mu_squared > self._left or cost.delta > self._delta_left:
-            raise SpentError(f"{self._name} asked for more releases than its share of the budget pays for")
-        self._left -= cost.mu_squared
-        self._delta_left -= cost.delta
+        if os.getpid() != self._process:
+            raise SpentError(
+                f"{self._name} asked for a release in a process that it forked off: its share of the budget is counted in one "
+                "process, ask there"
+            )
+        with self._one_by_one:
+            if cost.mu_squared > self._left or cost.delta > self._delta_left:
+                raise SpentError(
+                    f"{self._name} asked for more releases than its share of the budget pays for"
+                )
+            self._left -= cost.mu_squared
+            self._delta_left -= cost.delta
         return self._session.release(name, mechanism, exact)
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        raise TypeError(
+            "what a share of the budget still pays for is counted once: a metered session cannot be copied"
+        )
 
     def batch_source(self) -> NoiseSource:
         return self._session.batch_source()
@@ -101,3 +118,12 @@ class ExactSession(Session):
 
     def _perform(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
         return mechanism.noiseless(exact)
+
+
+class MadeUpSession(ExactSession):
+    """The same for rows that are made up: a mechanism that has no answer without noise gives one of a test's noise."""
+
+    def _perform(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
+        if type(mechanism).noiseless is Mechanism.noiseless:
+            return mechanism.perform(exact, NoiseSource.for_tests(0))
+        return super()._perform(name, mechanism, exact)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.premise import Premise
@@ -19,7 +20,7 @@ from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
 from prepriv.pipeline.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
-from prepriv.preprocessing.said import shift_after
+from prepriv.preprocessing.said import check_places, shift_after
 from prepriv.space import Space
 
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
@@ -176,10 +177,17 @@ def _check_fixed(placed: PlannedStep, earlier: Sequence[PlannedStep], domain: Do
     if placed.step.paid.test > 0 or not placed.conditions:
         return
     name, noisy = placed.step.name, [p.step.name for p in earlier if p.step.paid.share > 0]
+    unknown = [p.step.name for p in earlier if not is_ours(type(p.step))]
     if domain.drafts:  # which columns can miss cells, too, is the draft's
         raise ValueError(
             f"{name} rests on a premise of rows as a private draft encodes them, which noise decided: declare the columns by "
             "hand, pay by budget or public data, or test its caps, Sensitivity(caps, test=0.1)"
+        )
+    if unknown and any(c.of_gaps for c in placed.conditions):
+        raise ValueError(
+            f"{name} rests on a premise of the missing cells of the raw table, and {unknown[-1]}, a third-party step before it, could "
+            f"make or fill some: put {name} before {unknown[-1]}, pay by budget or public data, or test its caps, "
+            "Sensitivity(caps, test=0.1)"
         )
     if noisy and not all(c.of_gaps for c in placed.conditions):
         raise ValueError(
@@ -205,6 +213,7 @@ def _placed(
             f"{step.name} is paid for by sensitivity, which has no account of units of several rows; pay for it by public "
             "data or by budget"
         )
+    check_places(step, domain, incoming)
     outgoing = shift_after(step, before, n, dataclasses.replace(incoming, conditions=()))
     own, kept = outgoing.conditions, incoming.conditions
     if paid.test == 0:

@@ -66,13 +66,19 @@ def check_named(steps: Any, learner: Any, known: Sequence[str]) -> None:
 
 def check_loss(learner: Learner, domain: Domain) -> None:
     """ValueError unless the loss is of what the domain declares: classes, or a target."""
-    name = type(learner.loss).__name__
+    name, classes = type(learner.loss).__name__, len(domain.classes)
     if domain.target is not None and not isinstance(learner.loss, TargetLoss) and learner.loss.trains:
         raise ValueError(
             f"the domain declares a target, and {name} is for classes: use SquaredError or Huber"
         )
     if domain.target is None and isinstance(learner.loss, TargetLoss):
         raise ValueError(f"the domain declares classes, and {name} is for a target: use Logistic or Softmax")
+    outputs, allowed = learner.loss.outputs(classes), (1, classes) if classes == 2 else (classes or 1,)
+    if type(outputs) is not int or outputs not in allowed:
+        raise ValueError(
+            f"{name} must have {' or '.join(map(str, allowed))} outputs for {classes or 'no'} classes, of which a model decides; got "
+            f"{shown(outputs)}"
+        )
 
 
 def check_counts(steps: Sequence[Step], domain: Domain) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from prepriv._kinds import is_ours
 from prepriv.engines.base import EngineError
+from prepriv.mechanisms.session import SpentError
 
 T = TypeVar("T")
 
@@ -32,8 +32,15 @@ def sealed(codes: Iterable[object], private: bool, run: Callable[[], T]) -> T:
     names = sorted({type(code).__name__ for code in codes if code is not None and not is_ours(type(code))})
     if not (names and private):
         return run()
-    with suppress(_Failed):
+    spent = False
+    try:
         return _or_failed(run)
+    except _Spent:
+        spent = True
+    except _Failed:
+        pass
+    if spent:
+        raise SpentError(f"{', '.join(names)} asked for more releases than its share of the budget pays for")
     raise ThirdPartyError(  # outside of every handler: it holds no other error
         f"third-party code ({', '.join(names)}) failed on the private rows; its error could hold cells and is not shown. "
         "The charge stands: run it on made-up rows to see the error"
@@ -50,10 +57,16 @@ class _Failed(Exception):
     pass
 
 
+class _Spent(Exception):
+    pass
+
+
 def _or_failed(run: Callable[[], T]) -> T:
     try:
         return run()
     except (Refused, EngineError, KeyboardInterrupt):
         raise
+    except SpentError:
+        raise _Spent from None
     except BaseException:  # SystemExit, too: its code can be a cell
         raise _Failed from None

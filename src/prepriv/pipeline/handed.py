@@ -26,8 +26,9 @@ from prepriv.preprocessing.base import (
     Step,
     sum_shift,
 )
-from prepriv.preprocessing.said import says_its_sum
+from prepriv.preprocessing.said import has_places, says_its_sum
 from prepriv.space import Space
+from prepriv.tables.table import BLOCK
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +55,23 @@ def sealed(labels: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     return view
 
 
-def handed(rows: LabelledRows, step: Step) -> Rows:
-    """The rows as a fit of the step is handed them: with labels where it says that it reads them."""
-    return WithLabels(rows.__iter__, sealed(rows.labels)) if step.reads_labels else Handed(rows.__iter__)
+def handed(rows: LabelledRows, step: Step, singly: bool = False) -> Rows:
+    """The rows as a fit of the step is handed them: with labels where it says that it reads them. singly: in blocks of one row."""
+
+    def one_by_one() -> Iterator[Floats]:
+        for x in rows:
+            yield from (x[i : i + 1] for i in range(len(x)))
+
+    read = one_by_one if singly else rows.__iter__
+    return WithLabels(read, sealed(rows.labels)) if step.reads_labels else Handed(read)
+
+
+def singly(planned: PlannedStep, domain: Domain) -> bool:
+    """Whether the fit of a step is handed one row at a time: third-party code, where a row more moves all others to other blocks.
+
+    A product of matrices rounds a row by the length of its block, so that each sum of its outcomes would move.
+    """
+    return not is_ours(type(planned.step)) and not has_places(domain, planned.incoming)
 
 
 def mechanisms_of(
@@ -111,9 +126,54 @@ def check_fitted(
         raise ValueError(f"the map of {step.name} can drop rows: the step must say so (`drops`)")
 
 
-def kept_inside(step: Step, training: FittedMap, space: Space) -> list[FittedMap]:
-    """What holds the rows in the space that a step of one's own declares; those of this package are proved to."""
-    return [] if is_ours(type(step)) and is_ours(type(training)) else [Inside(step.output(space))]
+def held(planned: PlannedStep, training: FittedMap, domain: Domain) -> list[FittedMap]:
+    """A fitted map as a run uses it. A third-party one learns no place of a row that has none, and what holds its rows in the
+    space that the step declares follows; those of this package are proved to."""
+    if is_ours(type(planned.step)) and is_ours(type(training)):
+        return [training]
+    known = training if has_places(domain, planned.incoming) else placeless(training)
+    return [known, Inside(planned.step.output(planned.before))]
+
+
+def placeless(fitted: FittedMap) -> FittedMap:
+    """A third-party map that is shown blocks of one length, each as if it were the first: it makes of a row the same bits
+    wherever the row stands. A map of this package as it is."""
+    if is_ours(type(fitted)):
+        return fitted
+    return PlacelessReleased(fitted) if isinstance(fitted, ReleasedMap) else Placeless(fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class Placeless(FittedMap):
+    """`placeless` of a map."""
+
+    fitted: FittedMap
+
+    def transform(self, x: Floats) -> Floats:
+        block = _of_one_length(x)
+        made = self.fitted.transform(block)
+        if len(made) != len(block):
+            raise ValueError(
+                f"{type(self.fitted).__name__} must make one row of each row (see FittedMap.keep)"
+            )
+        return made[: len(x)]
+
+    def keep(self, x: Floats, start: int) -> NDArray[np.bool_] | None:
+        kept = self.fitted.keep(_of_one_length(x), 0)
+        return None if kept is None else kept[: len(x)]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacelessReleased(Placeless, ReleasedMap):
+    """The same of a map that may leave."""
+
+    def to_json(self) -> dict[str, Any]:
+        raise TypeError("it is of private rows alone")
+
+
+def _of_one_length(x: Floats) -> Floats:
+    """A block of a table, the last one filled with its first row."""
+    return np.concatenate([x, np.repeat(x[:1], BLOCK - len(x), axis=0)]) if len(x) < BLOCK else x
 
 
 @dataclass(frozen=True, eq=False)

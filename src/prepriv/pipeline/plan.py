@@ -21,7 +21,7 @@ import numpy as np
 
 from prepriv._arguments import integer
 from prepriv._copies import copied
-from prepriv._kinds import kind_of
+from prepriv._kinds import is_ours, kind_of
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.drafts import check_drafts
@@ -41,7 +41,8 @@ from prepriv.pipeline.checks import (
 )
 from prepriv.pipeline.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.pipeline.decision import checked
-from prepriv.pipeline.rehearsal import rehearse, rehearse_training
+from prepriv.pipeline.rehearsal import rehearse
+from prepriv.pipeline.rehearsal_training import rehearse_training
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.space import Space
 
@@ -262,6 +263,11 @@ def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
     """What is declared of the rows that reach a learner behind these steps; domain: with n."""
     assert domain.n is not None
     outputs = learner.loss.outputs(len(domain.classes))
+    if steps.incoming.any_order and not (is_ours(type(learner)) or learner.takes_units):
+        raise ValueError(
+            f"{learner.name} does not say that its account is one of records in any order (takes_units), and an earlier step has rows "
+            "matched by content"
+        )
     rows = domain.rows_per_unit or 1
     return Setting(
         steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming, rows

@@ -6,9 +6,9 @@ before it, and on its place only where places are public.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,33 +16,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._copies import copied
+from prepriv._copies import copied, nothing_noted
 from prepriv._kinds import check_class, is_ours
 from prepriv.domain import TARGET_STEPS, Domain
-from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
-from prepriv.learners.base import Learner, Run, Setting
-from prepriv.learners.losses import Loss
 from prepriv.mechanisms.handle import Mechanisms, NotCovered
-from prepriv.mechanisms.session import ExactSession, Metered, Session, SpentError
+from prepriv.mechanisms.session import MadeUpSession, Session, SpentError
 from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.handed import Inside, check_fitted, handed, mechanisms_of
+from prepriv.pipeline.handed import Inside, check_fitted, handed, mechanisms_of, placeless, singly
 from prepriv.pipeline.rows import OpenRows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows
+from prepriv.preprocessing.said import has_places, unplaced
 from prepriv.space import Space
+from prepriv.tables.table import BLOCK
 
-_FEW, _MORE = 8, 256  # made-up rows; more where few are the reason that code fails
-_CELLS = 2**20
-_MISTAKES = (TypeError, NameError, AttributeError, NotImplementedError, ImportError, AssertionError)
-_ROUNDING = 1e-9  # of what is made of a row in blocks of other sizes
-_STARTS = (*range(65), 99, 100, 127, 128, 255, 256, 999, 1000, 1023, 1024, 4096, 10**4, 10**5, 10**6, 10**9)
+FEW, MORE = 8, 256  # made-up rows; more where few are the reason that code fails
+CELLS = 2**20
+MISTAKES = (TypeError, NameError, AttributeError, NotImplementedError, ImportError, AssertionError)
+ROUNDING = 1e-9  # of what is made of a row in blocks of other sizes
+_STARTS = (*range(0, 2**14, BLOCK), 2**16, 2**20, 2**30)  # of blocks
 
 
-_ROWS = np.arange(_FEW)
+_ROWS = np.arange(FEW)
 _OTHERS = [
     (mine, np.where(mine, _ROWS, other))
     for mine in (_ROWS % 2 == 0, _ROWS % 2 == 1, _ROWS % 3 == 0, _ROWS % 3 == 1, _ROWS < 4, _ROWS >= 4)
-    for other in (0, _FEW - 1)
+    for other in (0, FEW - 1)
 ]
 """Which of a few rows stay, and which row stands in each place where all others are one and the same."""
 
@@ -57,22 +56,74 @@ def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool) -> Non
     step, space = planned.step, planned.before
     if is_ours(type(step)):
         return
-    rows = _made_up(space, domain, _FEW)
-    try:
-        training, prediction = _fitted(planned, domain, n, private, rows)
-    except _FewRows:
-        more = _made_up(space, domain, max(_FEW, min(n, _MORE, _CELLS // space.d)))
-        training, prediction = _fitted(planned, domain, n, private, more, enough=True)
+    rows = made_up(space, domain, FEW)
+    with nothing_noted(step):
+        try:
+            training, prediction = _fitted(planned, domain, n, private, rows)
+        except _FewRows:
+            more = made_up(space, domain, max(FEW, min(n, MORE, CELLS // space.d)))
+            training, prediction = _fitted(planned, domain, n, private, more, enough=True)
+        if not step.paid.leaves:
+            _check_forgets(planned, domain, n, private, rows, prediction)
+        if step.paid.test > 0:
+            _check_distance(planned, domain, n, rows)
+    with nothing_noted(training, prediction):
+        _check_maps(planned, domain, rows, training, prediction)
+
+
+def _check_maps(
+    planned: PlannedStep, domain: Domain, rows: OpenRows, training: FittedMap, prediction: ReleasedMap
+) -> None:
+    """ValueError for maps of a third-party step that no claim covers."""
+    step, space = planned.step, planned.before
     said = f"the map of {step.name}"
     x = _mapped(said, training, rows.x, planned.step.output(space))
     if not np.allclose(
         x, Inside(step.output(space)).transform(x), rtol=1e-6, atol=1e-6 * space.radius, equal_nan=True
     ):
         raise ValueError(f"{said} leaves the space that `output` declares of its rows")
-    _check_each_row(said, lambda x: _array(said, training.transform(x)), rows.x)
-    _check_kept(said, training, rows.x, domain)
-    _mapped(f"{said} for new rows", prediction, rows.x, planned.step.output(space))
+    check_each_row(said, lambda x: array_of(said, training.transform(x)), rows.x)
+    _check_kept(said, training, rows.x)
+    if not has_places(domain, planned.incoming):
+        _check_placeless(said, training, made_up(space, domain, BLOCK).x, unplaced(domain))
+    new = f"{said} for new rows"
+    _mapped(new, prediction, rows.x, planned.step.output(space))
+    check_each_row(new, lambda x: array_of(new, prediction.transform(x)), rows.x)
     _check_written(said, prediction, rows.x)
+
+
+def _check_distance(planned: PlannedStep, domain: Domain, n: int, rows: OpenRows) -> None:
+    """ValueError unless the distance to data that break the caps is a number."""
+    step = planned.step
+    seen = handed(rows, step, singly(planned, domain))
+    try:
+        distance: Any = copied(step).distance(seen, planned.before, n, planned.incoming)
+    except Exception as error:
+        raise ValueError(f"the distance of {step.name} fails on made-up rows: {told(error)}") from None
+    if isinstance(distance, bool) or not isinstance(distance, int | float | np.integer | np.floating):
+        raise ValueError(
+            f"the distance of {step.name} must be a number of records; got {type(distance).__name__}"
+        )
+
+
+def _check_forgets(
+    planned: PlannedStep, domain: Domain, n: int, private: bool, rows: OpenRows, prediction: ReleasedMap
+) -> None:
+    """ValueError where the map for new rows of a step paid for by sensitivity follows from rows that it was fitted on before."""
+    step, others = planned.step, OpenRows(np.repeat(rows.x[-1:], rows.n, axis=0), rows.labels)
+    with suppress(ValueError, _FewRows):
+        _fitted(planned, domain, n, private, others)
+    if _written(copied(step).prediction_map(planned.before)) != _written(prediction):
+        raise ValueError(
+            f"the map of {step.name} for new rows follows from the rows of an earlier fit, which leave with it: make it of the "
+            "declared space alone"
+        )
+
+
+def _written(released: ReleasedMap) -> str:
+    from prepriv.release.maps import write_map
+
+    return json.dumps(write_map(released), sort_keys=True, allow_nan=False)
 
 
 class _FewRows(Exception):
@@ -89,9 +140,9 @@ def _fitted(
     except (NotCovered, SpentError) as refused:
         raise ValueError(str(refused)) from None
     except Exception as error:
-        if enough or isinstance(error, _MISTAKES):
+        if enough or isinstance(error, MISTAKES):
             raise ValueError(
-                f"the fit of {step.name} fails on {rows.n} made-up rows: {_told(error)}"
+                f"the fit of {step.name} fails on {rows.n} made-up rows: {told(error)}"
             ) from None
         raise _FewRows from None
     check_fitted(step, *made, access.session)
@@ -99,23 +150,23 @@ def _fitted(
     return made[0], copied(made[1])
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """An error on made-up rows, which say nothing of a record."""
     return f"{type(error).__name__}: {error}"
 
 
-def _made_up(space: Space, domain: Domain, n: int) -> OpenRows:
+def made_up(space: Space, domain: Domain, n: int) -> OpenRows:
     """Rows along the diagonal of a space, those after the first few off it, the cells of every other row missing where they may
     be; with labels of every class."""
     x = np.linspace(space.low, space.high, n)
-    off = np.modf(np.outer(np.arange(n - _FEW), np.sqrt(np.arange(space.d) + 0.5)))[0]
-    x[_FEW:] = space.low + off * space.widths
+    off = np.modf(np.outer(np.arange(n - FEW), np.sqrt(np.arange(space.d) + 0.5)))[0]
+    x[FEW:] = space.low + off * space.widths
     x *= np.minimum(1.0, space.radius / np.maximum(row_norms(x), space.radius))
     x[::2] = np.where(space.may_miss, np.nan, x[::2])
-    return OpenRows(x, _targets(domain, n))
+    return OpenRows(x, targets_of(domain, n))
 
 
-def _targets(domain: Domain, n: int) -> NDArray[np.int32]:
+def targets_of(domain: Domain, n: int) -> NDArray[np.int32]:
     """Labels of every class, or targets between the declared bounds."""
     if domain.target is not None:
         return np.linspace(0, TARGET_STEPS, n).astype(np.int32)
@@ -131,7 +182,7 @@ class _Rehearsal:
     records: int
     noisy: bool
     rows: OpenRows
-    session: Session = field(default_factory=ExactSession)
+    session: Session = field(default_factory=MadeUpSession)
 
     @property
     def n(self) -> int:
@@ -139,7 +190,7 @@ class _Rehearsal:
 
     @cached_property
     def handed(self) -> Rows:
-        return handed(self.rows, self.planned.step)
+        return handed(self.rows, self.planned.step, singly(self.planned, self.domain))
 
     def public(self, data: Any) -> tuple[Rows, int]:
         return self.handed, self.n
@@ -160,7 +211,7 @@ class _Rehearsal:
         )
 
 
-def _array(said: str, made: Any) -> Floats:
+def array_of(said: str, made: Any) -> Floats:
     """What a map makes of rows, if it is an array of floats."""
     if not isinstance(made, np.ndarray) or made.dtype.kind != "f" or made.ndim != 2:
         raise ValueError(f"{said} must make an array of floats (rows, features); got {type(made).__name__}")
@@ -172,8 +223,8 @@ def _mapped(said: str, fitted: FittedMap, x: Floats, after: Space) -> Floats:
     try:
         made = fitted.transform(x.copy())
     except Exception as error:
-        raise ValueError(f"{said} fails on made-up rows of the declared space: {_told(error)}") from None
-    if _array(said, made).shape != (len(x), after.d):
+        raise ValueError(f"{said} fails on made-up rows of the declared space: {told(error)}") from None
+    if array_of(said, made).shape != (len(x), after.d):
         raise ValueError(
             f"{said} must make one row of {after.d} numbers for each row, as the step declares, whatever the rows are (rows are "
             "dropped by `keep`)"
@@ -181,7 +232,7 @@ def _mapped(said: str, fitted: FittedMap, x: Floats, after: Space) -> Floats:
     return made
 
 
-def _check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *beside: NDArray[Any]) -> None:
+def check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *beside: NDArray[Any]) -> None:
     """ValueError unless `make` makes the same of a row whatever the other rows are, wherever it stands, and each time.
 
     Bit for bit in a block of one size; up to rounding in others. beside: other arrays of one entry a row.
@@ -198,7 +249,7 @@ def _check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *be
     alone = np.concatenate([made(lambda a, i=i: a[i : i + 1]) for i in range(len(x))])  # type: ignore[misc]
     size = np.nanmax(np.abs(whole), initial=0.0)
     for again in (alone, made(lambda a: a[::-1])[::-1]):
-        same = same and np.allclose(whole, again, rtol=_ROUNDING, atol=_ROUNDING * size, equal_nan=True)
+        same = same and np.allclose(whole, again, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
     if not same:
         raise ValueError(
             f"{said} must treat every row by itself: what it makes of a row depends on the other rows of its block, or on rows "
@@ -206,29 +257,49 @@ def _check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *be
         )
 
 
-def _check_kept(said: str, training: FittedMap, x: Floats, domain: Domain) -> None:
-    """ValueError unless a map keeps a row whatever the other rows are, and wherever it stands if no place is public."""
+def _kept(said: str, training: FittedMap, x: Floats, start: int) -> NDArray[np.bool_]:
+    """Which made-up rows a map keeps, if it says that as it must."""
+    try:
+        made: Any = training.keep(x.copy(), start)
+    except Exception as error:
+        raise ValueError(f"`keep` of {said} fails on made-up rows: {told(error)}") from None
+    if made is None:
+        return np.ones(len(x), dtype=bool)
+    if not isinstance(made, np.ndarray) or made.dtype != np.bool_ or made.shape != (len(x),):
+        raise ValueError(
+            f"`keep` of {said} must give None or an array of one truth value a row; got {type(made).__name__}"
+        )
+    return made
+
+
+def _check_placeless(said: str, training: FittedMap, x: Floats, why: str) -> None:
+    """ValueError unless a map makes of a row the same bits, and keeps it or not, in each place of a block.
+
+    Where places are not public a run shows it no other blocks (`placeless`), whatever their places in the table.
+    """
+    shown = placeless(training)
+    made, kept = shown.transform(x.copy()), _kept(said, shown, x, 0)
+    for by in (1, 5, 128):
+        turned = np.roll(x, by, axis=0)
+        if not np.array_equal(np.roll(made, by, axis=0), shown.transform(turned.copy()), equal_nan=True):
+            raise ValueError(
+                f"{said} makes other bits of a row in other places of its block, and {why}: let it sum along each row, not by a "
+                "product of matrices"
+            )
+    rows = [np.repeat(x[i : i + 1], BLOCK, axis=0) for i in range(FEW)]
+    same = all((_kept(said, shown, row, 0) == kept[i]).all() for i, row in enumerate(rows))
+    if not same or any((_kept(said, training, x, start) != kept).any() for start in _STARTS):
+        raise ValueError(f"{said} keeps rows by their places, and {why}: keep them by their cells")
+
+
+def _check_kept(said: str, training: FittedMap, x: Floats) -> None:
+    """ValueError unless a map keeps a row whatever the other rows are."""
 
     def kept(x: Floats, start: int) -> NDArray[np.bool_]:
-        try:
-            made: Any = training.keep(x.copy(), start)
-        except Exception as error:
-            raise ValueError(f"`keep` of {said} fails on made-up rows: {_told(error)}") from None
-        if made is None:
-            return np.ones(len(x), dtype=bool)
-        if not isinstance(made, np.ndarray) or made.dtype != np.bool_ or made.shape != (len(x),):
-            raise ValueError(
-                f"`keep` of {said} must give None or an array of one truth value a row; got {type(made).__name__}"
-            )
-        return made
+        return _kept(said, training, x, start)
 
     whole = kept(x, 0)
-    if domain.adjacency != "replace-one" and any((kept(x, start) != whole).any() for start in _STARTS):
-        raise ValueError(
-            f"{said} keeps rows by their places, and under {domain.adjacency} one record moves every place after it: keep them by "
-            "their cells, or declare adjacency replace-one"
-        )
-    _check_each_row(
+    check_each_row(
         said,
         lambda x, at: np.concatenate([kept(x[i : i + 1], int(at[i])) for i in range(len(x))]),
         x,
@@ -242,75 +313,19 @@ def _check_kept(said: str, training: FittedMap, x: Floats, domain: Domain) -> No
 
 def _check_written(said: str, prediction: ReleasedMap, x: Floats) -> None:
     """ValueError unless a model file gives the map back: now, and not when a model that was paid for is saved."""
-    from prepriv.release.maps import read_map, write_map
+    from prepriv.release.maps import read_map
 
     try:
-        text = json.dumps(write_map(prediction), sort_keys=True, allow_nan=False)
+        text = _written(prediction)
         back = read_map(json.loads(text))
-        same = text == json.dumps(write_map(back), sort_keys=True, allow_nan=False)
+        same = text == _written(back)
         same = same and np.array_equal(
-            prediction.transform(x.copy()), back.transform(x.copy()), equal_nan=True
+            copied(prediction).transform(x.copy()), back.transform(x.copy()), equal_nan=True
         )
+        same = same and text == _written(prediction)  # a copy of it mapped rows: nothing but a copy may know
     except Exception as error:
-        raise ValueError(f"{said} cannot be written to a model and read back: {_told(error)}") from None
+        raise ValueError(f"{said} cannot be written to a model and read back: {told(error)}") from None
     if not same:
         raise ValueError(
             f"{said} is another one after it was written to a model and read back: see to_json and from_json"
         )
-
-
-@np.errstate(all="ignore")
-def rehearse_training(
-    learner: Learner, setting: Setting, domain: Domain, noise_multiplier: float, private: bool
-) -> None:
-    """ValueError for a third-party loss or learner that a run would refuse, or that no claim covers: it learns made-up rows."""
-    if not is_ours(type(learner.loss)):
-        _check_residual(learner.loss, setting, domain)
-    if is_ours(type(learner)):
-        return
-    n = min(setting.n, max(_FEW, min(_MORE, _CELLS // setting.d)))
-    rows = _made_up(Space.ball(setting.d, setting.radius), domain, max(n, _FEW))
-    session: Session = ExactSession()
-    if private:
-        session = Metered(session, learner.name, learner.steps / noise_multiplier**2)
-    try:
-        room = THREADS.room(learner.grid(setting.radius, setting.n, setting.incoming), n, setting.d)
-        blocks = [(rows.x[:n], rows.labels[:n], 0)]
-        held = (
-            room.load(blocks, n, learner.bias)
-            if domain.unit is None
-            else room.load_units(blocks, np.ones(n, np.int64), learner.bias)
-        )
-        run = Run(session, noise_multiplier)
-        weights: Any = copied(learner, learner.loss).train(held, dataclasses.replace(setting, n=n), run)
-    except (NotCovered, SpentError) as refused:
-        raise ValueError(str(refused)) from None
-    except Exception as error:
-        if n == setting.n or isinstance(error, _MISTAKES):
-            raise ValueError(f"{learner.name} fails on {n} made-up rows: {_told(error)}") from None
-        return  # its batches, say, are larger
-    shape = (setting.d + 1, setting.outputs)
-    good = isinstance(weights, np.ndarray) and weights.dtype.kind == "f" and weights.shape == shape
-    if not (good and np.isfinite(weights).all()):
-        raise ValueError(
-            f"{learner.name} must hand back weights as an array of finite floats of shape {shape}, the bias last; it does not on "
-            "made-up rows"
-        )
-
-
-def _check_residual(loss: Loss, setting: Setting, domain: Domain) -> None:
-    """ValueError unless the residual of a record is made of its own scores and target alone."""
-    mine, said = copied(loss), f"the residual of {type(loss).__name__}"
-
-    def residual(scores: Floats, targets: NDArray[Any]) -> NDArray[Any]:
-        buffer = np.asfortranarray(scores)  # as in a run
-        return _array(said, mine.residual(buffer, targets, out=buffer))
-
-    scores = np.outer(np.linspace(-3.0, 3.0, _FEW), np.linspace(1.0, 2.0, setting.outputs))
-    try:
-        shape = residual(scores.copy(), _targets(domain, _FEW)).shape
-    except Exception as error:
-        raise ValueError(f"{said} fails on made-up scores: {_told(error)}") from None
-    if shape != scores.shape:
-        raise ValueError(f"{said} must have the shape of its scores, {scores.shape}; got {shape}")
-    _check_each_row(said, residual, scores, _targets(domain, _FEW))

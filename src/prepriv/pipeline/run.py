@@ -27,7 +27,7 @@ from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.pipeline.apart import check_apart
 from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.failures import Refused, codes_of, sealed
-from prepriv.pipeline.handed import check_fitted, handed, kept_inside, mechanisms_of
+from prepriv.pipeline.handed import check_fitted, handed, held, mechanisms_of, singly
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Step
@@ -176,7 +176,7 @@ def _prepare(
         if watch is not None:
             watch(planned, rows)
         if planned.step.paid.test > 0 and plan.private:
-            seen = handed(rows, planned.step)
+            seen = handed(rows, planned.step, singly(planned, plan.domain))
             distances[i] = copied(planned.step).distance(seen, planned.before, plan.n, planned.incoming)
         if planned.test is not None:
             _test(planned, plan, [distances[k] for k in planned.covers], session)
@@ -184,7 +184,7 @@ def _prepare(
         asked = len(session.releases)
         training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
         check_fitted(planned.step, training, prediction, session, asked)
-        private += [training, *kept_inside(planned.step, training, planned.before)]
+        private += held(planned, training, plan.domain)
         released.append(copied(prediction))  # before it has mapped a private row
     return Mapped(table, tuple(private), targets), tuple(released)
 
@@ -222,7 +222,7 @@ class StepAccess:
 
     @cached_property
     def handed(self) -> Rows:
-        return handed(self.rows, self.planned.step)
+        return handed(self.rows, self.planned.step, singly(self.planned, self.plan.domain))
 
     def private(self) -> Rows:
         return self.handed

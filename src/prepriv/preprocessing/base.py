@@ -199,6 +199,7 @@ class Step(abc.ABC):
         "distance",
         "after_drops",
         "l2_sensitivity",
+        "takes_any_order",
     )
 
     @property
@@ -216,6 +217,12 @@ class Step(abc.ABC):
         """Whether the step may follow one that drops rows, which are rows of zeros from then on: as far as nothing else is
         said, one map for both of two neighbours may, and one that is fitted on each of them may not."""
         return self.paid.leaves
+
+    @property
+    def takes_any_order(self) -> bool:
+        """Whether its fit on private rows makes the same of them in any order. A third-party step that does not say so is refused
+        where neighbours do not have their common rows in the same places (`said.has_places`)."""
+        return False
 
     @property
     def counts_classes(self) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from prepriv._kinds import is_ours
 from prepriv._said import check_said, says
+from prepriv.domain import Domain
 from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.space import Space
@@ -21,6 +22,33 @@ MAKES = {"free": "free", "public": "fit_public", "budget": "fit_budget", "sensit
 def says_its_sum(step: Step) -> bool:
     """Whether the step says itself how far the sum that it asks for moves between neighbours."""
     return says(type(step), Step, "l2_sensitivity", (MAKES["budget"],))
+
+
+def has_places(domain: Domain, incoming: RowShift) -> bool:
+    """Whether neighbours have their common rows in the same places: not where a record comes or goes, where rows stand in the
+    order of their units' names, or where an earlier step has them matched by content."""
+    return domain.adjacency == "replace-one" and domain.unit is None and not incoming.any_order
+
+
+def unplaced(domain: Domain) -> str:
+    """Why they do not, in words."""
+    if domain.unit is not None:
+        return "rows of units stand in the order of their names, so one unit moves every place after it"
+    if domain.adjacency != "replace-one":
+        return f"under {domain.adjacency} one record moves every place after it"
+    return "an earlier step has rows matched by content, whatever their places"
+
+
+def check_places(step: Step, domain: Domain, incoming: RowShift) -> None:
+    """ValueError for a third-party fit on private rows that have no places, unless the step says that it needs none."""
+    if is_ours(type(step)) or not step.paid.private or has_places(domain, incoming):
+        return
+    check_said(type(step), Step, ("takes_any_order",), (MAKES[step.way],))
+    if not step.takes_any_order:
+        raise ValueError(
+            f"{step.name} does not say that its fit makes the same of rows in any order, and {unplaced(domain)}: where that is true, "
+            "say takes_any_order = True"
+        )
 
 
 def check_words(step: Step, incoming: RowShift) -> None:
