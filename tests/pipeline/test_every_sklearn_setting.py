@@ -20,10 +20,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import all_estimators
 
-from prepriv import Categorical, Domain, Numeric, Text, account, from_sklearn
+from prepriv import Categorical, Domain, Numeric, Public, Text, account, from_sklearn
+from prepriv import preprocessing as pre
 from prepriv.guarantees.dp_events import to_dp_event
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.learners import GradientDescent, Logistic
+from prepriv.learners import AnyModel, GradientDescent, Logistic
 from prepriv.pipeline.from_sklearn import Unpriced
 from prepriv.pipeline.sklearn_settings import HOMES, SETTINGS, unread_settings
 from prepriv.pipeline.way_out import ways_out
@@ -349,6 +350,44 @@ def test_cells_that_scikit_learn_reads_otherwise_are_a_premise(column, cell):
         part.fit(rows)
     notes = from_sklearn(part, domain, missing=0.05)[0].notes
     assert sum("what is missing is nan and nothing else" in n and "to the letter" in n for n in notes) == 1
+
+
+@pytest.mark.parametrize(
+    "low, n, taken",
+    [(0.0, 10**6, True), (1e6, 10**6, True), (1e9, 400, True), (1e9, 10**6, False), (-1e9, 10**6, False)],
+)
+def test_a_column_that_scikit_learn_could_take_for_constant_is_refused(low, n, taken):
+    """It divides by 1 there: one record moved all rows, ε = 1.097 printed where 6e5 was true."""
+    domain = Domain.box(low, low + 1, features=1, classes=[0, 1], n=n)
+    learner = GradientDescent(Logistic(), steps=1, weight_bound=1.0)
+    steps = from_sklearn(sk.StandardScaler(), domain, deviation=0.2)
+    if taken:
+        assert account(steps, learner, domain=domain, noise_multiplier=9e3).epsilon(1e-5) > 0
+        # What is taken has room: at the least deviation scikit-learn divides by it.
+        rows = low + (np.arange(400) % 25 == 0)
+        assert sk.StandardScaler().fit(rows[:, None]).scale_[0] == pytest.approx(rows.std(), rel=1e-3)
+    else:
+        with pytest.raises(ValueError, match="'x0' lies so far from zero"):
+            account(steps, learner, domain=domain, noise_multiplier=9e3)
+
+
+def test_the_loss_that_an_account_rests_on_is_printed():
+    """A hinge meets every other premise: 0.368 printed, 75.6 true."""
+    steps = from_sklearn(sk.StandardScaler(), BOX, deviation=0.1)
+    learner = GradientDescent(Logistic(), steps=2, weight_bound=1.0)
+    said = account(steps, learner, domain=BOX, noise_multiplier=900.0).premises
+    assert any("that of Logistic() for a linear model with a constant feature of 1" in p for p in said)
+    learner = GradientDescent(AnyModel(), steps=2, clip_norm=1.0)
+    said = account(steps, learner, domain=BOX, noise_multiplier=900.0).premises
+    assert not any("linear model" in p for p in said)
+
+
+def test_that_a_step_saw_public_records_alone_is_a_premise():
+    learner = GradientDescent(Logistic(), steps=2, weight_bound=1.0)
+    said = account([pre.StandardScaler(payment=Public())], learner, domain=BOX, noise_multiplier=900.0)
+    assert any("StandardScaler was fitted on public records alone" in p for p in said.premises)
+    said = account([pre.Normalize(1.0)], learner, domain=BOX, noise_multiplier=900.0)
+    assert not any("public" in p for p in said.premises)
 
 
 def test_facts_have_no_default():

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,7 @@ from prepriv.space import Space
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
+_FIXED: Mapping[str, Callable[[], pay.Payment]] = {pay.Public.way: pay.Public, pay.Budget.way: pay.Budget}
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,9 +82,16 @@ class Account(Guarantee):
         }
 
 
-def secrets_to_keep(steps: Sequence[Step]) -> tuple[str, ...]:
-    """A note for each step fitted without noise: what has to stay secret, and what it costs if it does not."""
-    return tuple(
+def rests_on(steps: Sequence[Step]) -> tuple[str, ...]:
+    """A note for each step fitted without noise: what has to stay secret, and what it costs if it does not; or that it saw public
+    records alone.
+    """
+    public = tuple(
+        f"holds only if {step.name} was fitted on public records alone, none of them one of these"
+        for step in steps
+        if step.ways and step.way == pay.Public.way
+    )
+    return public + tuple(
         f"holds only while the {step.fitted_state} of {step.name} stay secret: fitted on the private records without noise"
         + (
             ", and needed on new rows. Once they leave, in an artifact or through its predictions, no finite ε holds at "
@@ -169,7 +177,7 @@ def account(
     ways = _alternatives(steps, ran, domain, real, float(alone.epsilon(delta)), delta)
     notes = (
         *read,
-        *secrets_to_keep(steps),
+        *rests_on(steps),
         *ran.premise(setting(incoming, space)),
         *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),
     )
@@ -201,26 +209,24 @@ def _alternatives(
     for i, step in enumerate(steps):
         if not step.ways:
             continue
-        without, closed = None, ""
-        fixed = [payment for payment in (pay.Public(), pay.Budget()) if payment.way in step.ways]
-        try:  # one map for both of two neighbours, whichever of the two ways it is fitted in
-            for payment in fixed[:1]:
-                rest = [*steps[:i], dataclasses.replace(step, payment=payment), *steps[i + 1 :]]
-                placed = chain(rest, domain, domain.n, math.inf, release=False)
-                space, outputs = placed.space, ran.outputs(len(domain.classes))
-                setting = Setting(space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming)
-                without = ran.direct(setting, delta)
-        except ValueError as refused:
-            closed = str(refused)
         for way in pay.WAYS:
-            note, epsilon = step.closed_ways().get(way, closed), None
+            note, epsilon, without = step.closed_ways().get(way, ""), None, None
+            if way in step.ways and way in _FIXED and way != step.way:
+                try:  # one map for both of two neighbours
+                    rest = [*steps[:i], dataclasses.replace(step, payment=_FIXED[way]()), *steps[i + 1 :]]
+                    placed = chain(rest, domain, domain.n, math.inf, release=False)
+                    space, outputs = placed.space, ran.outputs(len(domain.classes))
+                    setting = Setting(
+                        space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming
+                    )
+                    without = ran.direct(setting, delta)
+                except ValueError as refused:
+                    note = str(refused)
             if way == step.way:
                 epsilon, note = real, "as it is"
-            elif without is None:
-                pass
-            elif way in step.ways and way == pay.Public.way:
+            elif without is not None and way == pay.Public.way:
                 epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
-            elif way in step.ways and way == pay.Budget.way:
+            elif without is not None:
                 epsilon = float(compose([(without, 1), (gaussian(mu), 1)]).epsilon(delta))
                 note = (
                     f"a private fit of {up(mu, 3)}-GDP ({percent(share)} of training alone); may be released"

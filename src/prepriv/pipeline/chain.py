@@ -120,10 +120,12 @@ def chain(
     """
     incoming = UNTOUCHED
     space, planned = domain.space, list[PlannedStep]()
-    for step in steps:
-        if isinstance(step, RawUnits):
-            step.check(domain)
+    read = [step for step in steps if isinstance(step, RawUnits)]  # of a pipeline of scikit-learn
+    for raw in read:
+        raw.check(domain)
     for step, before, after in walk(steps, domain.space):
+        for raw in read:
+            raw.check_after(step, before, n)
         check_payment(step.name, step.payment)
         placed = _placed(step, before, after, incoming, domain, n, mu, release)
         _check_fixed(placed, planned, domain)

@@ -160,9 +160,11 @@ class NoisyLearner(Ran):
         longest = down(self.learner.clip(setting.radius), CONDITION_DIGITS)
         bound = self.learner.weight_bound
         ball = f" and is taken at weights of norm at most {exact(bound)}" if math.isfinite(bound) else ""
+        loss = self.learner.loss
+        linear = f"that of {loss!r} for a linear model with a constant feature of {exact(self.learner.bias)}"
         return (
-            f"holds only while {self.learner.premise(setting.n)}; each gradient is a function of one record and of the weights alone "
-            f"(no batch normalisation, no loss over several records), no record's gradient is longer than {longest}{ball}, and "
+            f"holds only while {self.learner.premise(setting.n)}; each gradient is {linear + ', ' if loss.trains else ''}a function of one "
+            f"record and of the weights alone (no batch normalisation, no loss over several records), no record's gradient is longer than {longest}{ball}, and "
             f"every sum of them has Gaussian noise of standard deviation {up(self.deviation, CONDITION_DIGITS)} or more; nothing "
             f"else that reads the rows leaves (losses, statistics of layers); at most {self.learner.steps} {self.learner.counted} ran",
         )
@@ -205,7 +207,7 @@ class PureMechanism(Ran):
     def premise(self, setting: Setting) -> tuple[str, ...]:
         return (
             f"holds only while what ran is {exact(self.epsilon)}-differentially private under {setting.adjacency} for the rows "
-            "that reach it, norms and bounds that it was told included",
+            "that reach it, norms and bounds that it was told included, and nothing of it leaves but its parameters and predictions",
             *self.notes,
         )
 

@@ -11,7 +11,8 @@ import numpy as np
 from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.preprocessing.base import Floats, ReleasedMap, Step
-from prepriv.preprocessing.scale_map import rest_radius
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_map import chosen_columns, rest_radius
 from prepriv.space import Space
 
 
@@ -38,6 +39,25 @@ class RawUnits(Step):
                 "the steps were read of a pipeline on another domain: its columns, bounds or categories are not these; call "
                 "from_sklearn with the domain of the account"
             )
+
+    def check_after(self, step: Step, before: Space, n: int) -> None:
+        """ValueError where scikit-learn can take a column with the declared deviation for a constant one.
+
+        It divides by 1 where var <= n eps var + (n mean eps)^2 (`_is_constant_feature`), which one record can decide far from
+        zero. Within a quarter of that its own rounding of the variance changes nothing.
+        """
+        if not isinstance(step, StandardScaler) or step.rule != "none":
+            return
+        eps = 2.0**-52
+        for j in chosen_columns(step.name, before, step.columns):
+            least = step.floor * (before.high[j] - before.low[j])
+            most = n * eps * max(abs(before.low[j]), abs(before.high[j]))
+            if not least**2 * (0.25 - n * eps) > most**2:
+                name = before.names[j] if before.names else f"x{j}"
+                raise ValueError(
+                    f"the column {name!r} lies so far from zero that scikit-learn's StandardScaler can take it for constant, which one "
+                    "record decides: subtract a fixed number before the pipeline, and declare the bounds of what is left"
+                )
 
     def _affine(self, space: Space) -> tuple[Floats, Floats]:
         low, width = np.zeros(space.d), np.ones(space.d)
