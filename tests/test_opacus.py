@@ -47,7 +47,7 @@ def poisson(rate=1 / 20, n=N, **attributes):
 def optimizer_of(found, name="DPOptimizer", **attributes):
     """What it returns as an optimizer."""
     set_ = {"noise_multiplier": found.noise_multiplier, "max_grad_norm": 0.5, "loss_reduction": "mean"}
-    set_ |= {"generator": None, "secure_mode": False} | attributes
+    set_ |= {"generator": None, "secure_mode": False, "expected_batch_size": N // 20} | attributes
     made = named("opacus.optimizers.optimizer", name, **set_)
     type(made).add_noise = type(made).step = print
     return made
@@ -176,7 +176,8 @@ def test_what_cuts_shuffled_rows_into_batches_is_held_against_what_was_claimed(l
 
 def test_what_opacus_joins_rows_with_is_taken():
     around = named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=default)
-    for ours in (None, default, around, functools.partial(collate, collate_fn=default)):
+    twice_around = named("opacus.data_loader", "CollateFnWithEmpty", wrapped_collator_fn=around)
+    for ours in (None, default, around, twice_around, functools.partial(collate, collate_fn=default)):
         made(loader=with_(collate_fn=ours))
 
 
@@ -208,6 +209,26 @@ class Picked(Subset):
         made = cls(places)
         made.dataset, made.indices = range(N), places
         return made
+
+
+class Mixing(list):
+    def __getitems__(self, places):
+        return [self[0] for _ in places]
+
+
+class Delegating(Subset):
+    """As torch's own Subset hands a batch to what it is of."""
+
+    def __getitems__(self, places):
+        return self.dataset.__getitems__([self.indices[i] for i in places])
+
+    __getitems__.__module__ = "torch.utils.data.dataset"
+
+
+def delegating(dataset):
+    rows = Delegating(range(N))
+    rows.dataset, rows.indices = dataset, range(N)
+    return rows
 
 
 class OwnBatches(Loader):
@@ -273,6 +294,10 @@ def test_shuffled_batches_pay_one_release_an_epoch():
         found.jax_privacy  # noqa: B018
 
 
+def test_what_hands_a_batch_on_and_mixes_none_is_taken():
+    assert made(loader=Loader(dataset=delegating(list(range(N))))).n == N
+
+
 def test_drop_last_raises_the_rate_that_opacus_uses():
     """299 rows to a batch: 7 batches, or 6 and a rate of 1/6, not 299/2000."""
     kept, dropped = made(loader=Loader(batch=299)), made(loader=Loader(batch=299, drop_last=True))
@@ -304,6 +329,9 @@ REFUSED = {
     "a row twice, in a class that inherits": ({"loader": Loader(batch=100, dataset=Picked.of([0] * N))}, "holds some rows twice"),
     "a row twice": ({"loader": Loader(batch=100, dataset=twice())}, "holds some rows twice"),
     "a row twice, within": ({"loader": Loader(batch=100, dataset=picked([0, *range(N - 1)]))}, "holds some rows twice"),
+    "rows of a whole batch": ({"loader": Loader(dataset=Mixing(range(N)))}, "__getitems__ of its own"),
+    "rows of a whole batch, within": ({"loader": Loader(dataset=delegating(Mixing(range(N))))}, "__getitems__ of its own"),
+    "rows by hand": ({"loader": with_(__len__=lambda: 20)}, "method __len__ that was set by hand"),
     "a stream": ({"loader": SimpleNamespace(dataset=iter(()))}, "known length"),
     "own batches": ({"loader": OwnBatches()}, "batch sampler of its own"),
     "no batch": ({"loader": Loader(batch=5000, drop_last=True)}, "0 batches of 2000 rows"),
@@ -356,6 +384,8 @@ def test_what_ran_is_held_against_what_was_claimed():
         (optimizer_of(found, step=print), None, (), "method step that was set by hand"),
         (optimizer_of(found, generator=coins), None, (), "knows its seed knows the noise"),
         (secure, poisson(generator=object()), (), "knows its seed knows the batches"),
+        (optimizer_of(found, expected_batch_size=97), None, (), "expected_batch_size 97, and the guarantee is of 100"),
+        (optimizer_of(found, expected_batch_size=None), None, (), "expected_batch_size None"),
         (honest, poisson(generator=coins), (), "knows its seed knows the batches"),
         (None, poisson(1 / 16), (), "rate 0.0625"),
         (None, poisson(1 / 40), (), "40 batches an epoch; the guarantee is of 20"),

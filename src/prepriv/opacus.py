@@ -24,7 +24,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import AnyModel
-from prepriv.pipeline.account import secrets_to_keep, steps_of, zero_rows
+from prepriv.pipeline.account import rests_on, steps_of, zero_rows
 from prepriv.pipeline.checks import check_budget
 from prepriv.pipeline.claim import claim
 from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatches
@@ -111,7 +111,8 @@ class Calibrated:
                 "nothing was given to check: give optimizer, data_loader or a history of batches that ran"
             )
         if optimizer is not None:
-            check_optimizer(optimizer, self.noise_multiplier, self.max_grad_norm)
+            batches = self.steps // self.epochs
+            check_optimizer(optimizer, self.noise_multiplier, self.max_grad_norm, n=self.n, batches=batches)
         if data_loader is not None:
             self._check_loader(data_loader, optimizer)
         if not all(isinstance(entry, tuple | list) and len(entry) == 3 and _counts(*entry) for entry in ran):
@@ -193,7 +194,7 @@ def calibrate(
     noise = float(up(learner.unit(setting) * multiplier / clip, _DIGITS))
     made = claim(placed, learner, setting, noise * clip / learner.unit(setting), delta)
     ran, real = what_ran(learner, noise, setting.radius), float(made.epsilon(delta))
-    notes = (*read, *made.notes, *secrets_to_keep(steps), *ran.premise(setting), *_NOTES)
+    notes = (*read, *made.notes, *rests_on(steps), *ran.premise(setting), *_NOTES)
     weak = notes_on(real, delta, n, gdp_mu(real, delta))
     conditions = (*made.conditions, *zero_rows(steps, ran, n))
     whole = with_drafts(replace(made, conditions=conditions, notes=(*notes, *weak)), domain, delta, n)

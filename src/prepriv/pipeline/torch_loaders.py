@@ -1,7 +1,7 @@
 """What is read of a DataLoader of torch and of an optimizer of Opacus, by their attributes: neither library is imported.
 
 Of the classes themselves, never of one that inherits. What is not read changes neither which rows a batch holds nor its noise:
-number of workers, pinned memory, prefetching, timeouts, and of the optimizer expected_batch_size, which divides sums that have their noise.
+number of workers, pinned memory, prefetching, timeouts.
 """
 
 from __future__ import annotations
@@ -92,6 +92,18 @@ def _repeats(dataset: Any) -> bool:
     return len(set(places)) < len(places)
 
 
+def _takes_batches(dataset: Any) -> bool:
+    """Whether rows are fetched by a method that sees a whole batch and is not torch's own, or that torch's own hands it to."""
+    method = getattr(dataset, "__getitems__", None)
+    if method is None:
+        return False
+    if _of(method)[0] != _SUBSET[0]:
+        return True
+    held = getattr(dataset, "datasets", None)
+    inner = held.values() if isinstance(held, dict) else held or [dataset.dataset]
+    return any(_takes_batches(part) for part in inner)
+
+
 def _is(thing: Any, kind: tuple[str, str]) -> bool:
     """Whether its class is, or inherits from, one of this module and name."""
     return any(_of(base) == kind for base in type(thing).__mro__)
@@ -122,6 +134,16 @@ def check_sampler(loader: Any) -> None:
     if collate is not None and _of(collate) != _COLLATE:
         raise ValueError(
             "the DataLoader has a collate_fn of its own, which may mix records: do per record what it does, in the dataset"
+        )
+    by_hand = sorted(name for name in vars(loader) if callable(getattr(type(loader), name, None)))
+    if by_hand:
+        raise ValueError(
+            f"the DataLoader has a method {by_hand[0]} that was set by hand, which may give other rows: make it anew"
+        )
+    if _takes_batches(loader.dataset):
+        raise ValueError(
+            "the dataset has a method __getitems__ of its own, which is handed the places of a whole batch and may mix records: wrap "
+            "it in a Dataset that has __getitem__ alone"
         )
     if getattr(loader, "worker_init_fn", None) is not None:
         raise ValueError(
@@ -161,7 +183,10 @@ def _joined_by(collate: Any) -> Any:
     ValueError where what Opacus puts around it takes another axis for that of the records, or makes a record up.
     """
     if _of(type(collate)) == _EMPTY:
-        said, inner = vars(collate), collate.wrapped_collator_fn
+        said, inner = (
+            vars(collate),
+            _joined_by(collate.wrapped_collator_fn),
+        )  # twice around a loader made private twice
     elif isinstance(collate, functools.partial) and _of(collate.func) == _EMPTY_BEFORE and not collate.args:
         said, inner = collate.keywords, collate.keywords.get("collate_fn", collate)
     else:
@@ -197,8 +222,12 @@ def secure_generator(optimizer: Any) -> Any:
     return optimizer.generator if getattr(optimizer, "secure_mode", False) is True else None
 
 
-def check_optimizer(optimizer: Any, noise_multiplier: float, max_grad_norm: float) -> None:
-    """ValueError unless an optimizer is Opacus' with flat clipping, this clip, this noise or more, and no generator with a seed."""
+def check_optimizer(
+    optimizer: Any, noise_multiplier: float, max_grad_norm: float, *, n: int, batches: int
+) -> None:
+    """ValueError unless an optimizer is Opacus' with flat clipping, this clip, this noise or more, no generator with a seed, and
+    divides by what `make_private` sets for n rows in so many batches an epoch.
+    """
     for name, wanted in (("noise_multiplier", noise_multiplier), ("max_grad_norm", max_grad_norm)):
         got = getattr(optimizer, name, None)
         if not isinstance(got, int | float) or isinstance(got, bool):
@@ -221,6 +250,11 @@ def check_optimizer(optimizer: Any, noise_multiplier: float, max_grad_norm: floa
     if optimizer.loss_reduction not in ("mean", "sum"):
         raise ValueError(
             f"the optimizer has loss_reduction {shown(optimizer.loss_reduction)}; it must be 'mean' or 'sum'"
+        )
+    if getattr(optimizer, "expected_batch_size", None) not in (int(n * (1 / batches)), n // batches):
+        raise ValueError(
+            f"the optimizer divides by expected_batch_size {shown(getattr(optimizer, 'expected_batch_size', None))}, and the guarantee is "
+            f"of {n // batches}, which is fixed: the size of the batch that was drawn tells who was in it"
         )
     if optimizer.generator is not None and optimizer.secure_mode is not True:
         raise ValueError(
