@@ -150,6 +150,21 @@ def test_what_is_not_a_table_is_refused_before_a_charge(held, tmp_path):
     assert not Ledger.open(tmp_path / "l.db").entries()
 
 
+def test_columns_by_place_have_the_order_of_the_fit():
+    """The same rows in another order of columns were prepared without a word."""
+    frame = pd.DataFrame(rows(), columns=["a", "b", "c"])
+    private = PrivateTransformer(BOX, TWO, epsilon=0.3, delta=DELTA).fit(frame)
+    assert np.array_equal(private.transform(frame), private.transform(frame.to_numpy()))
+    with pytest.raises(ValueError, match="in their order"):
+        private.transform(frame[["b", "a", "c"]])
+
+
+@pytest.mark.parametrize("steps", [(s for s in TWO), TWO[0], None, {"a": TWO[0]}])
+def test_steps_are_a_list(steps):
+    with pytest.raises(ValueError, match="steps must be a list of steps"):
+        PrivateTransformer(BOX, steps, epsilon=0.3, delta=DELTA).fit(rows())
+
+
 def test_before_a_fit_nothing_is_there():
     with pytest.raises(NotFittedError):
         PrivateTransformer(BOX, TWO).transform(rows())

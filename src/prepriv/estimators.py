@@ -28,7 +28,7 @@ from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.admit import say_weak
 from prepriv.pipeline.charge import LedgerSetting, check_ledger
-from prepriv.pipeline.checks import check_budget, check_domain
+from prepriv.pipeline.checks import check_budget, check_domain, check_places
 from prepriv.pipeline.decision import ascending, decision
 from prepriv.pipeline.odometer import Priced
 from prepriv.pipeline.plan import Plan, make_plan
@@ -39,7 +39,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.tables.encode import check_stream, count_rows, label_of, unnamed
+from prepriv.tables.encode import check_stream, count_rows, label_of
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -238,14 +238,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _fitted_for(self, X: Any) -> Model:
         """The model; refuses a frame whose columns would be taken by position and are not those of the fit."""
         model = self._fitted()
-        fitted, names = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
-        given = list(names) if names is not None and all(isinstance(c, str) for c in names) else None
-        by_place = model.domain.is_ball or (given is not None and unnamed(model.domain))
-        if fitted is not None and given is not None and by_place and given != [*fitted]:
-            raise ValueError(
-                "the feature names should match those that were passed during fit, in their order: the domain declares "
-                "no names, so columns are taken by their places"
-            )
+        check_places(model.domain, getattr(self, "feature_names_in_", None), X)
         return model
 
     def _fitted(self) -> Model:

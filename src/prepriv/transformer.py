@@ -16,7 +16,7 @@ from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import LedgerSetting, check_ledger
-from prepriv.pipeline.checks import check_domain
+from prepriv.pipeline.checks import check_domain, check_places, names_of
 from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
 from prepriv.preprocessing.base import Step
 from prepriv.tables.encode import encode, rows_of
@@ -80,7 +80,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.domain is None:
             raise ValueError("domain must be declared: bounds are never inferred from private data")
         check_domain(self.domain)
-        return make_preparation(self.domain, list(self.steps), epsilon=self.epsilon, delta=self.delta, n=n)
+        return make_preparation(self.domain, self.steps, epsilon=self.epsilon, delta=self.delta, n=n)
 
     def fit(self, X: Any, y: Any = None) -> PrivateTransformer:
         """Fit the steps on rows X (matrix or table with the domain's columns); y is not looked at.
@@ -97,11 +97,13 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
         self.guarantee_: Guarantee | None = with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n)
         self.n_features_in_ = plan.domain.n_inputs
+        self._names = names_of(X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Prepared rows, (n, d): of the space `plan_.space`. Private rows stay private ones."""
         self._check_fitted()
+        check_places(self.plan_.domain, getattr(self, "_names", None), X)
         out = []
         with np.errstate(all="ignore"):
             for _, x in encode(X, self.plan_.domain).blocks():

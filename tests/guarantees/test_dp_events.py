@@ -178,3 +178,12 @@ def test_composition_is_of_guarantees_that_are_fixed_in_advance():
     composed = max(first.compose(chosen).delta(math.log(4)) for chosen in after.values())
     assert float(true) == pytest.approx(4 / 3 * composed, rel=1e-3)
     assert "chosen in sight of an output, this is false" in " ".join(Guarantee.compose.__doc__.split())
+
+
+def test_a_sample_of_nobody_costs_nothing_and_events_too_deep_are_one_sentence():
+    event = dp_event.PoissonSampledDpEvent(0.0, dp_event.GaussianDpEvent(1.0))
+    assert Guarantee.from_dp_event(event, "add-or-remove-one").epsilon(1e-5) == 0.0
+    for _ in range(3000):
+        event = dp_event.SelfComposedDpEvent(event, 1)
+    with pytest.raises(ValueError, match="too deep"):
+        Guarantee.from_dp_event(event, "add-or-remove-one")

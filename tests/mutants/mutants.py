@@ -1146,7 +1146,7 @@ _OLDER = (
     Mutant(
         "columns of new rows in another order",
         "scikit-learn: the feature names should match those of the fit",
-        "estimators.py",
+        "pipeline/checks.py",
         " and by_place and given != [*fitted]:",
         " and by_place and sorted(given) != sorted(fitted):",
         ("tests/tables/test_inspect.py", "-k", "taken_by_place"),
@@ -1517,7 +1517,7 @@ _OLDER = (
         "an account that does not say what has to stay secret",
         'our own: "the pipeline really has ε" of a scaler that every prediction needs, found by an audit',
         "pipeline/account.py",
-        "        *secrets_to_keep(steps),\n",
+        "        *rests_on(steps),\n",
         "",
         ("tests/attacks/test_price_accounts.py", "-k", "stay_secret"),
     ),

@@ -19,7 +19,7 @@ from prepriv.cli import run
 from prepriv.learners import AnyModel, GradientDescent, Logistic
 from prepriv.payment import Budget, Sensitivity
 from prepriv.pipeline.from_sklearn import Unpriced
-from prepriv.pipeline.way_out import ways_out
+from prepriv.pipeline.way_out import _written, ways_out
 
 N, DELTA = 4000, 1e-5
 BOX = Domain.box(0, 10, features=3, classes=[0, 1], n=N, missing="impute")
@@ -153,6 +153,35 @@ def test_code_is_of_the_pipeline_that_was_read(parts, why):
     way = in_units(*parts)
     assert why in way.closed and bool(way.closed) == bool(why)
     assert ("PrivateTransformer" in way.code) == (not why)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pre.OneHot({"x0": 3}),
+        pre.Bins({"x0": [0.2, 0.5]}),
+        pre.ConstantImputer(3.0),
+        pre.PCA(2, payment=Budget(1 / 3)),
+        pre.StandardScaler(0.2, "root", "midpoint", 3.0, ("x0",), payment=Budget(0.1)),
+    ],
+)
+def test_a_step_is_written_whole(step):
+    import prepriv
+
+    assert eval(_written(step), {"pre": pre, "prepriv": prepriv}) == step
+
+
+def test_no_price_for_a_payment_that_is_refused():
+    """A scaler rests on a premise of rows after the imputer: after a noisy one nobody can know it, and every plan refuses it."""
+    domain = Domain.box(0, 1, 2, [0, 1], n=50_000, missing="impute")
+    caps = Sensitivity({"missing": 0.01})
+    steps = [pre.MeanImputer(payment=caps), pre.StandardScaler(0.2, "none", payment=Sensitivity())]
+    learner = GradientDescent(Logistic(), steps=10, clip_norm=1.0, weight_bound=0.1)
+    rows = account(steps, learner, domain=domain, noise_multiplier=2000.0).alternatives
+    found = {(name, way): (epsilon, note) for name, way, epsilon, note in rows}
+    epsilon, note = found["MeanImputer", "budget"]
+    assert epsilon is None and "rests on a premise of rows after the noisy map of MeanImputer" in note
+    assert found["MeanImputer", "public"][0] and found["StandardScaler", "budget"][0]
 
 
 def test_codes_of_texts_have_no_code():

@@ -67,7 +67,10 @@ def from_dp_event(event: Any, adjacency: Adjacency) -> Guarantee:
     event can hold: a count that is not a whole number, a noise multiplier that is not a positive number.
     """
     check_adjacency(adjacency)
-    parts = _parts(event, adjacency, 1)
+    try:
+        parts = _parts(event, adjacency, 1)
+    except RecursionError:
+        raise ValueError("the event holds events within events too deep to be read") from None
     if all(isinstance(f, type(gaussian(1.0))) for f, _ in parts):
         return _gaussians(parts, adjacency)
     return Guarantee(compose(parts).symmetrized(), adjacency)
@@ -120,4 +123,4 @@ def _parts(event: Any, adjacency: Adjacency, count: int) -> list[Part]:
     if adjacency != "add-or-remove-one":
         raise ValueError("a PoissonSampledDpEvent is for adjacency add-or-remove-one")
     rate = number("sampling_probability", event.sampling_probability, at_least=0.0, at_most=1.0)
-    return [(PoissonRemove(_scale(event.event), rate), count)]
+    return [(PoissonRemove(_scale(event.event), rate), count)] if rate else []  # a sample of nobody

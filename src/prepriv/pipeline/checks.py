@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prepriv._arguments import kind, real, shown
@@ -13,6 +13,7 @@ from prepriv.learners.base import CLAIMS, TRAINS, Learner
 from prepriv.learners.losses import BOUNDS, Loss
 from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.base import Step
+from prepriv.tables.encode import unnamed
 
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
@@ -38,6 +39,23 @@ def check_domain(domain: Any) -> None:
         raise ValueError(
             "domain must be a prepriv.Domain, or one read from a schema (prepriv.pipeline.schema.load_schema); "
             f"got {kind(domain)}"
+        )
+
+
+def names_of(table: Any) -> list[str] | None:
+    """Of the columns of a table; None where they are none, or not texts."""
+    names = getattr(table, "columns", None)
+    return list(names) if names is not None and all(isinstance(c, str) for c in names) else None
+
+
+def check_places(domain: Domain, fitted: Iterable[str] | None, table: Any) -> None:
+    """ValueError for a table whose columns would be taken by position and are not those of the fit."""
+    given = names_of(table)
+    by_place = domain.is_ball or (given is not None and unnamed(domain))
+    if fitted is not None and given is not None and by_place and given != [*fitted]:
+        raise ValueError(
+            "the feature names should match those that were passed during fit, in their order: the domain declares "
+            "no names, so columns are taken by their places"
         )
 
 

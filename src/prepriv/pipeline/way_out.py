@@ -292,19 +292,20 @@ def _clip(learner: Learner, setting: Setting) -> float:
     return learner.clip_norm if math.isfinite(learner.clip_norm) else learner.clip(setting.radius)
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """Of a field of a step; MISSING where it has none."""
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
 def _written(step: Step) -> str:
     """The step as it is written in Python, defaults left out."""
     given = [
         f"{f.name}={getattr(step, f.name)!r}"
         for f in dataclasses.fields(step)
-        if (
-            f.name != "payment"
-            and f.default is not dataclasses.MISSING
-            and getattr(step, f.name) != f.default
-        )
-        or (f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING)
+        if (f.name != "payment" and f.init and getattr(step, f.name) != _default(f))
     ]
-    paid = {pay.Public.way: "prepriv.Public(public)", pay.Budget.way: f"prepriv.Budget({step.paid.share:g})"}
+    paid = {pay.Public.way: "prepriv.Public(public)", pay.Budget.way: f"prepriv.Budget({step.paid.share!r})"}
     if step.ways:
         given.append(f"payment={paid[step.way]}")
     return f"pre.{step.name}({', '.join(given)})"
