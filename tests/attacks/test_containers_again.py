@@ -396,6 +396,7 @@ def test_a_record_longer_than_the_pattern_is_matched_with_is_one_record(monkeypa
     content = b'x,y\n1,"a\n""b"\n"c,\nd",2\n,"3"\n4,5\n'
     want = _csv.parse(content, ",").to_pylist()
     for most in range(1, 14):
-        monkeypatch.setattr(_csv, "_AT_ONCE", most)
+        for name, size in (("_AT_ONCE", most), ("_READ", most), ("_BLOCK", 1)):
+            monkeypatch.setattr(_csv, name, size)
         assert _csv.parse(content, ",").to_pylist() == want
     assert len(want) == 4 and want[0]["y"] == b'a\n"b'

@@ -221,6 +221,8 @@ def quantiles(
     wanted = several("levels", list(levels), above=0.0, below=1.0).ravel().tolist()
     if not wanted:
         raise ValueError("levels must name at least one quantile")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError("levels names one quantile twice, and each costs a part of epsilon: name each once")
     declared = (bounds.low, bounds.high, tuple(wanted))
     question = Question("quantiles", _n(column, n, adjacency), adjacency, epsilon, declared)
     release = QuantileRelease.of_epsilon(

@@ -23,7 +23,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.tables.containers import tabled
 from prepriv.tables.encode import Table
 from prepriv.tables.readers import BadData
-from prepriv.tables.stream import Files, files
+from prepriv.tables.stream import Batches, Files, dataset_files, files
 
 _WORK = 10_000  # of the exact answer to whether two strided arrays meet; beyond it, they count as one
 
@@ -109,9 +109,13 @@ def _paths(table: Any) -> tuple[Path, ...]:
     if isinstance(table, str | os.PathLike):
         with suppress(BadData):  # its reader says what is wrong
             return files(table)
-    if type(table).__name__ == "FileSystemDataset":  # of Arrow, which is not imported for this
-        return tuple(path for path in map(Path, table.files) if path.is_file())
-    return table.paths if isinstance(table, Files) else ()
+    if isinstance(table, Files | Batches):
+        return tuple(path for path in table.paths if path.is_file())
+    dataset = type(table).__name__ in (
+        "FileSystemDataset",
+        "UnionDataset",
+    )  # of Arrow, which is not imported for this
+    return tuple(path for path in dataset_files(table) if path.is_file()) if dataset else ()
 
 
 def _hulls(rows: Sequence[NDArray[Any]]) -> Iterator[_Piece]:

@@ -50,6 +50,8 @@ def decision(
         )
     places = {text_of(value): k for k, value in enumerate(domain.classes)}
     weights = [1.0] * len(places)
+    if len({text_of(value) for value in class_weight}) < len(class_weight):
+        raise ValueError("class_weight names one class twice, in two spellings: name each once")
     for value, weight in class_weight.items():
         if text_of(value) not in places:
             raise ValueError(f"class_weight names {shown(value)}, which is no declared class")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -126,7 +127,8 @@ def _held(values: Any, *, frames: bool = False) -> Any:
     if hasattr(values, "compute") or hasattr(values, "tocsr") or hasattr(values, "collect"):
         return values  # of Dask, of SciPy, of polars: not in memory, or no column
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        with suppress(Exception):  # a tensor with a gradient, or on a device, is read cell by cell
+            return np.asarray(values)
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set):
         return list(values)
     return values

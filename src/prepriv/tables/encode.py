@@ -7,8 +7,9 @@ unknown category is "other", an unknown label marks the record as contributing n
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,14 +18,15 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import instance
+from prepriv._arguments import instance, kind
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
-from prepriv.tables.column import cells, numbers, values_of
+from prepriv.tables.column import cells, numbers
 from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
+from prepriv.tables.lists import columns_of_lists, matrix_of_lists
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -109,8 +111,21 @@ def encode_targets(labels: Any, domain: Domain) -> NDArray[np.int32]:
 
 
 def label_column(labels: Any) -> Any:
-    """The labels as one column, of any container."""
+    """The labels as one column, of any container; one that stands alone in a list is that label. BadData for what can be read
+    only once, since they are counted before they are read.
+    """
+    if isinstance(labels, Iterator):
+        raise BadData(
+            f"labels must be a column of them; got {kind(labels)}, which can be read only once: give a list"
+        )
+    if isinstance(labels, list | tuple):
+        return [_alone(label) for label in labels]
     return column_of(labels.reshape(-1) if isinstance(labels, np.ndarray) else labels, "labels")
+
+
+def _alone(label: Any) -> Any:
+    plain = type(label) is list or type(label) is tuple or (type(label) is np.ndarray and label.ndim == 1)
+    return label[0] if plain and len(label) == 1 else label
 
 
 def encode(data: Any, domain: Domain) -> Table:
@@ -212,7 +227,7 @@ def rows_of(data: Any, domain: Domain) -> int:
         return len(frame)
     if domain.is_ball and is_sparse(data):
         return _sparse_count(data, domain)
-    array = np.asanyarray(data) if hasattr(data, "__array__") else data
+    array = _arrayed(data) if hasattr(data, "__array__") else data
     if not (isinstance(array, np.ndarray) and array.ndim):
         return encode(data, domain).n  # encoded already, or refused
     encode(array[:0], domain)
@@ -223,6 +238,9 @@ def columns_of(data: Any, domain: Domain) -> list[Any]:
     """The declared columns of a table (those of a ball, too) as they are. Raises BadData as `encode` does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if domain.is_ball and is_sparse(data):
+            columns = _from_sparse(data, domain).matrix.tocsc()
+            return [columns[:, [j]].toarray()[:, 0] for j in range(columns.shape[1])]
         raw = _raw(data, domain)
     return [raw[:, j] for j in range(raw.shape[1])] if isinstance(raw, np.ndarray) else raw
 
@@ -251,20 +269,29 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
     numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
     if isinstance(data, list | tuple):
         data = images_in_turn(data, domain.image)
-        matrix = _matrix_of_lists(data, domain.n_inputs) if numeric_only else None
+        matrix = matrix_of_lists(data, domain.n_inputs) if numeric_only else None
         if matrix is None:
-            return _columns_of_lists(data, domain.n_inputs)
+            return columns_of_lists(data, domain)
         data = matrix
     if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
     frame = as_frame(data)
     if not isinstance(frame, nw.DataFrame):
         if hasattr(data, "__array__"):
-            return _from_array(np.asarray(data), domain, numeric_only)
+            return _from_array(_arrayed(data), domain, numeric_only)
         raise BadData(
             f"expected a matrix or a pandas, polars or Arrow table; got {type(data).__name__}"
         ) from None
     return [frame[:, c] for c in _used(frame.columns, domain)]
+
+
+def _arrayed(data: Any) -> NDArray[Any]:
+    """What says that it is an array; BadData for a column, since how that becomes one depends on its cells."""
+    arrow = sys.modules.get("pyarrow")
+    column = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(column, nw.Series) or (arrow is not None and isinstance(data, arrow.Array)):
+        raise BadData(f"expected a matrix or a pandas, polars or Arrow table; got {kind(data)}, one column")
+    return np.asanyarray(data)
 
 
 def as_frame(data: Any) -> Any:
@@ -323,43 +350,6 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     if array.dtype.kind in "iufb" and numeric_only and not isinstance(array, np.ma.MaskedArray):
         return array
     return [array[:, j] for j in range(array.shape[1])]
-
-
-def _matrix_of_lists(rows: Sequence[Any], width: int) -> NDArray[Any] | None:
-    """Nested lists of numbers at once; None where one cell or one row is anything else.
-
-    Only rows that are exactly a list, a tuple or an array: of these both ways to read them say the same.
-    """
-    try:
-        if not all(type(row) is list or type(row) is tuple or type(row) is np.ndarray for row in rows):
-            return None
-        kinds = {type(cell) for row in rows for cell in row}
-        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
-            return None  # one long text would set the size of all cells
-        array = np.asarray(rows)
-    except Exception:
-        return None  # various lengths, or cells that fit no type
-    return array if array.dtype.kind in "iufb" and array.ndim == 2 and array.shape[1] == width else None
-
-
-def _columns_of_lists(rows: Sequence[Any], width: int) -> list[Any]:
-    """The columns of nested lists. A row of another length is a row of missing cells, whatever the others are."""
-    read = [_cells_of_row(row, width) for row in rows]
-    return [[row[j] for row in read] for j in range(width)]
-
-
-def _cells_of_row(row: Any, width: int) -> Sequence[Any]:
-    """The cells of one record, a column of any library; missing ones where it is none, or its own methods raise."""
-    try:
-        if len(row) == width and not isinstance(row, Set):  # a set has no order
-            found = row if type(row) is list or type(row) is tuple else [*values_of(column_of(row))]
-            if len(found) == width:
-                return found
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException:  # a panic in polars is no Exception
-        pass
-    return [None] * width
 
 
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -52,17 +53,19 @@ def _pixels(row: Any, image: tuple[int, int, int]) -> Any:
 
 def _pixels_of(row: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
     """The cells of an array or of nested lists of a shape; None for another shape."""
-    if type(row) is list or type(row) is tuple:
-        if len(row) != shape[0] or len(shape) == 1:
-            return row if len(row) == shape[0] else None
-        cells: list[Any] = []
-        for line in row:
-            found = _pixels_of(line, shape[1:])
-            if found is None:
-                return None
-            cells.extend(found)
-        return cells
-    if not hasattr(row, "__array__") or tuple(getattr(row, "shape", shape)) != shape:
-        return None
-    array = of_no_subclass(np.asanyarray(row))
-    return array.reshape(-1) if array.shape == shape else None  # type: ignore[return-value]
+    if type(row) is not list and type(row) is not tuple:
+        if not hasattr(row, "__array__") or tuple(getattr(row, "shape", shape)) != shape:
+            return None
+        with suppress(Exception):  # a tensor with a gradient, or on a device, is read cell by cell
+            array = of_no_subclass(np.asanyarray(row))
+            return array.reshape(-1) if array.shape == shape else None  # type: ignore[return-value]
+        row = [*row]
+    if len(row) != shape[0] or len(shape) == 1:
+        return row if len(row) == shape[0] else None
+    cells: list[Any] = []
+    for line in row:
+        found = _pixels_of(line, shape[1:])
+        if found is None:
+            return None
+        cells.extend(found)
+    return cells

@@ -16,6 +16,7 @@ from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers
 from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, label_column
 from prepriv.tables.images import images_in_turn
+from prepriv.tables.lists import as_row
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse
 from prepriv.tables.stream import as_stream
@@ -126,7 +127,7 @@ def check_new_rows(data: Any, domain: Domain) -> None:
         return
     if isinstance(data, list | tuple):
         width = domain.n_inputs
-        for i, row in enumerate(images_in_turn(data, domain.image)):
+        for i, row in enumerate(as_row(row, width) for row in images_in_turn(data, domain.image)):
             if isinstance(row, str | bytes) or not hasattr(row, "__len__") or len(row) != width:
                 raise BadData(f"row {i} is no row of {width} cells, which the model reads")
     for (name, kind), column in zip(_declared(domain), columns_of(data, domain)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Sequence
+from contextlib import suppress
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,12 @@ def sparse_rows(data: Any) -> Any:
 
 def _real(data: Any) -> Any:
     """The matrix with its cells read as those of any column, unless they are plain numbers by their type."""
+    if data.format == "lil":
+        return _of_lists(data)
     if data.dtype.kind in "iub" or data.dtype in (np.float32, np.float64):
         return data
-    if data.format in ("lil", "dok"):
-        return _of_lists(data)
+    if data.format == "dok":
+        return _entries(data, [(i, j, cell) for (i, j), cell in data.items()])
     cells = numbers(data.data.reshape(-1)).reshape(data.data.shape)
     if data.format == "dia":
         return type(data)((cells, data.offsets), shape=data.shape)
@@ -36,17 +40,22 @@ def _real(data: Any) -> Any:
 
 
 def _of_lists(data: Any) -> Any:
-    """A LIL or DOK matrix of any cells."""
+    """A LIL matrix: two lists a row, of which those of one row may say nothing, and then that row is empty."""
+    entries: list[tuple[int, int, Any]] = []
+    for i, (places, cells) in enumerate(zip(data.rows, data.data)):
+        with suppress(Exception):
+            row = [(i, index(j), cell) for j, cell in zip(places, cells, strict=True)]
+            entries.extend(entry for entry in row if 0 <= entry[1] < data.shape[1])
+    return _entries(data, entries)
+
+
+def _entries(data: Any, entries: Sequence[tuple[int, int, Any]]) -> Any:
+    """The matrix of these (row, column, cell)."""
     from scipy.sparse import coo_array  # not for those who have no sparse matrix
 
-    if data.format == "lil":
-        row = np.repeat(np.arange(len(data.rows)), [len(cells) for cells in data.data])
-        places = row, np.array([*chain.from_iterable(data.rows)], dtype=np.int64)
-        cells = numbers([*chain.from_iterable(data.data)])
-    else:
-        row, column = np.array([*data.keys()], dtype=np.int64).reshape(-1, 2).T
-        places, cells = (row, column), numbers([*data.values()])
-    return coo_array((cells, places), shape=data.shape)
+    rows, columns, cells = zip(*entries) if entries else ((), (), ())
+    places = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    return coo_array((numbers([*cells]), places), shape=data.shape)
 
 
 def _within(data: Any) -> Any:

@@ -35,6 +35,11 @@ from prepriv.tables.readers import (
     readable,
 )
 
+_LOGS = (
+    "_delta_log",
+    ".hoodie",
+    "metadata/*.metadata.json",
+)  # in the folder of a table that keeps earlier versions
 _CELLS = 2**20  # of an Arrow part, at most
 _TYPED_BY_FIRST = "a {} of texts types its columns by their first cells: give the path of its files"
 
@@ -80,6 +85,8 @@ class Files(Stream):
     def __post_init__(self) -> None:
         self._found = [self._state(path) for path in self.paths]
         _check_once(found[:2] for found in self._found)
+        _check_once(map(_before_ending, self.paths))
+        _check_versions(self.paths)
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -188,12 +195,15 @@ class Span(Stream):
 
 @dataclass(eq=False)
 class Batches(Stream):
-    """What makes record batches: a dataset, a reader, a query. open: (columns) -> batches; once: for one pass only."""
+    """What makes record batches: a dataset, a reader, a query. open: (columns) -> batches; once: for one pass only. paths: of
+    the files behind it, as far as it tells them.
+    """
 
     columns: Sequence[str]
     open: Callable[[list[str]], Any]
     once: bool = False
     known: Callable[[], int] | None = None
+    paths: tuple[Path, ...] = ()
 
     @property
     def names(self) -> Sequence[str]:
@@ -238,11 +248,12 @@ def as_stream(data: Any) -> Stream | None:
     if isinstance(data, pa.RecordBatchReader):
         return Batches(data.schema.names, lambda columns: (b.select(columns) for b in data), once=True)
     if isinstance(data, ds.Dataset):
-        each = [*_datasets(data)]
-        formats = [getattr(one, "format", None) for one in each]
+        formats = [getattr(one, "format", None) for one in _datasets(data)]
         if not all(isinstance(kind, ds.ParquetFileFormat | ds.IpcFileFormat | None) for kind in formats):
             raise BadData(_TYPED_BY_FIRST.format("dataset"))
-        _check_once(file for one in each for file in _files_of(one))
+        paths = dataset_files(data)
+        _check_once(Files._state(path)[:2] if path.is_file() else path for path in paths)
+        _check_versions(paths)
         size = _rows_of(len(data.schema.names))
         return Batches(
             data.schema.names,
@@ -250,6 +261,7 @@ def as_stream(data: Any) -> Stream | None:
                 columns=columns, batch_size=size, batch_readahead=1, fragment_readahead=1
             ),
             known=data.count_rows,
+            paths=paths,
         )
     return None
 
@@ -263,14 +275,15 @@ def _datasets(data: Any) -> Iterator[Any]:
         yield from _datasets(child)
 
 
-def _files_of(dataset: Any) -> Iterator[Hashable]:
-    """What tells the files of an Arrow dataset apart: of this machine as `Files` does, else by name."""
-    base = getattr(
-        getattr(dataset, "filesystem", None), "base_path", ""
-    )  # of a folder taken for a whole file system
-    for name in getattr(dataset, "files", ()):
-        path = Path(base, name)
-        yield Files._state(path)[:2] if path.is_file() else (dataset.filesystem.type_name, str(path))
+def dataset_files(data: Any) -> tuple[Path, ...]:
+    """The files of an Arrow dataset, those of a union's datasets too, by their names; not all are of this machine."""
+    found = []
+    for one in _datasets(data):
+        base = getattr(
+            getattr(one, "filesystem", None), "base_path", ""
+        )  # of a folder taken for a whole file system
+        found += [Path(base, name) for name in getattr(one, "files", ())]
+    return tuple(found)
 
 
 def files(data: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -296,7 +309,24 @@ def _check_once(files: Iterable[Hashable]) -> None:
     seen = list(files)
     if len(set(seen)) < len(seen):
         raise BadData(
-            "one file stands among the files twice, by a link perhaps: each of its records would be two; name it once"
+            "one file stands among the files twice, by a link or in two formats: each of its records would be two; name it "
+            "once"
+        )
+
+
+def _before_ending(path: Path) -> Path:
+    """The name that a table keeps when it is packed, or written in another format."""
+    name = path.name
+    return path.parent / next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), name)
+
+
+def _check_versions(files: Sequence[Path]) -> None:
+    """BadData for several files of a table that keeps those of its earlier versions, in which its records stand again."""
+    folders = {folder for file in files for folder in file.absolute().parents} if len(files) > 1 else set()
+    if any(next(folder.glob(log), None) for folder in folders for log in _LOGS):
+        raise BadData(
+            "the folder of a Delta Lake, Hudi or Iceberg table holds files of its earlier versions, too, in which each record "
+            "stands again: write the version that is meant to a folder of its own"
         )
 
 

@@ -7,7 +7,7 @@ from mutant import Mutant
 QUESTIONS, VECTORS = "tests/description/test_questions.py", "tests/pipeline/test_embeddings.py"
 
 ODD = "tests/attacks/test_cells.py"
-AGAIN = "tests/attacks/test_containers_again.py"
+AGAIN, FORMS = "tests/attacks/test_containers_again.py", "tests/attacks/test_forms.py"
 EVERY, STATIC = "tests/attacks/test_every_container.py", "tests/test_cells_are_read_in_tables.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -54,7 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a row that is missing stops all",
         "one record decides",
-        "tables/encode.py",
+        "tables/lists.py",
         "    except BaseException:  # a panic in polars is no Exception\n        pass\n    return [None]",
         "    except AttributeError:\n        pass\n    return [None]",
         (EVERY, "-k", "test_a_table and gap and validate"),
@@ -62,7 +62,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "rows of any class are read at once, and one by one only those that are lists",
         "one gap made missing cells of all other records, whose rows were series",
-        "tables/encode.py",
+        "tables/lists.py",
         "            found = row if type(row) is list or type(row) is tuple else [*values_of(column_of(row))]\n",
         "            found = row if isinstance(row, list | tuple | np.ndarray) else []\n",
         (ODD, "-k", "odd_row_of_a_list"),
@@ -202,7 +202,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a dataset reads a file as often as it lists it",
         "one record was two rows under a claim for one",
         "tables/stream.py",
-        "        _check_once(file for one in each for file in _files_of(one))\n",
+        "        _check_once(Files._state(path)[:2] if path.is_file() else path for path in paths)\n",
         "",
         (AGAIN, "-k", "dataset_that_reads"),
     ),
@@ -298,8 +298,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a union of datasets is of no format",
         "one cell of a CSV file ended a paid run",
         "tables/stream.py",
-        "        each = [*_datasets(data)]\n",
-        "        each = [data]\n",
+        '[getattr(one, "format", None) for one in _datasets(data)]',
+        '[getattr(data, "format", None)]',
         (AGAIN, "-k", "first_cells"),
     ),
     Mutant(
@@ -309,5 +309,77 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return itertools.chain.from_iterable(map(_named, array.chunks))\n",
         "        return _exactvalues(array.cast(kind.value_type))\n",
         (AGAIN, "-k", "ids_in_the_types and view"),
+    ),
+    Mutant(
+        "a table beside its packed copy is two",
+        "one record was two rows under a claim for one",
+        "tables/stream.py",
+        "        _check_once(map(_before_ending, self.paths))\n",
+        "",
+        (FORMS, "-k", "two_formats"),
+    ),
+    Mutant(
+        "all versions of a table are read",
+        "one record was two rows under a claim for one",
+        "tables/stream.py",
+        "    if any(next(folder.glob(log), None) for folder in folders for log in _LOGS):\n",
+        "    if False:\n",
+        (FORMS, "-k", "earlier_versions"),
+    ),
+    Mutant(
+        "labels are counted, and then there are none",
+        "counted before the charge, empty after it",
+        "tables/encode.py",
+        "    if isinstance(labels, Iterator):\n",
+        "    if False:\n",
+        (FORMS, "-k", "read_once"),
+    ),
+    Mutant(
+        "a label that stands alone in a list is unknown",
+        "all labels were unknown, in silence",
+        "tables/encode.py",
+        "    return label[0] if plain and len(label) == 1 else label\n",
+        "    return label\n",
+        (FORMS, "-k", "lists_of_one"),
+    ),
+    Mutant(
+        "the lists of a sparse row are those of all",
+        "lists of two lengths moved the cells of all rows after them",
+        "tables/sparse.py",
+        '    if data.format == "lil":\n',
+        "    if False:\n",
+        (FORMS, "-k", "sparse_row_say"),
+    ),
+    Mutant(
+        "a row that refuses to be an array is missing",
+        "tensors with a gradient: all rows were missing cells, in silence",
+        "tables/containers.py",
+        "        with suppress(Exception):  # a tensor with a gradient, or on a device, is read cell by cell\n            return np.asarray(values)\n",
+        "        return np.asarray(values)\n",
+        (FORMS, "-k", "by_their_cells and tensors"),
+    ),
+    Mutant(
+        "one cell is no row",
+        "a flat list of texts: all rows were missing cells, in silence",
+        "tables/lists.py",
+        "    if width == 1 and (",
+        "    if width == 0 and (",
+        (FORMS, "-k", "flat_list"),
+    ),
+    Mutant(
+        "a column becomes an array by its cells",
+        "one cell decided whether a column was taken for a table",
+        "tables/encode.py",
+        "    if isinstance(column, nw.Series) or (",
+        "    if False and (",
+        (FORMS, "-k", "no_table"),
+    ),
+    Mutant(
+        "a private dataset has no files",
+        "a public dataset of the private files was taken",
+        "tables/stream.py",
+        "            paths=paths,\n",
+        "",
+        (FORMS, "-k", "private_files"),
     ),
 )
