@@ -31,6 +31,7 @@ from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatch
 from prepriv.pipeline.plan import budget, decide
 from prepriv.pipeline.ran import what_ran
 from prepriv.pipeline.raw_units import RawUnits
+from prepriv.pipeline.rehearsal import rehearse
 from prepriv.pipeline.settings import whole
 from prepriv.pipeline.torch_loaders import (
     check_loader,
@@ -191,6 +192,8 @@ def calibrate(
     else:
         learner = ShuffledBatches(AnyModel(), steps=epochs, clip_norm=clip, records=n)
     placed, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
+    for p in placed.steps:
+        rehearse(p, domain, n, private=True, release=False)
     noise = float(up(learner.unit(setting) * multiplier / clip, _DIGITS))
     made = claim(placed, learner, setting, noise * clip / learner.unit(setting), delta)
     ran, real = what_ran(learner, noise, setting.radius), float(made.epsilon(delta))

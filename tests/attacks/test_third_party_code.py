@@ -17,10 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from prepriv import Budget, Domain, Numeric, Sensitivity, make_plan
+from prepriv import Budget, Domain, Numeric, Sensitivity, account, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay import Recorder
 from prepriv.evaluation.cells import row_scores
+from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.plan import plan_evaluation
 from prepriv.exact.gradient_sum import residuals_of
 from prepriv.guarantees.premise import Premise
 from prepriv.learners.base import CLAIMS
@@ -31,6 +33,7 @@ from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.session import ExactSession, Metered, SpentError
 from prepriv.pipeline.handed import placeless
+from prepriv.pipeline.rows import PrivateTable
 from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import ConfidentialMap, Identity, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.center import Subtract
@@ -84,6 +87,24 @@ class Skips(Same):
 
     def free(self, space):
         return Places(self.first, self.stop)
+
+
+class InItsBlock(Places):
+    """Forgets where a block starts."""
+
+    def keep(self, x, start):
+        return np.arange(len(x)) % 2 == 0
+
+
+class SkipsInItsBlock(Skips):
+    def free(self, space):
+        return InItsBlock(0, 0)
+
+
+def test_no_map_keeps_rows_by_their_places_in_a_block():
+    """Blocks of eight rows were compared with blocks of eight: 99.99 times as far as declared."""
+    with pytest.raises(ValueError, match="keeps rows by their places"):
+        planned(OPEN, SkipsInItsBlock(0, 0))
 
 
 @pytest.mark.parametrize("places", [(200, 250), (1, 2), (256, 300), (7000, 10**9)])
@@ -219,36 +240,41 @@ def test_a_third_party_map_is_shown_blocks_of_one_length():
     assert placeless(ours) is ours
 
 
+SHAPES = set()
+
+
+@dataclass(frozen=True)
+class Looks(ReleasedMap):
+    def transform(self, x):
+        SHAPES.add(("map", len(x)))
+        return x
+
+    def to_json(self):
+        return {}
+
+
+@dataclass(frozen=True)
+class LooksTwice(Same):
+    ways: ClassVar = ("budget",)
+    takes_any_order: ClassVar = True
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        SHAPES.update(("fit", len(x)) for x in rows)
+        mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        return Looks()
+
+
 @pytest.mark.parametrize("domain", [UNITS, OPEN], ids=["units", "add-or-remove-one"])
 def test_no_block_that_third_party_code_sees_depends_on_how_many_rows_there_are(domain):
-    shapes = set()
-
-    class Looks(Places):
-        def transform(self, x):
-            shapes.add(("map", len(x)))
-            return x
-
-    class Twice(Skips):
-        ways: ClassVar = ("budget",)
-        takes_any_order: ClassVar = True
-        drops: ClassVar = False
-
-        def fit_budget(self, rows, space, n, mechanisms):
-            shapes.update(("fit", len(x)) for x in rows)
-            mechanisms.sum(rows, dim=space.d, radius=space.radius)
-            return Looks(0, 0)
-
-    Looks.keep = ReleasedMap.keep
+    SHAPES.clear()
     plan = dataclasses.replace(
-        planned(domain, pre.ClipNorm(9.0)), pipeline=(Twice(0, 0, payment=Budget(0.1)), pre.ClipNorm(9.0))
+        planned(domain, pre.ClipNorm(9.0)), pipeline=(LooksTwice(payment=Budget(0.1)), pre.ClipNorm(9.0))
     )
     table = pa.table({"who": [f"{i}" for i in range(60)], "a": np.linspace(0, 1, 60)})
-    from prepriv.pipeline.rows import PrivateTable
-
     labels = ["no", "yes"] * 30 if domain is UNITS else [0, 1] * 30
     rows = table if domain is UNITS else table["a"].to_numpy()[:, None]
     execute(plan, *PrivateTable(rows, labels, plan.domain, plan.n).read(0), Recorder())
-    assert shapes == {("map", BLOCK), ("fit", 1)}
+    assert {("map", BLOCK), ("fit", 1)} == SHAPES
 
 
 @dataclass(frozen=True)
@@ -746,3 +772,228 @@ def test_threads_share_one_meter():
     assert isinstance(metered._left, Fraction)
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(ask, range(64))) == 1
+
+
+# ------------------------------------------------------------------------------------- one row a record
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Whether each row differs from the one before."""
+
+    rows: object
+
+    def __iter__(self):
+        last = None
+        for x in self.rows:
+            before = np.vstack([x[:1] if last is None else last, x[:-1]])
+            last = x[-1:]
+            yield np.where(np.abs(x - before) > 0, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Rows less their mean."""
+
+    rows: object
+
+    def __iter__(self):
+        mean = np.mean([x.mean(axis=0) for x in self.rows], axis=0)
+        yield from ((x - mean) / 2 for x in self.rows)
+
+
+@dataclass(frozen=True)
+class Sums(Same):
+    ways: ClassVar = ("budget",)
+    takes_any_order: ClassVar = True
+    make: ClassVar = Changes
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.sum(self.make(rows), dim=space.d, radius=space.radius)
+        return Identity()
+
+
+def by(make):
+    own = {"make": staticmethod(make), "takes_any_order": True, "fit_budget": Sums.fit_budget}
+    return type("Mine", (Sums,), own)(payment=Budget(0.1))
+
+
+@pytest.mark.parametrize("make", [Changes, Centred])
+def test_a_mechanism_is_handed_rows_that_are_made_row_by_row(make):
+    """One record changed two rows, or all of them: 2.0 and 49.5 times as far as declared."""
+    ball = Domain.ball(1, (0, 1), n=60)
+    planned(ball, by(lambda rows: rows))
+    with pytest.raises(ValueError, match="rows that are not made row by row"):
+        planned(ball, by(make))
+
+
+@pytest.mark.parametrize("adjacency", ["add-or-remove-one", "replace-one"])
+def test_that_a_fit_takes_any_order_is_rehearsed(adjacency):
+    """Rows times 2 i / n - 1, under a word that is not true: 2.97 times as far as declared."""
+    ball = Domain.ball(1, (0, 1), n=60, adjacency=adjacency)
+    trend = by(lambda rows: Signed(rows, 8))
+    before = []
+    if adjacency == "replace-one":
+        planned(ball, trend)  # its places are public
+        before = [pre.DeduplicateCells(payment=Sensitivity())]
+    planned(ball, *before, by(lambda rows: rows))
+    with pytest.raises(ValueError, match="depends on their places"):
+        planned(ball, *before, trend)
+
+
+@pytest.mark.parametrize("said", [0.0, -1.0, np.inf, True, None, "1"])
+def test_what_a_sum_moves_by_is_a_number_above_0(said):
+    """0 was taken for a sum of rows of radius 5: no noise to speak of."""
+    own = {
+        "make": staticmethod(lambda rows: rows),
+        "l2_sensitivity": lambda *a: said,
+        "takes_any_order": True,
+    }
+    with pytest.raises(ValueError, match="l2_sensitivity of Mine must"):
+        planned(BOX, type("Mine", (Sums,), own)(payment=Budget(0.1)))
+
+
+class Smaller(Space):
+    @property
+    def diameter(self):
+        return 0.05
+
+
+def test_a_space_is_of_no_class_of_its_own():
+    """Its diameter was believed: a Center after it moved 20 times as far as declared."""
+
+    class Narrow(Same):
+        def output(self, space):
+            return Smaller(space.low, space.high, space.radius, space.may_miss)
+
+        def free(self, space):
+            return Identity()
+
+    with pytest.raises(ValueError, match=r"must give a prepriv.space.Space in `output`; got Smaller"):
+        planned(BOX, Narrow(), pre.Center(payment=Budget(0.1)))
+
+
+# ------------------------------------------------------------------------------------- what leaves
+
+
+@dataclass(frozen=True)
+class Hides(Sums):
+    make: ClassVar = staticmethod(lambda rows: rows)
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        made = Clips(1.0)
+        object.__setattr__(made, "means_", [x.mean(axis=0) for x in rows])
+        return made
+
+
+def test_of_a_map_leaves_what_it_writes():
+    """An exact mean stood in the model object, and in a pickle of it."""
+    plan = planned(BOX, Hides(payment=Budget(0.1)))
+    rows, labels = encode(np.full((60, 1), 0.5), plan.domain), encode_targets([0, 1] * 30, plan.domain)
+    model = Model.of(execute(plan, rows, labels, Recorder()))
+    assert vars(model.maps[0]) == {"high": 1.0, "seen": []}
+    assert "test_third_party_code.Clips" in repr(model)
+
+
+@dataclass(frozen=True)
+class Warns(ReleasedMap):
+    def transform(self, x):
+        if (x > 0.9999).any():
+            import warnings
+
+            warnings.warn(f"{x.max()}", stacklevel=1)
+        return x
+
+    def to_json(self):
+        return {}
+
+
+def test_no_warning_of_third_party_code_leaves_a_run(recwarn):
+    """Two warnings of nanmean on one of two neighbours, none on the other."""
+    plan = dataclasses.replace(
+        planned(BOX), pipeline=(type("Mine", (Wins,), {"made": staticmethod(lambda high: Warns())})(),)
+    )
+    rows, labels = encode(np.full((60, 1), 1.0), plan.domain), encode_targets([0, 1] * 30, plan.domain)
+    session = Recorder()
+    session.private = True
+    execute(plan, rows, labels, session)
+    assert not [w for w in recwarn if "1.0" in str(w.message)]
+
+
+@dataclass(frozen=True)
+class Changed(ReleasedMap):
+    def transform(self, x):
+        return x
+
+    def to_json(self):
+        return {}
+
+
+def test_the_maps_of_a_model_are_rehearsed_before_it_is_evaluated(monkeypatch):
+    """A class that was defined anew looked at its block: counts moved 51 times as far as declared."""
+    plan = planned(BOX, type("Mine", (Wins,), {"made": staticmethod(lambda high: Changed())})())
+    model = Model.of(
+        execute(
+            plan,
+            encode(X := np.full((60, 1), 0.5), plan.domain),
+            encode_targets([0, 1] * 30, BOX),
+            Recorder(),
+        )
+    )
+    paid = plan_evaluation(model.domain.with_n(60), n=60, epsilon=0.1, delta=1e-6)
+    evaluate(paid, model, X, [0, 1] * 30, session=Recorder(), counted=False)
+    monkeypatch.setattr(Changed, "transform", lambda self, x: x - np.median(x, axis=0))
+    with pytest.raises(ValueError, match="the map Changed must treat every row by itself"):
+        evaluate(paid, model, X, [0, 1] * 30, session=Recorder(), counted=False)
+
+
+@pytest.mark.parametrize("name", ["gradient", "Center (test)"])
+def test_releases_of_training_and_tests_have_their_names_for_themselves(name):
+    with pytest.raises(ValueError, match="name the step otherwise"):
+        planned(BOX, type(name, (Wins,), {"made": Clips})())
+
+
+class Above(Middle):
+    def transform(self, x):
+        return np.where(x > np.median(x, axis=0), x, 0.0)
+
+
+def test_an_account_rehearses_what_it_is_of():
+    """A map that looked at its block had an unconditional account."""
+    learner = GradientDescent(Logistic(), steps=2)
+    mine = type("Mine", (Wins,), {"made": staticmethod(lambda high: Above())})()
+    with pytest.raises(ValueError, match="the map of Mine must treat every row by itself"):
+        account([mine], learner, domain=BOX, noise_multiplier=20.0)
+    account([type("Mine", (Wins,), {"made": Clips})()], learner, domain=BOX, noise_multiplier=20.0)
+
+
+class OneBlock(ByBlock):
+    made: ClassVar = Identity
+    sensitivity = ByBlock.sensitivity
+
+    def fit_confidential(self, rows, space, n):
+        (_,) = rows
+        return Keeps()
+
+
+class Reuses(ReleasedMap):
+    def __init__(self):
+        self.room = np.zeros((BLOCK, 1))
+
+    def transform(self, x):
+        self.room[: len(x)] = x
+        return self.room[: len(x)]
+
+    def to_json(self):
+        return {}
+
+    @classmethod
+    def from_json(cls, data):
+        return cls()
+
+
+def test_made_up_rows_come_in_blocks_and_a_map_may_use_its_array_again():
+    with pytest.raises(ValueError, match=r"the fit of OneBlock fails on .* made-up rows"):
+        planned(BOX, OneBlock(payment=Sensitivity()))
+    planned(BOX, type("Mine", (Wins,), {"made": staticmethod(lambda high: Reuses())})())

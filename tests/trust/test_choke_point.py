@@ -92,7 +92,7 @@ DOORS = {
         "pipeline/validate.py",
         PAPERS,
     ),
-    "MadeUpSession": ("pipeline/rehearsal.py", "pipeline/rehearsal_training.py"),
+    "MadeUpSession": ("pipeline/made_up.py", "pipeline/rehearsal_training.py"),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),

@@ -21,8 +21,9 @@ from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
+from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.run import Refused, execute
+from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.tables.encode import encode, encode_labels

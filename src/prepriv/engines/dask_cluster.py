@@ -10,6 +10,7 @@ import hashlib
 import ipaddress
 import itertools
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -172,13 +173,22 @@ class _Part:
     rows: QuantizedRows | None
 
 
+@contextmanager
+def _no_warning() -> Iterator[None]:
+    """None of third-party code goes to the log of a worker: it can depend on records."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 @np.errstate(all="ignore")
 def _load(number: int, bits: str, blocks: Iterable[Block], first: int, shape: tuple[Any, ...]) -> _Part:
     """Runs on a worker."""
     try:
         rows = QuantizedRows(*shape)
-        for x, targets, start in blocks:
-            rows.fill(start - first, x, targets)
+        with _no_warning():
+            for x, targets, start in blocks:
+                rows.fill(start - first, x, targets)
         return _keep(number, bits, rows)
     except Exception:  # whatever it says may quote a cell
         return _Part(number, None)
@@ -209,7 +219,7 @@ def _partial(
     try:
         for part in parts:
             assert part.rows is not None
-            with part.rows.gradient_sum(loss, threads=worker.state.nthreads) as gradient_sum:
+            with _no_warning(), part.rows.gradient_sum(loss, threads=worker.state.nthreads) as gradient_sum:
                 total += gradient_sum(weights, None if index is None else index[part.number])
         return worker.address, numbers, total
     except Exception:

@@ -15,6 +15,7 @@ from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.session import Session
 from prepriv.mechanisms.split import private_split
 from prepriv.pipeline.admit import admit
+from prepriv.pipeline.rehearsal import check_released
 from prepriv.pipeline.rows import PrivateTable
 from prepriv.release.model import Model
 
@@ -46,6 +47,7 @@ def evaluate(
         raise ValueError("the plan is for a model of other columns, or of other bounds")
     if plan.model not in (None, model_hash(model)):
         raise ValueError("the plan is for another model: plan the evaluation of this one")
+    check_released(model.maps, model.domain)
     table = (
         rows
         if isinstance(rows, PrivateTable)

@@ -25,7 +25,7 @@ class Premise(abc.ABC):
 
     reading: which rows it speaks of, and how their odd cells count. inherited: whether every subset of the rows meets it
     where all rows do, with the same numbers: true of "at most m", false of whatever is a share, a distance or a moment.
-    of_gaps: whether it speaks of nothing but missing cells, which no step before it makes or fills.
+    of_gaps: whether it speaks of nothing but missing cells, which no step of this package before it makes or fills.
     """
 
     reading: Reading = field(kw_only=True)

@@ -121,9 +121,9 @@ class ExactSession(Session):
 
 
 class MadeUpSession(ExactSession):
-    """The same for rows that are made up: a mechanism that has no answer without noise gives one of a test's noise."""
+    """The same for rows that are made up. Each mechanism is drawn with a test's noise, too: what it refuses is refused then."""
 
     def _perform(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
-        if type(mechanism).noiseless is Mechanism.noiseless:
-            return mechanism.perform(exact, NoiseSource.for_tests(0))
-        return super()._perform(name, mechanism, exact)
+        drawn = None if mechanism.cost is None else mechanism.perform(exact, NoiseSource.for_tests(0))
+        own = type(mechanism).noiseless is not Mechanism.noiseless
+        return super()._perform(name, mechanism, exact) if own else drawn

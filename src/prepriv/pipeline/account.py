@@ -34,6 +34,7 @@ from prepriv.pipeline.checks import check_domain, check_records, check_steps, re
 from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
 from prepriv.pipeline.ran import Ran, what_ran
 from prepriv.pipeline.raw_units import RawUnits
+from prepriv.pipeline.rehearsal import rehearse
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.space import Space
 
@@ -157,6 +158,8 @@ def account(
         )
     placed = chain(steps, domain, n, math.inf, release=False)
     planned, space, incoming = placed.steps, placed.space, placed.incoming
+    for p in planned:
+        rehearse(p, domain, n, private=True, release=False)
     ran = what_ran(learner, noise_multiplier, space.radius)
     outputs = ran.outputs(len(domain.classes))
 

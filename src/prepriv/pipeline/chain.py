@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from prepriv._arguments import number
 from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent
@@ -228,5 +229,7 @@ def _placed(
     if paid.share == 0:
         return planned
     shift = step.l2_sensitivity(before, domain.adjacency, incoming)
+    if not is_ours(type(step)):
+        shift = number(f"l2_sensitivity of {step.name}", shift, above=0.0)
     multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
     return dataclasses.replace(planned, shift=shift, noise_multiplier=multiplier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -34,7 +35,9 @@ def sealed(codes: Iterable[object], private: bool, run: Callable[[], T]) -> T:
         return run()
     spent = False
     try:
-        return _or_failed(run)
+        with warnings.catch_warnings():  # a warning can depend on records
+            warnings.simplefilter("ignore")
+            return _or_failed(run)
     except _Spent:
         spent = True
     except _Failed:

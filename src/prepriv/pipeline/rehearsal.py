@@ -7,10 +7,9 @@ before it, and on its place only where places are public.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,61 +17,118 @@ from numpy.typing import NDArray
 
 from prepriv._copies import copied, nothing_noted
 from prepriv._kinds import check_class, is_ours
-from prepriv.domain import TARGET_STEPS, Domain
-from prepriv.exact.ball import row_norms
-from prepriv.mechanisms.handle import Mechanisms, NotCovered
-from prepriv.mechanisms.session import MadeUpSession, Session, SpentError
+from prepriv.domain import Domain
+from prepriv.mechanisms.handle import NotCovered
+from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.handed import Inside, check_fitted, handed, mechanisms_of, placeless, singly
+from prepriv.pipeline.handed import Inside, check_fitted, handed, placeless, singly
+from prepriv.pipeline.made_up import (
+    CELLS,
+    FEW,
+    MISTAKES,
+    MORE,
+    OTHERS,
+    ROUNDING,
+    MadeUp,
+    Rehearsal,
+    array_of,
+    check_each_row,
+    made_up,
+    told,
+)
 from prepriv.pipeline.rows import OpenRows
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
 from prepriv.preprocessing.said import has_places, unplaced
 from prepriv.space import Space
 from prepriv.tables.table import BLOCK
 
-FEW, MORE = 8, 256  # made-up rows; more where few are the reason that code fails
-CELLS = 2**20
-MISTAKES = (TypeError, NameError, AttributeError, NotImplementedError, ImportError, AssertionError)
-ROUNDING = 1e-9  # of what is made of a row in blocks of other sizes
 _STARTS = (*range(0, 2**14, BLOCK), 2**16, 2**20, 2**30)  # of blocks
 
 
-_ROWS = np.arange(FEW)
-_OTHERS = [
-    (mine, np.where(mine, _ROWS, other))
-    for mine in (_ROWS % 2 == 0, _ROWS % 2 == 1, _ROWS % 3 == 0, _ROWS % 3 == 1, _ROWS < 4, _ROWS >= 4)
-    for other in (0, FEW - 1)
-]
-"""Which of a few rows stay, and which row stands in each place where all others are one and the same."""
-
-
 @np.errstate(all="ignore")
-def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool) -> None:
+def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool, release: bool = True) -> None:
     """ValueError for a third-party step that a run would refuse, or whose map no claim covers: it is fitted on made-up rows.
 
     What its mechanisms refuse (`Mechanisms`), mistakes of its code, maps of the wrong kind, that no file could hold, that do not
-    treat every row by itself, or whose rows are not where the step declares them.
+    treat every row by itself, or whose rows are not where the step declares them. release: whether its map for new rows leaves.
     """
     step, space = planned.step, planned.before
     if is_ours(type(step)):
         return
-    rows = made_up(space, domain, FEW)
+    if step.name == "gradient" or step.name.endswith("(test)"):
+        raise ValueError(
+            f"{step.name!r} is what releases of training, or of a test, are called: name the step otherwise"
+        )
+    rows = few = made_up(space, domain, FEW)
     with nothing_noted(step):
         try:
             training, prediction = _fitted(planned, domain, n, private, rows)
         except _FewRows:
-            more = made_up(space, domain, max(FEW, min(n, MORE, CELLS // space.d)))
-            training, prediction = _fitted(planned, domain, n, private, more, enough=True)
-        if not step.paid.leaves:
-            _check_forgets(planned, domain, n, private, rows, prediction)
+            rows = made_up(space, domain, max(FEW, min(n, MORE, CELLS // space.d)))
+            training, prediction = _fitted(planned, domain, n, private, rows, enough=True)
+        if step.paid.share > 0:
+            _check_one_row_a_record(planned, domain, n, private, rows)
+        if not step.paid.leaves and release:
+            _check_forgets(planned, domain, n, private, few, prediction)
         if step.paid.test > 0:
             _check_distance(planned, domain, n, rows)
     with nothing_noted(training, prediction):
-        _check_maps(planned, domain, rows, training, prediction)
+        _check_maps(planned, domain, few, training, prediction if release else None)
+
+
+def _check_one_row_a_record(
+    planned: PlannedStep, domain: Domain, n: int, private: bool, rows: MadeUp
+) -> None:
+    """ValueError unless what a Budget step hands its mechanisms is made row by row: another record changes its own row alone,
+    and where rows have no places, those in another order are the same rows."""
+    step = planned.step
+
+    def handed_over(at: NDArray[Any]) -> Floats:
+        access = Rehearsal(planned, domain, n, private, MadeUp(rows.x[at], rows.labels[at]))
+        _fitted(planned, domain, n, private, access.rows, enough=True, access=access)
+        return (
+            np.concatenate([x.reshape(len(x), -1) for x in access.seen]) if access.seen else np.zeros((0, 1))
+        )
+
+    def same(one: Floats, two: Floats, but: int | None = None) -> bool:
+        others = np.arange(len(one)) % rows.n != (-1 if but is None else but)
+        return one.shape == two.shape and np.allclose(
+            one[others], two[others], rtol=ROUNDING, atol=ROUNDING * planned.before.radius, equal_nan=True
+        )
+
+    places = np.arange(rows.n)
+    whole = handed_over(places)
+    for j in (0, rows.n // 2 - 1, rows.n - 1):
+        if not same(whole, handed_over(np.where(places == j, rows.n - 1 - j, places)), j):
+            raise ValueError(
+                f"{step.name} hands its mechanism rows that are not made row by row: another record changes more of them than its "
+                "own, and could move a sum by all of them"
+            )
+    turned = whole.reshape(-1, rows.n, whole.shape[1])[:, np.roll(places, 1)].reshape(whole.shape)
+    if not has_places(domain, planned.incoming) and not same(turned, handed_over(np.roll(places, 1))):
+        raise ValueError(
+            f"{step.name} says that it takes rows in any order (takes_any_order), and what it hands its mechanism depends on their "
+            f"places; {unplaced(domain)}"
+        )
+
+
+def check_released(maps: Sequence[ReleasedMap], domain: Domain) -> None:
+    """ValueError for a third-party map of a model that does not treat every row by itself: before it counts private rows."""
+    x = made_up(domain.space, domain, FEW).x
+    for released in map(copied, maps):
+        if not is_ours(type(released)):
+            said = f"the map {type(released).__name__}"
+            with nothing_noted(released):
+                check_each_row(said, partial(_made, said, released), x)
+        x = released.transform(x)
+
+
+def _made(said: str, fitted: FittedMap, x: Floats) -> Floats:
+    return array_of(said, fitted.transform(x))
 
 
 def _check_maps(
-    planned: PlannedStep, domain: Domain, rows: OpenRows, training: FittedMap, prediction: ReleasedMap
+    planned: PlannedStep, domain: Domain, rows: OpenRows, training: FittedMap, prediction: ReleasedMap | None
 ) -> None:
     """ValueError for maps of a third-party step that no claim covers."""
     step, space = planned.step, planned.before
@@ -82,14 +138,15 @@ def _check_maps(
         x, Inside(step.output(space)).transform(x), rtol=1e-6, atol=1e-6 * space.radius, equal_nan=True
     ):
         raise ValueError(f"{said} leaves the space that `output` declares of its rows")
-    check_each_row(said, lambda x: array_of(said, training.transform(x)), rows.x)
+    check_each_row(said, partial(_made, said, training), rows.x)
     _check_kept(said, training, rows.x)
     if not has_places(domain, planned.incoming):
         _check_placeless(said, training, made_up(space, domain, BLOCK).x, unplaced(domain))
-    new = f"{said} for new rows"
-    _mapped(new, prediction, rows.x, planned.step.output(space))
-    check_each_row(new, lambda x: array_of(new, prediction.transform(x)), rows.x)
-    _check_written(said, prediction, rows.x)
+    if prediction is not None:
+        new = f"{said} for new rows"
+        _mapped(new, prediction, rows.x, planned.step.output(space))
+        check_each_row(new, partial(_made, new, prediction), rows.x)
+        _check_written(said, prediction, rows.x)
 
 
 def _check_distance(planned: PlannedStep, domain: Domain, n: int, rows: OpenRows) -> None:
@@ -110,7 +167,7 @@ def _check_forgets(
     planned: PlannedStep, domain: Domain, n: int, private: bool, rows: OpenRows, prediction: ReleasedMap
 ) -> None:
     """ValueError where the map for new rows of a step paid for by sensitivity follows from rows that it was fitted on before."""
-    step, others = planned.step, OpenRows(np.repeat(rows.x[-1:], rows.n, axis=0), rows.labels)
+    step, others = planned.step, MadeUp(np.repeat(rows.x[-1:], rows.n, axis=0), rows.labels)
     with suppress(ValueError, _FewRows):
         _fitted(planned, domain, n, private, others)
     if _written(copied(step).prediction_map(planned.before)) != _written(prediction):
@@ -126,15 +183,28 @@ def _written(released: ReleasedMap) -> str:
     return json.dumps(write_map(released), sort_keys=True, allow_nan=False)
 
 
+def as_written(released: ReleasedMap) -> ReleasedMap:
+    """A map that leaves, as a model file gives it back: a third-party one may hold more than what it writes."""
+    from prepriv.release.maps import read_map
+
+    return released if is_ours(type(released)) else read_map(json.loads(_written(released)))
+
+
 class _FewRows(Exception):
     """A fit failed, perhaps for want of rows."""
 
 
 def _fitted(
-    planned: PlannedStep, domain: Domain, n: int, private: bool, rows: OpenRows, enough: bool = False
+    planned: PlannedStep,
+    domain: Domain,
+    n: int,
+    private: bool,
+    rows: MadeUp,
+    enough: bool = False,
+    access: Rehearsal | None = None,
 ) -> tuple[FittedMap, ReleasedMap]:
     """The maps that a copy of the step makes of made-up rows, of the kinds that it must make. enough: no error is excused."""
-    step, access = planned.step, _Rehearsal(planned, domain, n, private, rows)
+    step, access = planned.step, access or Rehearsal(planned, domain, n, private, rows)
     try:
         made = step.paid.fit(copied(step), planned.before, access)
     except (NotCovered, SpentError) as refused:
@@ -150,74 +220,6 @@ def _fitted(
     return made[0], copied(made[1])
 
 
-def told(error: Exception) -> str:
-    """An error on made-up rows, which say nothing of a record."""
-    return f"{type(error).__name__}: {error}"
-
-
-def made_up(space: Space, domain: Domain, n: int) -> OpenRows:
-    """Rows along the diagonal of a space, those after the first few off it, the cells of every other row missing where they may
-    be; with labels of every class."""
-    x = np.linspace(space.low, space.high, n)
-    off = np.modf(np.outer(np.arange(n - FEW), np.sqrt(np.arange(space.d) + 0.5)))[0]
-    x[FEW:] = space.low + off * space.widths
-    x *= np.minimum(1.0, space.radius / np.maximum(row_norms(x), space.radius))
-    x[::2] = np.where(space.may_miss, np.nan, x[::2])
-    return OpenRows(x, targets_of(domain, n))
-
-
-def targets_of(domain: Domain, n: int) -> NDArray[np.int32]:
-    """Labels of every class, or targets between the declared bounds."""
-    if domain.target is not None:
-        return np.linspace(0, TARGET_STEPS, n).astype(np.int32)
-    return (np.arange(n) % max(len(domain.classes), 1)).astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class _Rehearsal:
-    """What a fit on made-up rows sees (`payment.Access`): with the limits of the run, and without its noise."""
-
-    planned: PlannedStep
-    domain: Domain
-    records: int
-    noisy: bool
-    rows: OpenRows
-    session: Session = field(default_factory=MadeUpSession)
-
-    @property
-    def n(self) -> int:
-        return self.rows.n
-
-    @cached_property
-    def handed(self) -> Rows:
-        return handed(self.rows, self.planned.step, singly(self.planned, self.domain))
-
-    def public(self, data: Any) -> tuple[Rows, int]:
-        return self.handed, self.n
-
-    def private(self) -> Rows:
-        return self.handed
-
-    def mechanisms(self) -> Mechanisms:
-        return mechanisms_of(
-            self.planned,
-            self.domain,
-            self.records,
-            self.noisy,
-            self.session,
-            self.handed,
-            self.rows.n,
-            self.rows.labels,
-        )
-
-
-def array_of(said: str, made: Any) -> Floats:
-    """What a map makes of rows, if it is an array of floats."""
-    if not isinstance(made, np.ndarray) or made.dtype.kind != "f" or made.ndim != 2:
-        raise ValueError(f"{said} must make an array of floats (rows, features); got {type(made).__name__}")
-    return made
-
-
 def _mapped(said: str, fitted: FittedMap, x: Floats, after: Space) -> Floats:
     """Made-up rows after a map; ValueError unless each gives one row of the declared width."""
     try:
@@ -230,31 +232,6 @@ def _mapped(said: str, fitted: FittedMap, x: Floats, after: Space) -> Floats:
             "dropped by `keep`)"
         )
     return made
-
-
-def check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *beside: NDArray[Any]) -> None:
-    """ValueError unless `make` makes the same of a row whatever the other rows are, wherever it stands, and each time.
-
-    Bit for bit in a block of one size; up to rounding in others. beside: other arrays of one entry a row.
-    """
-    rows = (x, *beside)
-
-    def made(choose: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-        return make(*(np.array(choose(a), order="C") for a in rows))
-
-    whole = made(lambda a: a)
-    same = np.array_equal(whole, made(lambda a: a), equal_nan=True)
-    for mine, at in _OTHERS:
-        same = same and np.array_equal(whole[mine], made(lambda a, at=at: a[at])[mine], equal_nan=True)  # type: ignore[misc]
-    alone = np.concatenate([made(lambda a, i=i: a[i : i + 1]) for i in range(len(x))])  # type: ignore[misc]
-    size = np.nanmax(np.abs(whole), initial=0.0)
-    for again in (alone, made(lambda a: a[::-1])[::-1]):
-        same = same and np.allclose(whole, again, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
-    if not same:
-        raise ValueError(
-            f"{said} must treat every row by itself: what it makes of a row depends on the other rows of its block, or on rows "
-            "that it met before, so one record could move them all"
-        )
 
 
 def _kept(said: str, training: FittedMap, x: Floats, start: int) -> NDArray[np.bool_]:
@@ -305,7 +282,7 @@ def _check_kept(said: str, training: FittedMap, x: Floats) -> None:
         x,
         np.arange(len(x)),
     )
-    if any((kept(x[at], 0) != whole)[mine].any() for mine, at in _OTHERS):
+    if any((kept(x[at], 0) != whole)[mine].any() for mine, at in OTHERS):
         raise ValueError(
             f"{said} must keep every row by itself: whether it does depends on the other rows of its block"
         )

@@ -17,7 +17,7 @@ from prepriv.learners.base import Learner, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.handle import NotCovered
 from prepriv.mechanisms.session import MadeUpSession, Metered, Session, SpentError
-from prepriv.pipeline.rehearsal import (
+from prepriv.pipeline.made_up import (
     CELLS,
     FEW,
     MISTAKES,

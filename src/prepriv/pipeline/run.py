@@ -29,6 +29,7 @@ from prepriv.pipeline.chain import PlannedStep
 from prepriv.pipeline.failures import Refused, codes_of, sealed
 from prepriv.pipeline.handed import check_fitted, handed, held, mechanisms_of, singly
 from prepriv.pipeline.plan import Plan
+from prepriv.pipeline.rehearsal import as_written
 from prepriv.pipeline.rows import Mapped, public_rows
 from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Step
 from prepriv.tables.encode import Table
@@ -184,8 +185,9 @@ def _prepare(
         asked = len(session.releases)
         training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
         check_fitted(planned.step, training, prediction, session, asked)
-        private += held(planned, training, plan.domain)
-        released.append(copied(prediction))  # before it has mapped a private row
+        kept = as_written(prediction) if training is prediction else training
+        private += held(planned, kept, plan.domain)
+        released.append(as_written(prediction))  # before it has mapped a private row
     return Mapped(table, tuple(private), targets), tuple(released)
 
 

@@ -357,6 +357,10 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
             raise ValueError(f"{step.name} cannot follow a step that drops rows")
         dropping = dropping or step.drops
         after = step.output(space)
+        if type(after) is not Space:  # a subclass could say anything of its rows
+            raise ValueError(
+                f"{step.name} must give a prepriv.space.Space in `output`; got {type(after).__name__}"
+            )
         after = after.with_origin() if dropping else after
         after = dataclasses.replace(after, reading=space.reading.then(step.name))
         yield step, space, after

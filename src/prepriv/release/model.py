@@ -90,7 +90,7 @@ class Model:
         return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
 
     def __repr__(self) -> str:
-        maps = " -> ".join(str(m.to_json()["map"]) for m in self.maps) or "none"
+        maps = " -> ".join(str(write_map(m)["map"]) for m in self.maps) or "none"
         learned = "a target" if self.domain.target else f"{len(self.domain.classes)} classes"
         said = short(self.guarantee, self.declared.delta)
         return f"Model({said}; {learned}, maps: {maps}, weights {self.weights.shape})"

@@ -24,6 +24,7 @@ from prepriv.guarantees.printed import exact, places, up
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.price import Price
 from prepriv.release import pictures
+from prepriv.release.maps import write_map
 from prepriv.release.model import Model
 from prepriv.release.shape_picture import shape_picture
 
@@ -155,7 +156,7 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
         return []
     names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
     extra = len(model.weights) - 1 - len(names)  # besides: a constant, and the bias
-    kinds = {str(m.to_json()["map"]) for m in model.maps}
+    kinds = {str(write_map(m)["map"]) for m in model.maps}
     if not names or extra not in (0, 1) or not kinds <= _APART:
         return []
     ends = _outputs(model)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from prepriv.columns import Text
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.release.coefficients import raw_units
+from prepriv.release.maps import write_map
 
 
 def to_sklearn(model: Any) -> Any:
@@ -26,7 +27,7 @@ def to_sklearn(model: Any) -> Any:
         )
     if flat.maps:
         raise ValueError(
-            f"the map {flat.maps[-1].to_json()['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"
+            f"the map {write_map(flat.maps[-1])['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"
         )
     if any(isinstance(c, Text) for c in domain.columns.values()):
         raise ValueError(

@@ -189,8 +189,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the map that leaves is the one that mapped private rows",
         "what is asked after the run that noted it",
         "pipeline/run.py",
-        "released.append(copied(prediction))",
-        "released.append(prediction)",
+        "released.append(as_written(prediction))",
+        "released.append(kept)",
         again("map_that_leaves"),
     ),
     Mutant(
@@ -252,7 +252,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map may look at the other rows",
         KIND,
-        "pipeline/rehearsal.py",
+        "pipeline/made_up.py",
         '    if not same:\n        raise ValueError(\n            f"{said} must treat',
         '    if False:\n        raise ValueError(\n            f"{said} must treat',
         again("map_is_rehearsed or residual_is_made"),
