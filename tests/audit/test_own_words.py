@@ -6,7 +6,11 @@ import json
 
 import pytest
 
+from prepriv.audit.loss_words import loss_lies
 from prepriv.cli import run
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import BOUNDS, Logistic
+from prepriv.learners.targets import Huber, SquaredError
 
 HEAD = """
 import dataclasses, math
@@ -323,3 +327,18 @@ learner = GradientDescent(Steep(), steps=2, weight_bound=20.0)
     code, sentence = attacked(ended, mean(test=0.0) + text.replace("STEEP", steep), "0.3")
     assert code == (1 if steep == "50.0" else 0)
     assert ("of the loss Steep: input_lipschitz declared" in sentence) == (steep == "50.0")
+
+
+def test_each_wrong_word_of_a_loss_is_found():
+    """Of classes and of a target: 50 times too small, and both audits said that it held."""
+
+    def lies(loss, classes, **wrong):
+        said = {name: getattr(loss, name) for name in BOUNDS}
+        said |= {name: (lambda f: lambda self, *a: f(self, *a) / 50)(said[name]) for name in wrong}
+        mine = type("Mine", (loss,), said)()
+        return [s.split()[4] for s in loss_lies(GradientDescent(mine, weight_bound=20.0), 1.0, classes, 0)]
+
+    for loss, classes in ((Logistic, 2), (SquaredError, 0), (Huber, 0)):
+        assert lies(loss, classes) == []
+        for name in BOUNDS:
+            assert lies(loss, classes, **{name: True}) == [name]

@@ -10,35 +10,60 @@ import numpy as np
 
 from prepriv._kinds import is_ours
 from prepriv.audit.sensitivity_draws import Draws
+from prepriv.domain import TARGET_STEPS
 from prepriv.guarantees.printed import down
+from prepriv.preprocessing.base import Floats
 
 _PAIRS, _WIDTH, _FAR = 4000, 4, 100.0  # of rows; their columns; weights where nothing bounds them
 
 
 def loss_lies(learner: Any, radius: float, classes: int, seed: int) -> Iterator[str]:
-    """What beats `gradient_norm` or `input_lipschitz` of the learner's loss, if it is third-party and of classes (docs/proofs/losses.md)."""
+    """What beats `gradient_norm`, `input_lipschitz` or `smoothness` of the learner's loss, if it is third-party (docs/proofs/losses.md).
+
+    classes: 0 for a target.
+    """
     loss = getattr(learner, "loss", None)
-    if loss is None or is_ours(type(loss)) or classes < 2:
+    if loss is None or is_ours(type(loss)):
         return
     norm, bound, draws = learner.row_norm(radius), learner.weight_bound, Draws(seed)
-    k, far = loss.outputs(classes), min(bound, _FAR / learner.row_norm(radius))
-    size, slope = loss.gradient_norm(norm, bound), loss.input_lipschitz(norm, bound)
-    longest = steepest = 0.0
+    said = {
+        "gradient_norm": loss.gradient_norm(norm, bound),
+        "input_lipschitz": loss.input_lipschitz(norm, bound),
+        "smoothness": loss.smoothness(norm),
+    }
+    found = dict.fromkeys(said, 0.0)
+    far, k = min(bound, _FAR / norm), loss.outputs(classes)
     for turn in range(_PAIRS):
         weights = draws.normal(_WIDTH, k)
         weights *= far * (1.0 if turn % 2 else float(draws.uniform(1)[0])) / np.linalg.norm(weights)
-        one = draws.normal(_WIDTH)
-        one *= norm * float(draws.uniform(1)[0]) / np.linalg.norm(one)
-        if turn % 3 == 0:  # a score near 0, where a residual is steep
-            one = one - weights[:, 0] * (one @ weights[:, 0]) / (weights[:, 0] @ weights[:, 0])
-        along = weights[:, 0] if turn % 4 < 2 else draws.normal(_WIDTH)
-        two = one + 10.0 ** (-1 - turn % 3) * norm * along / np.linalg.norm(along)
-        two *= min(1.0, norm / np.linalg.norm(two))
-        rows = np.array([one, two])
-        residual = loss.residual(rows @ weights, np.full(2, draws.below(classes)))
-        made = residual[:, :, None] * rows[:, None, :]
-        longest = max(longest, *np.linalg.norm(made.reshape(2, -1), axis=1))
-        steepest = max(steepest, float(np.linalg.norm(made[0] - made[1]) / np.linalg.norm(one - two)))
-    for name, found, said in (("gradient_norm", longest, size), ("input_lipschitz", steepest, slope)):
-        if math.isfinite(said) and found > said * (1 + 1e-6):
-            yield f"of the loss {type(loss).__name__}: {name} declared {said:.6g}, found {down(found, 4)}"
+        rows = _near(draws, turn, norm, weights[:, 0])
+        targets = np.full(2, draws.below(classes or TARGET_STEPS + 1))
+        one, two = _gradients(loss, rows @ weights, targets, rows)
+        other = weights + 10.0 ** (-1 - turn % 3) * far * draws.normal(_WIDTH, k) / _WIDTH
+        turned = _gradients(loss, rows @ other, targets, rows)[0]
+        for name, size in (
+            ("gradient_norm", max(np.linalg.norm(one), np.linalg.norm(two))),
+            ("input_lipschitz", np.linalg.norm(one - two) / np.linalg.norm(rows[0] - rows[1])),
+            ("smoothness", np.linalg.norm(one - turned) / np.linalg.norm(weights - other)),
+        ):
+            found[name] = max(found[name], float(size))
+    for name, limit in said.items():
+        if math.isfinite(limit) and found[name] > limit * (1 + 1e-6):
+            yield f"of the loss {type(loss).__name__}: {name} declared {limit:.6g}, found {down(found[name], 4)}"
+
+
+def _near(draws: Draws, turn: int, norm: float, along: Floats) -> Floats:
+    """Two rows, (2, d), that are close to each other."""
+    one = draws.normal(_WIDTH)
+    one *= norm * float(draws.uniform(1)[0]) / np.linalg.norm(one)
+    if turn % 3 == 0:  # a score near 0, where a residual is steep
+        one = one - along * (one @ along) / (along @ along)
+    along = along if turn % 4 < 2 else draws.normal(_WIDTH)
+    two = one + 10.0 ** (-1 - turn % 3) * norm * along / np.linalg.norm(along)
+    two *= min(1.0, norm / np.linalg.norm(two))
+    return np.array([one, two])
+
+
+def _gradients(loss: Any, scores: Floats, targets: Any, rows: Floats) -> Floats:
+    """Of each record, (2, outputs, d)."""
+    return np.asarray(np.array(loss.residual(scores, targets))[:, :, None] * rows[:, None, :])

@@ -173,8 +173,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "the Lipschitz constant of a loss is not attacked",
         "a word that nobody attacks",
         "audit/loss_words.py",
-        ', ("input_lipschitz", steepest, slope)):',
-        ",):",
+        '            ("input_lipschitz", np.linalg.norm(one - two) / np.linalg.norm(rows[0] - rows[1])),\n',
+        "",
         (*WORDS, "-k", "constants"),
+    ),
+    Mutant(
+        "the smoothness of a loss is not attacked",
+        "a word that nobody attacks",
+        "audit/loss_words.py",
+        '            ("smoothness", np.linalg.norm(one - turned) / np.linalg.norm(weights - other)),\n',
+        "",
+        (*WORDS, "-k", "wrong_word"),
     ),
 )
