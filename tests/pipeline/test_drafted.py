@@ -358,6 +358,8 @@ def test_accounts_of_other_libraries_add_what_the_draft_spent():
         assert by_hand(alone, drafted) <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
         assert whole.epsilon(DELTA) > alone.epsilon(DELTA) * 1.01
         assert whole.notes[0].startswith("in all: ") and set(alone.premises) <= set(whole.premises)
+        told = "fixed before the draft of its domain was seen"
+        assert told in str(whole) and told not in str(alone) and sum(told in p for p in whole.premises) == 1
     notes = [ways_out([], ran, domain=d, epsilon=EPSILON, delta=DELTA)[0].code for d in (plain, drafted)]
     assert "draft" not in notes[0] and "and the private draft of its bounds" in notes[1]
 

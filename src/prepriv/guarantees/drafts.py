@@ -14,6 +14,9 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
+FIXED = "holds only if what this run may spend was fixed before the draft of its domain was seen"
+"""The premise of adaptive composition: of a claim that was chosen in sight of the draft there is none."""
+
 
 def curve_of(mu: float, leak: float) -> TradeoffFunction:
     """Of Gaussian releases, mu-GDP together, and a chance `leak` that a value of one record alone is seen."""
@@ -55,7 +58,7 @@ def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) ->
     whole = part.compose(*(of_draft(drafted, domain) for drafted in domain.drafts))
     kept = tuple(note for note in part.notes if not note.startswith("weak:"))
     weak = notes_on(whole.epsilon(delta), delta, n, math.inf)  # of a model its part has said enough
-    return replace(whole, notes=(told(part, domain, delta), *kept, *weak))
+    return replace(whole, notes=(told(part, domain, delta), FIXED, *kept, *weak))
 
 
 def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, Any] | None:
@@ -78,7 +81,4 @@ def spent(domain: Domain) -> str:
 
 def told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return (
-        f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {spent(domain)}; a person in both tables pays for both. It holds if what this run may spend was "
-        "fixed before the draft was seen"
-    )
+    return f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {spent(domain)}; a person in both tables pays for both"

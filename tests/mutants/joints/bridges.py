@@ -402,6 +402,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/pipeline/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(
+        "what the sum of draft and run rests on is no premise",
+        "our own: str and to_dp_event left it out",
+        "guarantees/drafts.py",
+        "(told(part, domain, delta), FIXED, *kept, *weak)",
+        "(told(part, domain, delta), *kept, *weak)",
+        ("tests/pipeline/test_drafted.py", "-k", "other_libraries"),
+    ),
+    Mutant(
         "a calibration leaves out what the draft of its domain cost",
         "our own: 0.9992 for steps and training, and for the draft, too",
         "opacus.py",
