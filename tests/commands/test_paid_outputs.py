@@ -68,6 +68,92 @@ def test_what_cannot_be_written_stands_on_standard_output(place, monkeypatch, ca
         assert json.loads(told.out[told.out.index("{\n") :])
 
 
+TRAIN = [
+    "train",
+    "p.csv",
+    "--schema",
+    "S.yaml",
+    "--rows",
+    str(N),
+    *LEDGER,
+    "--out",
+    "run2",
+    "--holdout",
+    "0.2",
+]
+
+
+@pytest.mark.parametrize("kept", ["nothing", "the model"])
+def test_a_model_that_cannot_be_written_stands_on_standard_output(place, monkeypatch, capsys, kept):
+    """Before: nothing was printed, so a model and a measurement that were paid for were lost."""
+    written = writing._write_atomically
+
+    def full(path, *more):
+        if kept == "nothing" or path.suffix != ".json" or path.parent.name != "model":
+            raise OSError(errno.ENOSPC, "SECRET")
+        return written(path, *more)
+
+    monkeypatch.setattr(writing, "_write_atomically", full)
+    capsys.readouterr()
+    assert run(TRAIN) == 70
+    told = capsys.readouterr()
+    assert "no space left on device" in told.err and "standard output" in told.err
+    found, at = [], told.out.index("{\n")
+    while at >= 0:
+        data, length = json.JSONDecoder().raw_decode(told.out[at:])
+        found.append(data)
+        at = told.out.find("{\n", at + length)
+    assert [("weights" in data, "measured_in_private" in data) for data in found] == (
+        [(True, False), (False, True)] if kept == "nothing" else [(False, True)]
+    )
+    entries = Ledger.open("L.db").entries()
+    assert [e.kind for e in entries] == (["charged"] if kept == "nothing" else ["charged", "released"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_without_an_output_nothing_is_charged(place, name):
+    """Before: standard output was closed, the answer was nowhere, the charge stood and the exit code was 0."""
+    command = COMMANDS[name][: COMMANDS[name].index("--out")]
+    code = f"import os; os.close(1); import sys; sys.stdout = None; from prepriv.cli import run; sys.exit(run({command!r}))"
+    done = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2 and "there is no standard output: choose --out" in done.stderr
+    assert charges() == 0
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "train"])
+def test_a_link_that_leads_nowhere_is_seen_before_the_charge(place, capsys, name):
+    """Before: charged, and the release was lost."""
+    command = TRAIN if name == "train" else COMMANDS[name]
+    out = place / ("run2/report.html" if name == "train" else command[-1])
+    out.parent.mkdir(exist_ok=True)
+    out.symlink_to(out)
+    assert run(command) == 2 and charges() == 0
+
+
+def test_two_outputs_that_are_one_file_are_reserved_as_one(place, monkeypatch, capsys):
+    """Before: both were charged and one release was lost: a link and its target, a page and a table beside one another."""
+    reserved, codes = common._reserved, []
+    (place / "page.html").touch()
+    (place / "link.html").symlink_to("page.html")
+    described = COMMANDS["describe"][:-1]
+    others = [
+        [*described, "link.html"],
+        [*COMMANDS["evaluate"][:-1], "page.json"],
+    ]
+
+    def while_held(locks, at):
+        held = reserved(locks, at)
+        monkeypatch.setattr(common, "_reserved", reserved)
+        held.__enter__()
+        codes.extend(run(other) for other in others)
+        held.__exit__(None, None, None)
+        return reserved(locks, at)
+
+    monkeypatch.setattr(common, "_reserved", while_held)
+    assert run([*described, "page.html"]) == 0 and codes == [2, 2] and charges() == 1
+    assert not list(place.glob(".*prepriv-run*"))
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_that_a_killed_run_left_beside_it_is_in_nobodys_way(place, name):
     """A container is always process 1: its temporary file was the next one's, too."""

@@ -209,3 +209,94 @@ def test_a_file_replaced_while_a_charge_is_written_grants_nothing(
     monkeypatch.setattr(rows, "append", replaced)
     with pytest.raises(LedgerUnavailable, match="replaced while in use; nothing was granted"):
         pay(ledger, "x")
+
+
+TWO_NAMES = """if True:
+    import sys; from pathlib import Path; from prepriv.ledger import Ledger, LedgerUnavailable
+    base, *names = Path(sys.argv[1]), *sys.argv[2:]
+    for name in names:
+        try:
+            Ledger.create(base / name, "census", epsilon=0.5, delta=0)
+            print("made")
+        except LedgerUnavailable as error:
+            print(error)"""
+
+
+@pytest.mark.parametrize(
+    ("more", "names", "refused"),
+    [
+        (
+            'mkdir -p "up,:per/sub" view && mount --bind "up,:per/sub" view',
+            ["view/l.db", "merged/sub/m.db"],
+            1,
+        ),
+        (
+            'mkdir work2 m2 && mount -t overlay o -o "lowerdir=lower,upperdir=up\\,:per,workdir=work2" m2',
+            ["merged/l.db", "m2/m.db"],
+            2,
+        ),
+    ],
+    ids=["a folder of the layer, mounted elsewhere", "two overlays with one upper layer"],
+)
+def test_a_layer_is_known_by_its_place_in_the_file_system(tmp_path, more, names, refused):
+    """13 to 15 of 10 charges were granted: a path has no folder of the layer among its parents."""
+    script = OVERLAY.replace('shift; exec "$@"', more + ' || exit 77\nshift; exec "$@"')
+    said = in_private_mounts(script, tmp_path, sys.executable, "-c", TWO_NAMES, tmp_path, *names).splitlines()
+    assert ["in a layer of an overlay" in line for line in said] == [True] * refused + [False] * (2 - refused)
+
+
+def test_a_layer_of_data_alone_makes_no_other_folder_a_layer(tmp_path):
+    """mountinfo says lowerdir=A::B of it, and the empty name between the colons was every folder."""
+    overlay = "40 30 0:40 / {point} ro - overlay o ro,lowerdir={base}/lower::{base}/data\n"
+    for name in ("lower", "data", "home"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "l.db").touch()
+    (tmp_path / "mountinfo").write_text(
+        "30 1 0:30 / / rw - ext4 /dev/sda1 rw\n" + overlay.format(point=tmp_path / "merged", base=tmp_path)
+    )
+    found = {
+        name: mounts.in_a_layer(tmp_path / name / "l.db", tmp_path) for name in ("lower", "data", "home")
+    }
+    assert found == {"lower": True, "data": True, "home": False}
+
+
+def test_a_link_left_where_an_open_ledger_was_stops_it(tmp_path, pay):
+    """SQLite follows it, and the place that was looked at was that of the link."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    ledger = Ledger.create(folder / "l.db", "census", epsilon=1, delta=1e-5)
+    for left in (folder / "l.db", folder):
+        moved = tmp_path / f"{left.name} moved"
+        os.rename(left, moved)
+        os.symlink(moved, left)
+        with pytest.raises(LedgerUnavailable, match="a link stands where the ledger or its folder was"):
+            pay(ledger, "x")
+        left.unlink()
+        os.rename(moved, left)
+    assert pay(ledger, "x").sequence == 1
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_a_ledger_is_not_called_as_a_log_of_another(tmp_path, ledger, ending):
+    """A look at the other one took it for its log, and took it away."""
+    with pytest.raises(ValueError, match="choose another name"):
+        Ledger.create(f"{ledger.path}{ending}", "census", epsilon=0.5, delta=0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becomes another user")
+def test_a_look_by_a_user_who_cannot_write_the_file_leaves_nothing_beside_it(in_child):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:  # not below a folder that only root can enter
+        folder = Path(name)
+        folder.chmod(0o777)
+        path = folder / "l.db"
+        Ledger.create(path, "census", epsilon=0.5, delta=0)
+        path.chmod(0o644)
+
+        def look():
+            os.setuid(65534)
+            return len(Ledger.open(path).entries())
+
+        assert in_child(look) == 0
+        assert [file.name for file in folder.iterdir()] == ["l.db"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -302,6 +303,8 @@ def writable_file(path: Path) -> Path:
     """A file that can be written, there or not; checked before anything is charged, read or computed."""
     if path.is_dir():
         raise Stop(f"cannot write to {path}: it is a folder")
+    if path.is_symlink() and not path.exists():
+        raise Stop(f"cannot write to {path}: it is a link that leads to no file")
     if not path.exists():
         writable_folder(path.parent)
     elif not os.access(path, os.W_OK):
@@ -360,39 +363,56 @@ _LOCK = ".prepriv-run"
 def reserved_run(folder: Path, overwrite: bool) -> Iterator[Path]:
     """`writable_run`, and nobody else's until the end: two runs never pay for one place."""
     writable_run(folder, overwrite)
-    with _reserved(folder / _LOCK, folder):
+    with _reserved([folder / _LOCK, *(_lock_of(folder / name) for name in _OF_A_RUN)], folder):
         yield writable_run(folder, overwrite)  # again: another run can have ended in between
 
 
 @contextlib.contextmanager
-def reserved_file(out: Path | None, check: Callable[[Path], Any]) -> Iterator[None]:
-    """The same for one file that will be paid for. check: Stop where it cannot be written; None: nothing to reserve."""
+def reserved_file(out: Path | None, check: Callable[[Path], Any], *beside: Path) -> Iterator[None]:
+    """The same for one file that will be paid for, and others that are written with it; None: for standard output.
+
+    check: Stop where it cannot be written.
+    """
     if out is None:
+        if sys.stdout is None:
+            raise Stop("there is no standard output: choose --out")
         yield
         return
     check(out)
-    with _reserved(out.with_name(f".{out.name}{_LOCK}"), out):
+    with _reserved([*map(_lock_of, (out, *beside))], out):
         check(out)
         yield
 
 
+def _lock_of(file: Path) -> Path:
+    """Beside the file itself, whatever link leads to it."""
+    real = Path(os.path.realpath(file))
+    return real.with_name(f".{real.name}{_LOCK}")
+
+
 @contextlib.contextmanager
-def _reserved(lock: Path, place: Path) -> Iterator[None]:
-    new = [part for part in (lock.parent, *lock.parent.parents) if not part.exists()]
+def _reserved(locks: Sequence[Path], place: Path) -> Iterator[None]:
+    folders = dict.fromkeys(part for lock in locks for part in (lock.parent, *lock.parent.parents))
+    new = sorted((part for part in folders if not part.exists()), reverse=True)  # the inner ones first
+    made: list[Path] = []
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-    except FileExistsError:
-        raise Stop(
-            f"{lock} is there: another run is writing to {place}, or was killed; choose another --out, or remove that "
-            "file if none is running"
-        ) from None
-    except OSError as error:
-        raise Stop(f"cannot write to {place}: {reason(error)}") from None
-    try:
+        try:
+            for lock in locks:
+                lock.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+                made.append(lock)
+        except FileExistsError:
+            there = ", ".join(str(lock) for lock in locks if lock not in made and os.path.lexists(lock))
+            raise Stop(
+                f"{there or lock} is there: another run is writing to {place}, or was killed; choose another --out, or "
+                "remove what is there if none is running"
+            ) from None
+        except OSError as error:
+            raise Stop(f"cannot write to {place}: {reason(error)}") from None
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        for lock in made:
+            lock.unlink(missing_ok=True)
         _remove_empty(new)
 
 
@@ -432,8 +452,9 @@ def paid_output(out: Path, text: Callable[[], str]) -> Iterator[None]:
     """Around the writing of what was paid for: where it fails, text() goes to standard output, since nothing is lost."""
     try:
         yield
-    except (OSError, Stop) as error:
-        said = str(error) if isinstance(error, Stop) else f"cannot write to {out}: {reason(error)}"
+    except Exception as error:
+        why = reason(error) if isinstance(error, OSError) else type(error).__name__
+        said = str(error) if isinstance(error, Stop) else f"cannot write to {out}: {why}"
         typer.echo(shown(text(), keep="\n"), nl=False)
         raise Stop(
             f"{said}; what was released stands on standard output, and a charge, if any, stays", AFTER_TOUCH

@@ -60,7 +60,8 @@ def describe(
         raise Stop(f"--out must end in .html; got {out.name}")
     say_drafted(plan.domain, ledger)
     came = Came()
-    with says_what_stays(came, out), reserved_file(out, _check_out):
+    beside = () if out is None else (out.with_suffix(".json"),)
+    with says_what_stays(came, out), reserved_file(out, _check_out, *beside):
         with private_run(came):
             found = describe_in_private(plan, data, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early

@@ -21,6 +21,7 @@ from prepriv.commands.common import (
     counted_rows,
     load,
     noted,
+    paid_output,
     print_guarantee,
     print_json,
     print_measured,
@@ -31,7 +32,7 @@ from prepriv.commands.common import (
     says_what_stays,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
-from prepriv.commands.exits import AFTER_TOUCH, Stop, reason
+from prepriv.commands.exits import Stop
 from prepriv.commands.plan import (
     AdjacencyOption,
     ClassWeight,
@@ -189,18 +190,15 @@ class Job:
                     measured=measured,
                     model=model,
                 )
-            try:
-                came.writing = True
+            came.writing = True
+            with paid_output(out, lambda: model.text() + report.text()):
                 model.save(folder / "model")
-                report.save(folder / "report.json")
-                report.save(folder / "report.html")
-            except OSError as error:
-                raise Stop(
-                    f"cannot write to {out}: {reason(error)} (a charge, if any, stays)", AFTER_TOUCH
-                ) from None
-            released(
-                self.ledger, trained.receipt, model.text().encode()
-            )  # of what was written, whoever replaced it since
+            try:
+                with paid_output(out, report.text):
+                    report.save(folder / "report.json")
+                    report.save(folder / "report.html")
+            finally:  # of what was written, whoever replaced it since
+                released(self.ledger, trained.receipt, model.text().encode())
         _tell(report, measured, folder)
         return report
 

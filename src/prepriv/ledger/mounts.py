@@ -17,7 +17,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from prepriv.ledger.errors import LedgerUnavailable
 
@@ -47,11 +47,15 @@ _OWN = Path("/proc/self")
 
 @dataclass(frozen=True)
 class Mount:
-    """A line of the table of mounts of this process. options: of the file system, as the table writes them."""
+    """A line of the table of mounts of this process. root: the folder of the file system that stands at `point`.
+
+    options: of the file system, as the table writes them.
+    """
 
     number: str
     parent: str
     device: str
+    root: str
     point: str
     kind: str
     options: str
@@ -59,6 +63,10 @@ class Mount:
 
 def refuse_unsafe_place(path: Path) -> None:
     """Raise LedgerUnavailable where SQLite's log or its locks cannot be trusted. `path` is absolute, without links."""
+    if os.path.realpath(path) != os.fspath(path):  # SQLite follows it, and keeps the log where it leads to
+        raise LedgerUnavailable(
+            f"{path.name}: a link stands where the ledger or its folder was; open it anew"
+        )
     kind = file_system(path)
     if kind is not None and kind not in (*_TAKEN, ""):
         raise LedgerUnavailable(
@@ -107,22 +115,56 @@ def file_system(path: Path, own: Path = _OWN) -> str | None:
 
 
 def in_a_layer(path: Path, own: Path = _OWN) -> bool:
-    """Whether `path` lies below a folder of which an overlay is made that this process sees, and is not reached by it."""
+    """Whether `path` lies below a folder of which an overlay is made that this process sees, and is not reached by it.
+
+    Of a path that an overlay shows, what lies in its upper layer is asked, too: another overlay can have the same one.
+    """
     mounts = _mounts(own)
     mine = _mount_of(path, mounts, own)
     overlays = {m.device: m for m in mounts if m.kind == "overlay" and (not mine or m.device != mine.device)}
-    places = {folder / layer for m in overlays.values() for layer in _layers(m) for folder in path.parents}
-    return not {*map(_identity, path.parents)}.isdisjoint({*map(_identity, places)} - {None})
+    layers = {folder / layer for m in overlays.values() for layer in _layers(m) for folder in path.parents}
+    known, shown = (
+        {*map(_identity, layers)} - {None},
+        [_place(layer, _reached(layer, mounts)) for layer in layers],
+    )
+    for name, mount in [(path, mine), *((n, _reached(n, mounts)) for n in _below(path, mine))]:
+        here = _place(name, mount)
+        if not known.isdisjoint(map(_identity, name.parents)) or any(
+            _lies_in(here, layer) for layer in shown
+        ):
+            return True
+    return False
 
 
-def _layers(overlay: Mount) -> Iterator[str]:
+def _below(path: Path, mine: Mount | None) -> Iterator[Path]:
+    """The names that a path of an overlay has in its upper layer."""
+    if mine is not None and mine.kind == "overlay" and (place := _place(path, mine)) is not None:
+        for layer in _layers(mine, ("upperdir",)):
+            yield from (folder.joinpath(layer, *place[1][1:]) for folder in path.parents)
+
+
+def _place(path: Path, mount: Mount | None) -> tuple[str, tuple[str, ...]] | None:
+    """(device, folders from the root of the file system on): a mount can show a folder of it alone."""
+    if mount is None or not path.is_relative_to(mount.point):
+        return None
+    return mount.device, (PurePosixPath(mount.root) / path.relative_to(mount.point)).parts
+
+
+def _lies_in(place: tuple[str, tuple[str, ...]] | None, layer: tuple[str, tuple[str, ...]] | None) -> bool:
+    if place is None or layer is None or place[0] != layer[0]:
+        return False
+    return place[1][: len(layer[1])] == layer[1]
+
+
+def _layers(
+    overlay: Mount, which: Sequence[str] = ("upperdir", "lowerdir", "lowerdir+", "datadir+")
+) -> Iterator[str]:
     """The folders of which an overlay is made, as they were named when it was mounted: some relative to a folder unknown."""
     for name, _, value in (option.partition("=") for option in overlay.options.split(",")):
-        if name in ("upperdir", "lowerdir", "lowerdir+"):
+        if name in which:
             several = re.split(r"(?<!\\):", _plain(value)) if name == "lowerdir" else [_plain(value)]
-            for (
-                layer
-            ) in several:  # a colon and a comma were escaped when it was mounted: some kernels show how
+            for layer in filter(None, several):  # "::" stands before a layer of data alone
+                # a colon and a comma were escaped when it was mounted: some kernels show how
                 yield from (layer, re.sub(r"\\(.)", r"\1", layer))
 
 
@@ -162,9 +204,9 @@ def _mounts(own: Path) -> list[Mount]:
         return []
     lines, out = table.split("\n"), []  # a name can hold other ends of lines
     for left, _, right in (line.partition(" - ") for line in lines if line):
-        number, parent, device, _, point, *_ = left.split(" ")
+        number, parent, device, root, point, *_ = left.split(" ")
         kind, _, source = right.partition(" ")
-        out.append(Mount(number, parent, device, _plain(point), kind, source.partition(" ")[2]))
+        out.append(Mount(number, parent, device, _plain(root), _plain(point), kind, source.partition(" ")[2]))
     return out
 
 

@@ -94,6 +94,10 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
     """
     if path.is_dir():
         raise ValueError(f"{path.name} is a folder; a ledger is a file")
+    if path.name.endswith(SIDE_FILES):  # a look at the other ledger would take it for its log
+        raise ValueError(
+            f"{path.name}: SQLite keeps files of such names beside a ledger; choose another name"
+        )
     if not path.parent.is_dir():
         what = "is no folder" if path.parent.exists() else "does not exist"
         raise LedgerUnavailable(f"{path.name}: the folder {path.parent} {what}; nothing was created")
@@ -123,8 +127,9 @@ def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3
     deadline = time.monotonic() + timeout
     while True:
         try:
-            db = _connect(stack, path, max(0.0, deadline - time.monotonic()), write)
-            if not _frozen(path, write) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            frozen = _frozen(path, write)
+            db = _connect(stack, path, max(0.0, deadline - time.monotonic()), write, frozen)
+            if not frozen and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 raise LedgerCorrupt(f"{path.name}: is not in write-ahead mode, or not a ledger")
             db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # takes the snapshot
@@ -136,12 +141,14 @@ def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3
             time.sleep(0.002)
 
 
-def _connect(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
+def _connect(
+    stack: ExitStack, path: Path, timeout: float, write: bool, frozen: bool = False
+) -> sqlite3.Connection:
     if path.is_dir():
         raise LedgerUnavailable(f"{path.name}: is a folder; a ledger is a file")
     if not path.is_file():
         raise LedgerUnavailable(f"{path.name}: no such ledger file; `create` makes one")
-    uri = f"{path.as_uri()}?{'immutable=1' if _frozen(path, write) else 'mode=rw'}"
+    uri = f"{path.as_uri()}?{'immutable=1' if frozen else 'mode=rw'}"
     db = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     stack.callback(_abandon, db)
     refuse_unsafe_place(path)  # SQLite has the file open, and no log yet
@@ -167,8 +174,10 @@ def _abandon(db: sqlite3.Connection) -> None:
 
 def _frozen(path: Path, write: bool) -> bool:
     # A published copy may lie in a directory where SQLite cannot place its shared-memory file. Without a
-    # log beside it there is no writer, and it can be read as it is.
-    return not (write or os.access(path.parent, os.W_OK) or any(map(os.path.lexists, side_files(path))))
+    # log beside it there is no writer, and it can be read as it is. Who may not write the file would leave there
+    # a log that the owner cannot write.
+    may_write = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
+    return not (write or may_write or any(map(os.path.lexists, side_files(path))))
 
 
 def _create_tables(path: Path, header: Header, timeout: float) -> None:
