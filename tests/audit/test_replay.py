@@ -44,7 +44,7 @@ SEEN = Result()
 @pytest.mark.parametrize("name", pipelines())
 def test_nothing_but_mechanism_outputs_depends_on_a_record(name):
     result = attack(name, PAIRS)
-    assert result.findings == []
+    assert result.findings == [] and not result.failed  # runs that fail alike are no pair that was looked at
     assert result.pairs >= PAIRS * 3 // 4, "too few pairs met the declared conditions"
     assert all(0 < share <= 1 for share in result.reach.values()) and result.reach
     SEEN.add(result)

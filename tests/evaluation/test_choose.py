@@ -68,7 +68,7 @@ def test_what_cannot(given):
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
 def test_the_claim_is_an_account_of_its_own(adjacency, method, epsilon):
     domain = prepriv.Domain.box(0, 1, 3, [0, 1], adjacency=adjacency)
-    plan = plan_choice(
+    plan, _ = plan_choice(
         candidates_of([{"steps": [Rescale(1.0)], "learner": [*CHEAP, GradientDescent(Logistic(), steps=9)]}]),
         domain,
         900,
@@ -89,7 +89,7 @@ def test_the_claim_is_an_account_of_its_own(adjacency, method, epsilon):
 
 
 def test_the_method_with_more_signal_is_taken():
-    plan = plan_choice(
+    plan, _ = plan_choice(
         candidates_of(CHEAP), DOMAIN, 900, (1.0, 1e-5), holdout=0.3, method=None, session=NoisySession()
     )
     assert plan.chosen.method == "same rows" and plan.signals["same rows"] > 1.3 * plan.signals["own rows"]

@@ -144,7 +144,7 @@ def test_one_trial_is_one_trial():
 def test_the_claim_is_an_account_of_its_own(adjacency, epsilon):
     domain = prepriv.Domain.box(0, 1, 3, [0, 1], adjacency=adjacency)
     options = {"holdout": 0.3, "method": None, "session": NoisySession()}
-    plan = plan_choice(candidates_of(MANY), domain, 900, (epsilon, 1e-5), **options)
+    plan, _ = plan_choice(candidates_of(MANY), domain, 900, (epsilon, 1e-5), **options)
     assert plan.chosen.method == TRIALS and plan.chosen.stop == 1 / 28
     each = [math.sqrt(p.learner.steps) / p.learner_noise_multiplier for p in plan.chosen.plans]
     one = max(*each, plan.chosen.epsilon)

@@ -263,7 +263,7 @@ _OLDER = (
         "a data-dependent number beside the mechanism",
         "preprocessing/class_counts.py",
         "np.maximum(counts, max(1.0, mechanisms",
-        "np.maximum(np.bincount(np.maximum(rows.labels, 0), minlength=self.classes), max(1.0, mechanisms",
+        "np.maximum(np.bincount(np.maximum(mechanisms.labels, 0), minlength=self.classes), min(1.0, mechanisms",
         replayed("counts"),
     ),
     Mutant(
@@ -1858,7 +1858,7 @@ _OLDER = (
         "papers/provable_privacy/low_rank.py",
         "        multiplier *= math.sqrt(1.05 * (4 + tau**2) / 2)",
         "        multiplier /= math.sqrt(1.05 * (4 + tau**2) / 2)",
-        ("tests/commands/test_reproduce_preprocessing.py", "-k", "papers_learner"),
+        ("tests/papers/test_reproduce_preprocessing.py", "-k", "papers_learner"),
     ),
     Mutant(
         "pre-processing alone spends each share of the whole anew",

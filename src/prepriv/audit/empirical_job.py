@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,9 +91,11 @@ def chosen(method: str, epsilon: float = 12.0) -> Experiment:
         Candidate(steps=(), learner=GradientDescent(Logistic(), steps=s, clip_norm=0.05)) for s in (1, 2)
     ]
     session = NoisySession(NoiseSource.for_tests(5))
-    made = plan_choice(candidates, domain, n, (epsilon, 1e-3), holdout=0.3, method=method, session=session)
-    assert made.parts is not None  # an outcome of the coins in which the record is trained on: they are shown
-    plan = replace(made, parts=np.sort(made.parts)[::-1])
+    plan, parts = plan_choice(
+        candidates, domain, n, (epsilon, 1e-3), holdout=0.3, method=method, session=session
+    )
+    assert parts is not None
+    parts = np.sort(parts)[::-1]  # an outcome of the coins in which the record is trained on
     data = {
         neighbour: (
             encode(np.array([[1.0, 0.0]] + [[0.0, 0.0]] * (n - 1)), domain),
@@ -105,7 +106,7 @@ def chosen(method: str, epsilon: float = 12.0) -> Experiment:
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         table, labels = data[neighbour]
-        winners = (carry_out(plan, table, labels, NoisySession(source)) for _ in range(runs))
+        winners = (carry_out(plan, table, labels, NoisySession(source), parts) for _ in range(runs))
         return np.array([model.weights.sum() for _, model in winners])
 
     return Experiment(f"choice, {method}", plan.guarantee.tradeoff, draw)

@@ -62,8 +62,8 @@ _SHRINK = 0.97
 class ChoicePlan:
     """All candidates' plans and the mechanism that chooses, priced before a record is read.
 
-    parts: of each record, 0 to be compared on, else the number of the training part; None: drawn when the rows are there,
-    since their number is private. signals: of each method that can be carried out, µ times the records a candidate is
+    Whose coin fell how is no part of it, and is handed back nowhere: units stand in the order of their names, and one that is
+    replaced turns the coins of all others (docs/proofs/units.md). signals: of each method that can be carried out, µ times the records a candidate is
     trained on, times the chance that a candidate is tried; the method with the largest is taken.
     """
 
@@ -73,7 +73,6 @@ class ChoicePlan:
     delta: float
     holdout: float
     signals: Mapping[str, float]
-    parts: NDArray[np.int64] | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -112,12 +111,10 @@ class Choice:
         return with_drafts(plan.guarantee, plan.chosen.domain, plan.delta, plan.n) if self.private else None
 
     def __str__(self) -> str:
-        plan = self.plan
-        claim = (
-            f"ε = {up(self.guarantee_.epsilon(plan.delta))} at δ = {exact(plan.delta)}"
-            if self.guarantee_ is not None
-            else "no claim"
-        )
+        plan, made = self.plan, self.guarantee_
+        claim = "no claim"
+        if made is not None:
+            claim = f"ε = {up(made.epsilon(plan.delta))} at δ = {exact(plan.delta)}: {made}"
         return f"candidate {self.number} of {len(plan.chosen.plans)}: {self.candidate}; {plan.chosen.method}, {claim}"
 
 
@@ -167,7 +164,7 @@ def choose(
     elif domain.n not in (None, n):
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     session = session or NoisySession()
-    plan = plan_choice(
+    plan, parts = plan_choice(
         entrants,
         replace(domain, n=None),
         n,
@@ -184,7 +181,7 @@ def choose(
         ledger=ledger,
         session=session,
     )
-    number, model = carry_out(plan, *paid.rows, session)
+    number, model = carry_out(plan, *paid.rows, session, parts)
     won = replace(model, receipt=paid.receipt, choice=plan.chosen)
     return Choice(plan, number, entrants[number], won, session.private)
 
@@ -204,8 +201,11 @@ def plan_choice(
     holdout: float,
     method: str | None,
     session: Session,
-) -> ChoicePlan:
+) -> tuple[ChoicePlan, NDArray[np.int64] | None]:
     """Price every method, take the one with the most signal, freeze it. spend: (epsilon, delta). Reads no row.
+
+    Beside the plan, for `carry_out` alone: of each record 0 to be compared on, else the number of the training part; None: drawn
+    when the rows are there, since their number is private.
 
     Raises ValueError, too, for a candidate that rests on a premise that a part of the records need not inherit.
     """
@@ -233,7 +233,7 @@ def plan_choice(
             raise ValueError(f"{n} records are too few: a part of them is empty")
         sizes = [int(c) for c in counts[1:]]
         chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
-    return ChoicePlan(chosen, n, epsilon, delta, holdout, signals, parts)
+    return ChoicePlan(chosen, n, epsilon, delta, holdout, signals), parts
 
 
 def _count(way: str, candidates: int) -> int:
@@ -312,11 +312,14 @@ def _within(made: Guarantee, epsilon: float, delta: float) -> bool:
 
 
 def carry_out(
-    plan: ChoicePlan, table: Table, targets: NDArray[np.int32], session: Session
+    plan: ChoicePlan,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    parts: NDArray[np.int64] | None,
 ) -> tuple[int, Model]:
-    """(the winner's number, its model). Everything of the others ends here."""
+    """(the winner's number, its model). Everything of the others ends here. parts: of `plan_choice`."""
     chosen, k = plan.chosen, len(plan.chosen.plans)
-    parts = plan.parts
     if parts is None:
         parts = _parts(chosen.method, table.n, plan.holdout, k, session)
     if len(parts) != table.n:
@@ -349,6 +352,7 @@ def _best_of_trials(
 ) -> tuple[int, Model]:
     """(the number of the best trial's candidate, its model); the first of equals."""
     best: tuple[float, int, Model] | None = None
+    before = len(session.releases)
     steps = score_steps(plan.chosen.domain) << COUNT_BITS  # how far a record moves a score
     for j in trial_numbers(len(plan.chosen.plans), stop, session):
         model, score = trained(j)
@@ -366,4 +370,5 @@ def _best_of_trials(
         if best is None or float(noisy[0]) > best[0]:
             best = (float(noisy[0]), j, model)
     assert best is not None
+    del session.releases[before:]  # how many there were is secret
     return best[1:]

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -68,7 +68,7 @@ class HoldoutPlan:
     evaluation: EvaluationPlan
     holdout: Holdout
     n: int
-    coins: NDArray[np.bool_] | None = None
+    coins: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
     def delta(self) -> float:

@@ -180,8 +180,15 @@ class PrivateEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of it besides: remarks on the claim, where errors are cut."""
-        return (self.guarantee_.notes if self.guarantee_ else ()) + self.cut
+        """What is to be known of it besides: remarks on the claims, what they rest on, where errors are cut."""
+        claims = [made for made in (self.guarantee_, self.private and self.in_all) if made]
+        said = [note for made in claims for note in made.notes]
+        rests = [
+            f"of training and this together: if {' and '.join(c.conditions)}"
+            for c in claims[1:]
+            if c.conditions
+        ]
+        return (*dict.fromkeys((*said, *rests)), *self.cut)
 
     @property
     def cut(self) -> tuple[str, ...]:

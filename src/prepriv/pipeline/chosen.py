@@ -22,7 +22,7 @@ from prepriv.pipeline.odometer import composed
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.stored import plan_from_json
 
-_LARGEST_MU = 20.0  # of a choice: beyond, it is as good as exact
+_LARGEST_MU = 12.0  # of a choice: beyond, it is as good as exact
 METHODS = ("same rows", "random trials", "own rows")
 TRIALS = METHODS[1]
 _TRIALS_EACH = 4  # trials on average for each candidate but one: each is tried with a chance of 80 %

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from prepriv._kinds import is_ours
 from prepriv._said import says
-from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.session import Session
 from prepriv.payment import Caps, Sensitivity
@@ -53,9 +51,7 @@ def of_part(plan: Plan, whole: int) -> Plan:
     """
     steps = tuple(_counted(p, whole) for p in plan.steps)
     if any(new is not old for new, old in zip(steps, plan.pipeline)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # said of the first plan
-            made = make_plan(plan.domain, steps, plan.learner, epsilon=plan.epsilon, delta=plan.delta)
+        made = make_plan(plan.domain, steps, plan.learner, epsilon=plan.epsilon, delta=plan.delta)
         plan = dataclasses.replace(made, class_weight=plan.class_weight)
     fitted: list[str] = []
     for planned in plan.steps:
