@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import prepriv
 from prepriv.ledger import (
     BudgetExceeded,
     Ledger,
@@ -436,3 +437,23 @@ def test_every_used_byte_of_a_row_is_covered(ledger):
         ledger.path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
         with pytest.raises(LedgerCorrupt):
             Ledger.open(ledger.path)
+
+
+def test_a_charge_that_cannot_be_confirmed_is_said_to_stay(tmp_path, monkeypatch):
+    """ "nothing was granted" was said of a charge that was booked."""
+    book = Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+
+    def lost(*_):
+        raise LedgerUnavailable("L.db: the connection is lost; nothing was granted")
+
+    monkeypatch.setattr(Ledger, "confirm", lost)
+    domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    with pytest.raises(LedgerUnavailable, match="is lost; no row was read, and charge 1 stays$"):
+        prepriv.PrivateClassifier(domain, ledger=tmp_path / "L.db").fit([[0.5, 0.5]] * 50, [0, 1] * 25)
+    assert len(book.entries()) == 1
+
+
+def test_a_url_names_one_ledger():
+    pytest.importorskip("psycopg")
+    with pytest.raises(ValueError, match="names 2 ledgers"):
+        Ledger.open("postgresql://user@localhost/db?ledger=a&ledger=b")

@@ -52,7 +52,9 @@ class Server:
         base, _, query = url.partition("?")
         options = [option for option in query.split("&") if option]
         names = [option.removeprefix("ledger=") for option in options if option.startswith("ledger=")]
-        name = names[-1] if names else "ledger"
+        if len(names) > 1:
+            raise ValueError(f"the URL names {len(names)} ledgers; ?ledger= is given once")
+        name = names[0] if names else "ledger"
         if not _NAME.fullmatch(name):
             raise ValueError(f"?ledger= must be at most 40 of a-z 0-9 _, not _ first; got {name!r}")
         rest = "&".join(option for option in options if not option.startswith("ledger="))
@@ -87,9 +89,12 @@ class Server:
     def transaction(self, *, write: bool) -> Iterator[rows.Connection]:
         """A serialisable transaction on a ledger that is there."""
         with self._transaction(write=write) as db:
-            found = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self.schema,)).fetchone()
+            asked = "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?"
+            found = db.execute(asked, (self.schema,)).fetchone()
             if found is None:
                 raise LedgerUnavailable(f"{self.name}: no such ledger in this database; `create` makes one")
+            if not found[0]:
+                raise LedgerUnavailable(f"{self.name}: this role may not use the ledger; nothing was granted")
             yield db
 
     def problems(self, db: rows.Connection) -> list[str]:
@@ -187,6 +192,10 @@ class Server:
 
     def _told(self, error: BaseException) -> str:
         """One line: the first of what the server said."""
+        if (
+            type(error).__name__ == "UniqueViolation"
+        ):  # of a row that was valid, and committed while this one waited
+            return f"{self.name}: another charge came first; nothing was granted"
         lines = (line.strip() for line in str(error).splitlines() if line.strip())
         return f"{self.name}: {next(lines, type(error).__name__)}; nothing was granted"
 
@@ -273,9 +282,8 @@ def _says_of_the_ledger(error: Exception) -> bool:
     """Whether an error of psycopg's is of what the ledger holds; else it cannot be used now."""
     from psycopg import DataError, IntegrityError, ProgrammingError, errors
 
-    if isinstance(
-        error, errors.InsufficientPrivilege | errors.InvalidCatalogName | errors.InvalidParameterValue
-    ):
+    passing = errors.InsufficientPrivilege | errors.InvalidCatalogName | errors.InvalidParameterValue
+    if isinstance(error, passing | errors.UniqueViolation):
         return False
     damaged = errors.DataCorrupted | errors.IndexCorrupted
     return isinstance(error, DataError | IntegrityError | ProgrammingError | damaged)

@@ -47,7 +47,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
     book = Ledger.open(path)
-    book.charge(
+    made = book.charge(
         uid,
         plan.hash,
         adjacency=plan.guarantee.adjacency,
@@ -59,7 +59,11 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
             plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
         ),
     )
-    booked = book.confirm(uid, plan.hash)
+    try:
+        booked = book.confirm(uid, plan.hash)
+    except LedgerError as error:
+        why = str(error).removesuffix("; nothing was granted")
+        raise type(error)(f"{why}; no row was read, and charge {made.sequence} stays") from None
     return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}
 
 
