@@ -448,7 +448,7 @@ def test_a_charge_that_cannot_be_confirmed_is_said_to_stay(tmp_path, monkeypatch
 
     monkeypatch.setattr(Ledger, "confirm", lost)
     domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
-    with pytest.raises(LedgerUnavailable, match="is lost; no row was read, and charge 1 stays$"):
+    with pytest.raises(LedgerUnavailable, match=r"is lost; no row was read, and charge 1 stays$"):
         prepriv.PrivateClassifier(domain, ledger=tmp_path / "L.db").fit([[0.5, 0.5]] * 50, [0, 1] * 25)
     assert len(book.entries()) == 1
 

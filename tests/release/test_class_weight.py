@@ -61,7 +61,7 @@ def test_weights_hold_for_a_learner_without_a_link_and_through_the_artifact(tmp_
     p = hinge.model_.predict_proba(X)
     np.testing.assert_array_equal(hinge.predict(X) == "yes", 9 * p[:, 0] >= p[:, 1])
     for made in (hinge, balanced):
-        read = prepriv.Model.load(made.model_.save(tmp_path / "m"))
+        read = prepriv.Model.load(made.model_.save(tmp_path / "m", overwrite=True))
         np.testing.assert_array_equal(read.predict(X), made.predict(X))
         np.testing.assert_array_equal(
             predicted(read, encode(X, DOMAIN)), read.predict_index(X)

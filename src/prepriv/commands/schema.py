@@ -53,11 +53,14 @@ def schema_init(
         float | None,
         typer.Option(help="Draft in private: kinds, bounds, categories and classes by noisy counts."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="With --epsilon: well below 1 / rows.")] = 1e-6,
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: well below 1 / rows (default: 1e-6).")
+    ] = None,
     rows: Annotated[int | None, typer.Option(help="With --epsilon: declared number of records.")] = None,
     adjacency: Annotated[
-        str, typer.Option(help="With --epsilon: replace-one or add-or-remove-one.")
-    ] = "replace-one",
+        str | None,
+        typer.Option(help="With --epsilon: replace-one (the default) or add-or-remove-one."),
+    ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
     ] = None,
@@ -78,7 +81,12 @@ def schema_init(
         names = column_names(data)
         try:
             plan = plan_draft(
-                names, label=label, n=rows, epsilon=epsilon, delta=delta, adjacency=check_adjacency(adjacency)
+                names,
+                label=label,
+                n=rows,
+                epsilon=epsilon,
+                delta=1e-6 if delta is None else delta,
+                adjacency=check_adjacency(adjacency or "replace-one"),
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
@@ -91,8 +99,9 @@ def schema_init(
                 _write(drafted.text(), out, as_json)
         _say_cost(drafted)
         return
-    if ledger is not None or rows is not None or note is not None:
-        raise Stop("--ledger, --note and --rows are for a private draft: give --epsilon, too")
+    given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
+    if unread := [option for option, value in given.items() if value is not None]:
+        raise Stop(f"{', '.join(unread)}: for a private draft alone; give --epsilon, too")
     table = read_table(data)
     if table.num_rows == 0:
         raise BadData(f"{data} has no rows")

@@ -192,7 +192,7 @@ class Job:
                 )
             came.writing = True
             with paid_output(out, lambda: model.text() + report.text()):
-                model.save(folder / "model")
+                model.save(folder / "model", overwrite=overwrite)
             try:
                 with paid_output(out, report.text):
                     report.save(folder / "report.json")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 _MADE_AT = 0.97  # so that what is approximate (normal counts, estimated variances) leaves LEVEL
 Z_SQUARED = float(ndtri(0.5 + _MADE_AT / 2)) ** 2
+# Of a mean over groups, printed only where the noise leaves the smallest group large: that prefers some noise to other.
+_CHOSEN_Z_SQUARED = float(ndtri(0.5 + 0.985 / 2)) ** 2
 FEWEST = 4.0  # a number of rows below so many deviations of its noise is no denominator
 
 
@@ -118,7 +120,7 @@ def mean_of_shares(name: str, hits: Floats, rest: Floats, noise: float) -> Figur
     pulled = (np.clip(hits, 0.0, rows) + Z_SQUARED / 2) / (rows + Z_SQUARED)
     of_noise = float((variance * ((1 - pulled) ** 2 + (cells - 1) * pulled**2)).sum()) / hits.size**2
     of_sampling = float((pulled * (1 - pulled) / rows).sum()) / hits.size**2
-    half = math.sqrt(Z_SQUARED * (of_noise + of_sampling))
+    half = math.sqrt(_CHOSEN_Z_SQUARED * (of_noise + of_sampling))
     value, low, high = (min(1.0, max(0.0, x)) for x in (middle, middle - half, middle + half))
     return Figure(name, value, low, high, math.sqrt(of_noise), math.sqrt(of_sampling))
 
@@ -147,7 +149,8 @@ def determination(
 
     error: mean square of errors, its unit `scale` times half the distance of the bounds. target: mean of targets in [0, 1].
     square: mean square of 2 target - 1. rows: how many there are, or a noisy number of them. Sampling: a mean of numbers
-    in [0, m] with mean t has variance t (m - t) / rows at most, and deviations of two figures add.
+    in [0, m] with mean t has variance t (m - t) / rows at most, and deviations of two figures add. That of the errors is taken
+    at the mean that each value of R² says they have, and at the estimate: of a few large errors the estimate alone can be 0.
     """
     if None in (error.value, target.value, square.value):
         return Figure(name)
@@ -163,13 +166,34 @@ def determination(
     drawn = scale**2 * math.sqrt(e * (1 - e) / rows), math.sqrt(max(0.0, variance * (top - variance)) / rows)
     if variance < FEWEST * math.sqrt(noise[1]):
         return Figure(name)
-    return figure(
+    made = figure(
         name,
         lambda t: (1 - t) * variance - scale**2 * e,
         lambda t: noise[0] + (1 - t) ** 2 * noise[1],
         lambda t: (drawn[0] + (1 - t) * drawn[1]) ** 2,
         low=-1.0,
     )
+    if made.value is None or made.low is None or made.high is None:
+        return made
+
+    def excluded(t: float) -> bool:
+        said = min(1.0, max(0.0, (1 - t) * variance / scale**2))
+        of_errors = scale**2 * math.sqrt(said * (1 - said) / rows)
+        spread = noise[0] + (1 - t) ** 2 * noise[1] + (of_errors + (1 - t) * drawn[1]) ** 2
+        return ((1 - t) * variance - scale**2 * e) ** 2 > Z_SQUARED * spread
+
+    low, high = (_edge(excluded, made.value, end) for end in (-1.0, 1.0))
+    return replace(made, low=min(made.low, low), high=max(made.high, high))
+
+
+def _edge(excluded: Callable[[float], bool], inside: float, end: float) -> float:
+    """Where values are excluded for the first time on the way from one that is not to an end; the end if nowhere."""
+    if not excluded(end):
+        return end
+    for _ in range(60):
+        middle = (inside + end) / 2
+        inside, end = (inside, middle) if excluded(middle) else (middle, end)
+    return end
 
 
 def figure(

@@ -20,7 +20,7 @@ from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
-from prepriv.pipeline.charge import released
+from prepriv.pipeline.charge import check_charged, released
 from prepriv.release.writing import write_atomically
 
 
@@ -258,6 +258,7 @@ class PrivateEvaluation:
         path = Path(path)
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"an evaluation is saved as .html or .json; got {path.suffix or 'no ending'}")
+        check_charged(ledger, self.receipt)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
         text = self.to_html() if path.suffix == ".html" else text

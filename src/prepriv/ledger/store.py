@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -26,6 +27,13 @@ from prepriv.ledger.mounts import refuse_unsafe_place
 DURABLE = {"synchronous": ("FULL", 2), "fullfsync": ("ON", 1), "checkpoint_fullfsync": ("ON", 1)}
 HARDENED = {"trusted_schema": "OFF", "cell_size_check": "ON"}
 SIDE_FILES = ("-wal", "-shm", "-journal")
+
+# Held by every transaction, and while the process forks: a child inherits what SQLite believes to have locked, and no lock.
+_FORKING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_FORKING.release
+    )
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ def transaction(path: Path, *, timeout: float, write: bool) -> Iterator[sqlite3.
     Raises:
         LedgerUnavailable, LedgerCorrupt: see errors.py; also for every SQLite error inside the block.
     """
-    with _translated(path), ExitStack() as stack:
+    with _FORKING, _translated(path), ExitStack() as stack:
         file = _identity(path)
         db = _begin(stack, path, timeout, write)
         yield db
@@ -181,7 +189,7 @@ def _frozen(path: Path, write: bool) -> bool:
 
 
 def _create_tables(path: Path, header: Header, timeout: float) -> None:
-    with ExitStack() as stack:
+    with _FORKING, ExitStack() as stack:
         db = _connect(stack, path, timeout, write=True)
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LedgerUnavailable(f"{path.name}: SQLite cannot keep a write-ahead log here")

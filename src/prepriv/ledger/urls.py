@@ -8,6 +8,9 @@ from typing import Any
 from urllib.parse import unquote
 
 _URL = re.compile(r"postgres(ql)?:/")
+_KEYWORDS = re.compile(
+    r"(?:^|\s)(?:ssl)?password\s*=", re.IGNORECASE
+)  # libpq takes options in this form, too
 _SECRET = re.compile("password|secret|scram_")  # in the name of an option
 
 
@@ -22,6 +25,11 @@ def check_no_password(place: Any) -> None:
     Read as libpq reads it, and where in doubt more of it counts as a password.
     """
     text = os.fspath(place) if isinstance(place, os.PathLike) else place
+    if isinstance(text, str) and _KEYWORDS.search(text):
+        raise ValueError(
+            "ledger: this is a connection string with a password; give the URL of a server without one "
+            "(postgresql://user@host/database?ledger=NAME)"
+        )
     if not is_url(text):
         return
     user, at, _ = text.partition(":/")[2].rpartition("@")

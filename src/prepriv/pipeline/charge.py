@@ -71,6 +71,12 @@ def _named(path: str | os.PathLike[str], what: str) -> str:
     return f"{path.note}, {what}" if isinstance(path, Noted) else what
 
 
+def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None) -> None:
+    """ValueError for a ledger that a result is to be noted in, and was not charged to."""
+    if path is not None and receipt is None:
+        raise ValueError("ledger: this was charged to none, so no ledger can hold its hash")
+
+
 def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
     """Write down the hash of an artifact beside its charge, once the artifact is in place. Nothing without both.
 

@@ -26,7 +26,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.pipeline.charge import released
+from prepriv.pipeline.charge import check_charged, released
 from prepriv.pipeline.chosen import Chosen
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.run import Trained, predict_scores
@@ -226,18 +226,35 @@ class Model:
             "plan": dict(self.plan),
         }
 
-    def save(self, folder: str | Path, *, ledger: str | os.PathLike[str] | None = None) -> Path:
+    def save(
+        self, folder: str | Path, *, ledger: str | os.PathLike[str] | None = None, overwrite: bool = False
+    ) -> Path:
         """Write `folder`/model.json in one atomic step; returns its path. Raises OSError, of the system's class.
 
         ledger: that the model was charged to: its hash is then written beside the charge, where `ledger show` says it.
+        overwrite: replace another model that privacy was paid for.
+
+        Raises ValueError, with nothing written, where such a model is there, and for the ledger of a model that was charged to none.
         """
         target = Path(folder) / FILE
+        check_charged(ledger, self.receipt)
+        if not overwrite and target.is_file() and self._is_another(target):
+            raise ValueError(
+                f"{folder} holds another model that privacy was paid for: choose another folder, or give overwrite=True"
+            )
         with told_of(target):
             target.parent.mkdir(parents=True, exist_ok=True)
         text = self.text()
         write_atomically(target, text)
         released(ledger, self.receipt, text.encode())
         return target
+
+    def _is_another(self, file: Path) -> bool:
+        """Whether a file holds a private model that is not this one."""
+        try:
+            return file.read_text(encoding="utf-8") != self.text() and Model.load(file).private
+        except (BadArtifact, ValueError):  # of another version, perhaps
+            return True
 
     def text(self) -> str:
         """What its file holds, all ASCII."""
