@@ -383,7 +383,7 @@ def bands(tally: Tally, seed: int, repetitions: int, *, n: int, epsilon: float, 
 def shaped(plan: Any, rows: Any, at: np.ndarray, session: Any) -> dict[tuple[str, str], tuple[float, float]]:
     """(value, half the width of its band) of each column and name."""
     found = {}
-    for shape in Model.of(execute(plan, rows, at, session, counted=False)).shapes():
+    for shape in Model.of(execute(plan, rows, at, session)).shapes():
         for name, value, band in zip(shape.names, shape.values[:, 0], shape.band):
             found[shape.column, name] = (float(value), float(band))
     return found

@@ -614,7 +614,9 @@ def check_kills(server, url, monkeypatch, kills):
     for kill in range(kills):
         dying.append(("before", "during", "after")[kill % 3])
         before = len(read)
-        with pytest.raises(LedgerError, match=r"nothing was granted|no row was read, and charge [0-9]+ stays"):
+        with pytest.raises(
+            LedgerError, match=r"nothing was granted|no row was read, and charge [0-9]+ stays"
+        ):
             CLASSIFIER.set_params(ledger=url).fit(x, x[:, 0] > 0.5)
         assert not dying and len(read) == before
         server.start()

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 from prepriv.guarantees.notes import PrivacyWarning
 
@@ -29,7 +30,7 @@ def quiet() -> Iterator[None]:
             "default",
         )
         warnings.simplefilter("ignore")
-        warnings.simplefilter(action, PrivacyWarning)
+        warnings.simplefilter(cast(Any, action), PrivacyWarning)
         yield
 
 
