@@ -160,6 +160,19 @@ def test_the_lists_of_one_sparse_row_say_nothing_of_another(places, cells, dtype
     assert np.array_equal(read(made, ball)[[0, 2, 3]], dense[[0, 2, 3]])
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_a_cell_outside_of_a_matrix_of_any_type_lands_in_no_row(form, dtype):
+    ball, dense = Domain.ball(3, [0, 1], radius=10), np.arange(12.0).reshape(4, 3) / 10
+    for at in (7, -1):
+        made = sp.csr_matrix(dense).asformat(form)
+        made.data = made.data.astype(dtype)
+        places = made.col if form == "coo" else made.indices
+        places[4] = at
+        found = read(made, ball)
+        assert (found != dense).sum() == 1 and found.ravel()[(found != dense).ravel()] == 0
+
+
 def test_validate_reads_a_sparse_table():
     ball = Domain.ball(3, [0, 1], radius=10)
     found = validate(ball, sp.csr_matrix(np.eye(3)), [0, 1, 1])

@@ -171,7 +171,7 @@ def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
 
     cells = _lists(cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells]))
     kind, n = cells.type, len(cells)
-    listed = any(getattr(pa.types, f"is_{one}")(kind) for one in _LISTS)
+    listed = any(getattr(pa.types, f"is_{one}", lambda _: False)(kind) for one in _LISTS)
     if not listed and d is not None:
         return np.zeros(
             (n, d)

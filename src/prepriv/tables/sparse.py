@@ -35,7 +35,7 @@ def _real(data: Any) -> Any:
     if data.format == "dia":
         return type(data)((cells, data.offsets), shape=data.shape)
     if data.format == "coo":
-        return type(data)((cells, (data.row, data.col)), shape=data.shape)
+        return _placed(cells, data.row, data.col, data.shape)
     return _with(data, cells, data.indices)
 
 
@@ -51,11 +51,17 @@ def _of_lists(data: Any) -> Any:
 
 def _entries(data: Any, entries: Sequence[tuple[int, int, Any]]) -> Any:
     """The matrix of these (row, column, cell)."""
+    rows, columns, cells = zip(*entries) if entries else ((), (), ())
+    at = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    return _placed(numbers([*cells]), *at, data.shape)
+
+
+def _placed(cells: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
+    """The matrix of cells at these places, without those outside of it."""
     from scipy.sparse import coo_array  # not for those who have no sparse matrix
 
-    rows, columns, cells = zip(*entries) if entries else ((), (), ())
-    places = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    return coo_array((numbers([*cells]), places), shape=data.shape)
+    inside = (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
+    return coo_array((cells[inside], (rows[inside], columns[inside])), shape=shape)
 
 
 def _within(data: Any) -> Any:
