@@ -7,6 +7,7 @@ code of the class that gives it. A class that replaces that code has to give the
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +20,15 @@ _OF_DATACLASSES = (
 )
 """What is made anew for each class, or says what its fields may be."""
 
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
 
 def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequence[str]) -> None:
     """ValueError unless each word of `cls` comes from a class that knows the code it speaks of, or from the root.
 
     code: names of the root's methods that the words speak of. With them counts every other function that a class replaces, but
-    the root's words themselves (`_words`): any may be called from anywhere. Classes of this package are the code that was proved and attacked as it is.
+    the root's words themselves (`_words`), and every constant that a parent gave (no option of a dataclass): any may be used
+    from anywhere. Classes of this package are the code that was proved and attacked as it is.
     """
     above = [c for c in cls.__mro__ if c not in root.__mro__]
     for word in words:
@@ -57,12 +61,30 @@ def _replaced(c: type[Any], above: Sequence[type[Any]], root: type[Any], code: S
             return name
         if name in ("__getattr__", "__getattribute__"):
             return name
-        if name in root._words or name in _OF_DATACLASSES or not _is_code(value):
+        if name in root._words or name in _OF_DATACLASSES:
             continue
-        old = next((vars(p)[name] for p in (*parents, *root.__mro__) if name in vars(p)), None)
-        if old is not None and not getattr(old, "__isabstractmethod__", False):
+        if _is_code(value):
+            old = next((vars(p)[name] for p in (*parents, *root.__mro__) if name in vars(p)), None)
+            if old is not None and not getattr(old, "__isabstractmethod__", False):
+                return name
+        elif any(_is_constant(name, p, root) and not _are_same(vars(p)[name], value) for p in parents):
             return name
     return None
+
+
+def _is_constant(name: str, cls: type[Any], root: type[Any]) -> bool:
+    """Whether the class gives that itself, for its code to use: not an option, and nothing that the root leaves to each class."""
+    if name not in vars(cls) or name.startswith(("__", "_abc_")):
+        return False
+    left = any(name in vars(c) or name in inspect.get_annotations(c) for c in root.__mro__)
+    return not left and not (
+        dataclasses.is_dataclass(cls) and name in {f.name for f in dataclasses.fields(cls)}
+    )
+
+
+def _are_same(old: Any, new: Any) -> bool:
+    """Whether a class gives a number or a text again."""
+    return type(old) is type(new) and isinstance(old, _PLAIN) and bool(old == new)
 
 
 def _is_code(value: Any) -> bool:

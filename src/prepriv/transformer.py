@@ -17,7 +17,9 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
 from prepriv.pipeline.charge import LedgerSetting, check_ledger
 from prepriv.pipeline.checks import check_domain, check_places, names_of
+from prepriv.pipeline.handed import held
 from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
+from prepriv.pipeline.rows import Mapped
 from prepriv.preprocessing.base import Step
 from prepriv.tables.encode import encode, rows_of
 from prepriv.tables.stream import Stream, as_stream
@@ -101,15 +103,13 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Prepared rows, (n, d): of the space `plan_.space`. Private rows stay private ones."""
+        """Prepared rows, (n, d): of the space `plan_.space`, and of zeros where a step drops one. Private rows stay private ones."""
         self._check_fitted()
         check_places(self.plan_.domain, getattr(self, "_names", None), X)
-        out = []
+        plan = self.plan_
+        maps = [m for p, fitted in zip(plan.steps, self.maps_) for m in held(p, fitted, plan.domain)]
         with np.errstate(all="ignore"):
-            for _, x in encode(X, self.plan_.domain).blocks():
-                for fitted in self.maps_:
-                    x = fitted.transform(x)
-                out.append(x)
+            out = list(Mapped(encode(X, plan.domain), maps))
         return np.concatenate(out) if out else np.zeros((0, self.plan_.space.d))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

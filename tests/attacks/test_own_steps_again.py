@@ -100,7 +100,7 @@ class Shifts(Step):
         return space
 
     def fit_budget(self, rows, space, n, mechanisms):
-        labels = rows.labels if self.mine else mechanisms.labels
+        labels = rows.labels if self.mine else mechanisms._labels
         mechanisms.sum(rows, dim=space.d, radius=space.radius)
         labels -= labels.min()
         return Identity()

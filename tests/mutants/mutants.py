@@ -20,6 +20,7 @@ from joints import (
     results,
     steps,
     third_party,
+    third_party_words,
 )
 from mutant import Mutant
 
@@ -2131,6 +2132,7 @@ MUTANTS = (
     *_OLDER,
     *steps.MUTANTS,
     *third_party.MUTANTS,
+    *third_party_words.MUTANTS,
     *premises.MUTANTS,
     *resources.MUTANTS,
     *bridges.MUTANTS,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prepriv._kinds import is_ours
 from prepriv.audit.judgement import Finding
+from prepriv.audit.loss_words import loss_lies
 from prepriv.audit.replay import Call, Recorder, Result, replay
 from prepriv.audit.replay_neighbours import (
     RawTable,
@@ -223,7 +224,8 @@ def replay_plan(
         total.see(name, found, declared)
     total.unmatched += run.rows.unmatched
     total.failed.update(run.failed)
-    total.findings += [Finding("any record", what) for what in sorted(run.overspent)]
+    lies = loss_lies(plan.learner, plan.space.radius, len(plan.domain.classes), seed)
+    total.findings += [Finding("any record", what) for what in (*sorted(run.overspent), *lies)]
     total.unseen = _unseen(plan)
     return total
 

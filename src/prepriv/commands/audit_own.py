@@ -11,6 +11,7 @@ from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgemen
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, named_in
 from prepriv.commands.common import console, print_table
+from prepriv.preprocessing.base import walk
 
 ROWS = 40  # records of made-up tables, of a file that says no n
 _MOST = 60  # of a domain's n: larger tables leave the search few pairs
@@ -38,7 +39,8 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
     closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
     few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
     verdict = judgement(every)
-    lies = list(loss_lies(named.get("learner"), domain.space.radius, len(domain.classes), seed))
+    *_, space = (domain.space, *(after for _, _, after in walk(named["steps"], domain.space)))
+    lies = list(loss_lies(named.get("learner"), space.radius, len(domain.classes), seed))
     if lies and verdict.word != "broken":
         verdict = judged(lies, (), "")
     end(

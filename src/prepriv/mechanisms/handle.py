@@ -37,9 +37,8 @@ class Mechanisms:
     l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
     step says so itself; if not, no sum is given that can move further. session: one that
     counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn. rows: the rows as
-    they reach the step, the very object that the step is handed; plain: how far their own sum can move. records: how many
-    they are; labels: the class
-    index of each record.
+    they reach the step, the very object that the step is handed; plain: how far their own sum can move. _records: how many
+    they are, and _labels: the class index of each, which are private.
     Rows are blocks of floats (b, dim) that can be read again and again, one row a record: a row of zeros for a record that
     does not count.
     """
@@ -54,8 +53,8 @@ class Mechanisms:
     session: Session
     rows: Rows
     plain: float
-    records: int
-    labels: NDArray[np.integer[Any]]
+    _records: int
+    _labels: NDArray[np.integer[Any]]
 
     @classmethod
     def exact(cls, name: str, rows: Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
@@ -66,11 +65,11 @@ class Mechanisms:
     def sum(self, rows: Rows, *, dim: int, radius: float) -> Floats:
         """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
 
-        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or if there
-        are not as many rows as records.
+        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it of rows that it
+        made, or if there are not as many rows as records.
         """
         if rows is self.rows:
-            needed = self.plain
+            needed = self._check_plain(radius)
         else:  # of anything that is made of a row: where a row moves or is dropped, it moves from anywhere to anywhere
             record = 2 if self.adjacency == "replace-one" else 1
             needed = radius * (record + 2 * (self.apart.rows_moved + self.apart.rows_dropped))
@@ -133,10 +132,10 @@ class Mechanisms:
 
     def class_counts(self, classes: int) -> Floats:
         """(classes,) noisy counts of the class indices of the records, also of dropped ones: no step changes a label."""
-        if len(self.labels) != self.records:
+        if len(self._labels) != self._records:
             raise NotCovered(f"{self.name} counts classes, and the records come without labels here")
         return private_histogram(
-            self.labels,
+            self._labels,
             name=self.name,
             bins=classes,
             n=self.n,
@@ -176,7 +175,7 @@ class Mechanisms:
 
     def check_records(self, rows: int) -> None:
         """NotCovered unless there are as many rows as records."""
-        if rows != self.records:
+        if rows != self._records:
             raise NotCovered(
                 f"{self.name} asks for a mechanism of other rows than one a record, where one record could count more than "
                 "once: give one row for each row that reaches the step, of zeros where it does not count"
@@ -196,6 +195,18 @@ class Mechanisms:
                 f"{self.name} asks for {what} of rows of norm {radius:g}, which one record can move by {needed:g}; its "
                 f"noise is for {self.l2_sensitivity:g}: override l2_sensitivity with what this sum can move by"
             )
+
+    def _check_plain(self, radius: float) -> float:
+        """How far the sum of the rows as they reach the step can move. NotCovered where the step says itself that it is less."""
+        record = 2 if self.adjacency == "replace-one" else 1
+        pulled = radius * (record + self.apart.rows_dropped) + self.apart.total_shift
+        needed = min(self.plain, pulled)
+        if self.stated and math.isfinite(self.plain) and needed > self.l2_sensitivity * (1 + 1e-9):
+            raise NotCovered(
+                f"{self.name} says that its sum can move by {self.l2_sensitivity:g} (l2_sensitivity), and asks for that of the rows "
+                f"as they reach it, which one record can move by {needed:g}: say at least that"
+            )
+        return needed
 
     def _need_untouched(self, what: str) -> None:
         if self.apart != Apart():

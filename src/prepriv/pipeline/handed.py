@@ -101,8 +101,8 @@ def mechanisms_of(
         session=Metered(session, step.name, 1 / z**2) if private else session,
         rows=rows,
         plain=sum_shift(planned.before, domain.adjacency, incoming),
-        records=records,
-        labels=sealed(labels),
+        _records=records,
+        _labels=sealed(labels),
     )
 
 

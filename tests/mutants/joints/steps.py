@@ -82,8 +82,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a record gives as many rows as it likes",
         "a premise of one thing, used of another",
         "mechanisms/handle.py",
-        "if rows != self.records:",
-        "if rows < self.records:",
+        "if rows != self._records:",
+        "if rows < self._records:",
         closed("one_row_a_record"),
     ),
     Mutant(
