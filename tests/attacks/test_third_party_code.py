@@ -8,7 +8,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
+import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -19,6 +21,7 @@ import pytest
 
 from prepriv import Budget, Domain, Numeric, Sensitivity, account, make_plan
 from prepriv import preprocessing as pre
+from prepriv._quiet import silent
 from prepriv.audit.replay import Recorder
 from prepriv.evaluation.cells import row_scores
 from prepriv.evaluation.evaluate import evaluate
@@ -513,8 +516,13 @@ class Winsorized(ReleasedMap):
         return {"high": self.high}
 
 
-class Rebinds(Winsorized):
+@dataclass(frozen=True)
+class Rebinds(ReleasedMap):
+    high: float
     seen: ClassVar[int] = 0
+
+    def to_json(self):
+        return {"high": self.high}
 
     def transform(self, x):
         type(self).seen += int((x > self.high).sum())
@@ -759,8 +767,6 @@ def test_what_is_left_of_a_share_is_not_copied(copied):
 
 
 def test_threads_share_one_meter():
-    from concurrent.futures import ThreadPoolExecutor
-
     metered, sums = meter(), GaussianSum(1, 1.0, 0, 10, 1)
 
     def ask(_):
@@ -900,8 +906,6 @@ def test_of_a_map_leaves_what_it_writes():
 class Warns(ReleasedMap):
     def transform(self, x):
         if (x > 0.9999).any():
-            import warnings
-
             warnings.warn(f"{x.max()}", stacklevel=1)
         return x
 
@@ -919,6 +923,24 @@ def test_no_warning_of_third_party_code_leaves_a_run(recwarn):
     session.private = True
     execute(plan, rows, labels, session)
     assert not [w for w in recwarn if "1.0" in str(w.message)]
+
+
+def test_silence_is_of_one_thread_and_ends():
+    """Fits in threads left the process with the filter "ignore every warning"."""
+
+    def warned():
+        with pytest.warns(UserWarning, match="heard"):
+            warnings.warn("heard", stacklevel=1)
+        return True
+
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(1) as pool, silent(), silent():
+        warnings.simplefilter("error")
+        with silent():
+            warnings.warn("not heard", stacklevel=1)
+        warnings.filters.pop(1)
+        assert pool.submit(warned).result()
+    assert list(warnings.filters) == before
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,8 @@ def _near(draws: Draws, turn: int, norm: float, along: Floats) -> Floats:
     if turn % 3 == 0:  # a score near 0, where a residual is steep
         one = one - along * (one @ along) / (along @ along)
     along = along if turn % 4 < 2 else draws.normal(_WIDTH)
-    two = one + 10.0 ** (-1 - turn % 3) * norm * along / np.linalg.norm(along)
-    two *= min(1.0, norm / np.linalg.norm(two))
-    return np.array([one, two])
+    two: Floats = one + 10.0 ** (-1 - turn % 3) * norm * along / np.linalg.norm(along)
+    return np.array([one, two * min(1.0, norm / float(np.linalg.norm(two)))])
 
 
 def _gradients(loss: Any, scores: Floats, targets: Any, rows: Floats) -> Floats:

@@ -10,7 +10,6 @@ import hashlib
 import ipaddress
 import itertools
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._quiet import silent
 from prepriv.engines.base import Block, EngineError, NoRoom, Portable, Sums
 from prepriv.engines.local import memory_shown, rows_size
 from prepriv.exact.gradient_sum import Loss, QuantizedRows
@@ -173,20 +173,12 @@ class _Part:
     rows: QuantizedRows | None
 
 
-@contextmanager
-def _no_warning() -> Iterator[None]:
-    """None of third-party code goes to the log of a worker: it can depend on records."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 @np.errstate(all="ignore")
 def _load(number: int, bits: str, blocks: Iterable[Block], first: int, shape: tuple[Any, ...]) -> _Part:
     """Runs on a worker."""
     try:
         rows = QuantizedRows(*shape)
-        with _no_warning():
+        with silent():
             for x, targets, start in blocks:
                 rows.fill(start - first, x, targets)
         return _keep(number, bits, rows)
@@ -219,7 +211,7 @@ def _partial(
     try:
         for part in parts:
             assert part.rows is not None
-            with _no_warning(), part.rows.gradient_sum(loss, threads=worker.state.nthreads) as gradient_sum:
+            with part.rows.gradient_sum(loss, threads=worker.state.nthreads) as gradient_sum:
                 total += gradient_sum(weights, None if index is None else index[part.number])
         return worker.address, numbers, total
     except Exception:

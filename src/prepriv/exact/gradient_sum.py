@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from prepriv._kinds import is_ours
+from prepriv._quiet import silent
 from prepriv.exact.ball import row_sum
 from prepriv.exact.grid import EXACT, MARGIN, Grid
 
@@ -149,11 +150,12 @@ def residuals_of(loss: Loss, scores: NDArray[np.float64], targets: NDArray[Any])
     how it rounds a record may depend on the length of its block, which one record decides."""
     if is_ours(type(loss)):
         return loss.residual(scores, targets, out=scores)
-    for start in range(0, len(scores), _SHOWN):
-        part, labels = scores[start : start + _SHOWN], targets[start : start + _SHOWN]
-        more = np.minimum(np.arange(_SHOWN), len(part) - 1)  # the last record fills the block
-        shown = np.asfortranarray(part[more])
-        part[:] = loss.residual(shown, labels[more], out=shown)[: len(part)]
+    with silent():  # in a thread of its own
+        for start in range(0, len(scores), _SHOWN):
+            part, labels = scores[start : start + _SHOWN], targets[start : start + _SHOWN]
+            more = np.minimum(np.arange(_SHOWN), len(part) - 1)  # the last record fills the block
+            shown = np.asfortranarray(part[more])
+            part[:] = loss.residual(shown, labels[more], out=shown)[: len(part)]
     return scores
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from prepriv._kinds import is_ours
+from prepriv._quiet import silent
 from prepriv.engines.base import EngineError
 from prepriv.mechanisms.session import SpentError
 
@@ -35,8 +35,7 @@ def sealed(codes: Iterable[object], private: bool, run: Callable[[], T]) -> T:
         return run()
     spent = False
     try:
-        with warnings.catch_warnings():  # a warning can depend on records
-            warnings.simplefilter("ignore")
+        with silent():
             return _or_failed(run)
     except _Spent:
         spent = True
