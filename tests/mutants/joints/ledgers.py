@@ -320,4 +320,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "    real = Path(file)",
         ("tests/commands/test_paid_outputs.py", "-k", "one_file"),
     ),
+    Mutant(
+        "a process forks inside a transaction of a ledger",
+        "SQLite: a child inherits what it believes to have locked, and no lock",
+        "ledger/store.py",
+        "    with _FORKING, _translated(path), ExitStack() as stack:",
+        "    with _translated(path), ExitStack() as stack:",
+        ("tests/ledger/test_ledger_concurrency.py", "-k", "forks_between"),
+    ),
+    Mutant(
+        "a charge that cannot be confirmed is said not to be granted",
+        "our own: what is said of money is what happened to it",
+        "pipeline/charge.py",
+        "; no row was read, and charge {made.sequence} stays",
+        "; nothing was granted",
+        ("tests/ledger/test_ledger_fail_closed.py", "-k", "cannot_be_confirmed"),
+    ),
+    Mutant(
+        "another paid model is replaced without a word",
+        "our own: what was paid for is lost",
+        "release/model.py",
+        "        if not overwrite and target.is_file() and",
+        "        if not target.is_file() and",
+        ("tests/release/test_model_file.py", "-k", "another_model"),
+    ),
 )
