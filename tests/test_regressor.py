@@ -143,7 +143,7 @@ def test_frames_categories_missing_cells_and_odd_targets():
 
 
 def test_targets_are_cut_to_their_bounds_and_what_is_no_number_counts_as_nothing():
-    cells = [-10, 30, 10, -1e308, math.inf, math.nan, "12", "twelve", None, 10**400, [1]]
+    cells = [-10, 30, 10, -1e308, math.inf, math.nan, "12", "twelve", None, 10**400, [1, 2]]
     found = encode_targets(cells, domain())
     assert found.tolist()[:3] == [0, TARGET_STEPS, TARGET_STEPS // 2]
     assert found.tolist()[3:5] == [0, TARGET_STEPS]
