@@ -379,3 +379,18 @@ def test_a_delta_below_the_leak_of_the_draft_is_refused_by_accounts():
     ):
         with pytest.raises(ValueError, match="delta must be above"):
             call()
+
+
+def test_a_second_run_counts_the_drafts_of_earlier_ones(folder, capsys):
+    """The sum left out a draft that this schema does not have."""
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    del schema["drafted"]
+    Path("declared.yaml").write_text(yaml.safe_dump(schema))
+    capsys.readouterr()
+    assert run(["train", "t.csv", "--schema", "declared.yaml", *TRAIN[4:], "--out", "runs/b"]) == 0
+    said_of_both = said(capsys)[1]
+    draft = Model.load("runs/a").domain
+    parts = [Model.load(f"runs/{name}").part for name in "ab"]
+    both = float(said_of_both.split("together have ε = ")[1].split()[0])
+    assert both == pytest.approx(by_hand(parts[0].compose(parts[1]), draft), rel=1e-3)

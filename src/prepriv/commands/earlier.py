@@ -60,9 +60,14 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
     parts = [model.part for model in found if model.part is not None]
     delta = max([delta, *(model.declared.delta for model in found)])
     many = f"{len(found)} earlier private model{'s' * (len(found) > 1)} of these columns"
+    drafts = list(domain.drafts)
+    for model in found:
+        drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
     try:
-        whole = with_drafts(composed([*parts, made]), domain, delta, n)
+        whole = with_drafts(composed([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
         total = f"have ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
+        if whole is not None and whole.conditions:
+            total += f", if {' and '.join(whole.conditions)}"
     except ValueError:  # delta is too small for what is composed
         total = "cost the sum of what each claims"
     say(
