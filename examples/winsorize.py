@@ -122,6 +122,10 @@ class Winsorize(pre.Step):
     def after_drops(self) -> bool:
         return False
 
+    @property
+    def takes_any_order(self) -> bool:
+        return True
+
     def output(self, space: Space) -> Space:
         need_filled(self.name, space)
         far = math.hypot(*np.maximum(abs(space.low), abs(space.high)))

@@ -929,17 +929,20 @@ def test_silence_is_of_one_thread_and_ends():
     """Fits in threads left the process with the filter "ignore every warning"."""
 
     def warned():
-        with pytest.warns(UserWarning, match="heard"):
+        try:
             warnings.warn("heard", stacklevel=1)
-        return True
+        except UserWarning:
+            return True
+        return False
 
     before = list(warnings.filters)
     with ThreadPoolExecutor(1) as pool, silent(), silent():
         warnings.simplefilter("error")
         with silent():
             warnings.warn("not heard", stacklevel=1)
+            heard = pool.submit(warned).result()
         warnings.filters.pop(1)
-        assert pool.submit(warned).result()
+    assert heard
     assert list(warnings.filters) == before
 
 
