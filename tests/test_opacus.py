@@ -201,6 +201,16 @@ def picked(places):
     return made
 
 
+class StackDataset(list):
+    __module__ = "torch.utils.data.dataset"
+
+
+def stacked(*parts, by_name=False):
+    made = StackDataset(range(N))
+    made.datasets = dict(enumerate(parts)) if by_name else parts
+    return made
+
+
 class Picked(Subset):
     __module__ = "mine"
 
@@ -298,6 +308,29 @@ def test_what_hands_a_batch_on_and_mixes_none_is_taken():
     assert made(loader=Loader(dataset=delegating(list(range(N))))).n == N
 
 
+@pytest.mark.parametrize("batches", [92, 93, 99, 100])
+def test_what_opacus_makes_of_93_batches_is_taken(batches):
+    """Its DataLoader says 92, its accountant 1/92 and its optimizer n/92; the batches are drawn at 1/93."""
+    n = 100 * batches
+    found = made(
+        loader=Loader(n=n, sampler=random_sampler(num_samples=n, data_source=range(n))),
+        domain=dataclasses.replace(BOX, n=n),
+        run={"epochs": 1, "max_grad_norm": 0.5},
+    )
+    said = int(1 / (1 / batches))
+    optimizer, loader = optimizer_of(found, expected_batch_size=n // said), poisson(1 / batches, n)
+    ran = [(found.noise_multiplier, 1 / said, said)]
+    found.check(optimizer, loader, ran)
+    optimizer.expected_batch_size += 2
+    with pytest.raises(ValueError, match="expected_batch_size"):
+        found.check(optimizer, loader, ran)
+    if said < batches:  # without the DataLoader nothing says at what rate they were drawn
+        with pytest.raises(ValueError, match="rate above"):
+            found.check(history=ran)
+        with pytest.raises(ValueError, match="draws at rate"):
+            found.check(None, poisson(1 / said, n), ran)
+
+
 def test_drop_last_raises_the_rate_that_opacus_uses():
     """299 rows to a batch: 7 batches, or 6 and a rate of 1/6, not 299/2000."""
     kept, dropped = made(loader=Loader(batch=299)), made(loader=Loader(batch=299, drop_last=True))
@@ -329,6 +362,8 @@ REFUSED = {
     "a row twice, in a class that inherits": ({"loader": Loader(batch=100, dataset=Picked.of([0] * N))}, "holds some rows twice"),
     "a row twice": ({"loader": Loader(batch=100, dataset=twice())}, "holds some rows twice"),
     "a row twice, within": ({"loader": Loader(batch=100, dataset=picked([0, *range(N - 1)]))}, "holds some rows twice"),
+    "a row twice, beside its labels": ({"loader": Loader(dataset=stacked(range(N), picked([0] * N)))}, "holds some rows twice"),
+    "a row twice, by name": ({"loader": Loader(dataset=stacked(range(N), picked([0] * N), by_name=True))}, "holds some rows twice"),
     "rows of a whole batch": ({"loader": Loader(dataset=Mixing(range(N)))}, "__getitems__ of its own"),
     "rows of a whole batch, within": ({"loader": Loader(dataset=delegating(Mixing(range(N))))}, "__getitems__ of its own"),
     "rows by hand": ({"loader": with_(__len__=lambda: 20)}, "method __len__ that was set by hand"),

@@ -38,6 +38,7 @@ from prepriv.pipeline.torch_loaders import (
     check_optimizer,
     check_poisson,
     check_sampler,
+    counted,
     lengths,
     secure_generator,
 )
@@ -106,13 +107,14 @@ class Calibrated:
         optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after training. One of
         them at least, else ValueError: no check passes that looked at nothing.
         """
-        ran, most = list(history), self.epochs / self.steps * (1 + 1e-12)
+        ran, batches = list(history), self.steps // self.epochs
+        # Of a DataLoader the rate itself is compared, and Opacus says one over its length.
+        most = 1 / (batches if data_loader is None else counted(batches)) * (1 + 1e-12)
         if optimizer is None and data_loader is None and not ran:
             raise ValueError(
                 "nothing was given to check: give optimizer, data_loader or a history of batches that ran"
             )
         if optimizer is not None:
-            batches = self.steps // self.epochs
             check_optimizer(optimizer, self.noise_multiplier, self.max_grad_norm, n=self.n, batches=batches)
         if data_loader is not None:
             self._check_loader(data_loader, optimizer)

@@ -442,6 +442,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/commands/test_account_schema.py", "-k", "passed_over"),
     ),
     Mutant(
+        "a stack of datasets holds each row once",
+        "our own: row 0 in each place beside the labels, claimed one",
+        "pipeline/torch_loaders.py",
+        "        return any(map(_repeats, _within(dataset)))\n",
+        "        return False\n",
+        OPACUS,
+    ),
+    Mutant(
+        "a rate that only a history says may be that of fewer batches",
+        "our own: 1/92 for 1/93, with no DataLoader to look at",
+        "opacus.py",
+        "batches if data_loader is None else counted(batches)",
+        "counted(batches)",
+        ("tests/test_opacus.py", "-k", "of_93"),
+    ),
+    Mutant(
         "premises that begin with only if are not printed",
         "our own: str and to_dp_event left out what an account rests on",
         "guarantees/guarantee.py",
