@@ -157,6 +157,12 @@ def test_columns_by_place_have_the_order_of_the_fit():
     assert np.array_equal(private.transform(frame), private.transform(frame.to_numpy()))
     with pytest.raises(ValueError, match="in their order"):
         private.transform(frame[["b", "a", "c"]])
+    held = encode(frame, BOX)  # has no names to compare
+    for one, other in ((held, frame), (frame, held), (rows(), held)):
+        assert PrivateTransformer(BOX, TWO, epsilon=0.3, delta=DELTA).fit(one).transform(other).shape == (
+            N,
+            2,
+        )
 
 
 @pytest.mark.parametrize("steps", [(s for s in TWO), TWO[0], None, {"a": TWO[0]}])

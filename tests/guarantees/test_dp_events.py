@@ -183,6 +183,11 @@ def test_composition_is_of_guarantees_that_are_fixed_in_advance():
 def test_a_sample_of_nobody_costs_nothing_and_events_too_deep_are_one_sentence():
     event = dp_event.PoissonSampledDpEvent(0.0, dp_event.GaussianDpEvent(1.0))
     assert Guarantee.from_dp_event(event, "add-or-remove-one").epsilon(1e-5) == 0.0
+    rounded, least = (
+        Guarantee.from_dp_event(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(1.0)), ADD)
+        for rate in (1e-15, 1e-12)
+    )
+    assert rounded.delta(0.0) == least.delta(0.0) > 0
     for _ in range(3000):
         event = dp_event.SelfComposedDpEvent(event, 1)
     with pytest.raises(ValueError, match="too deep"):

@@ -198,6 +198,8 @@ def by_hand(**attributes):
         (by_hand(_another=1), "'_another' set by hand"),
         (ColumnTransformer([("a", sk.StandardScaler(), ["x0"] * 3)]), "names a column twice"),
         (ColumnTransformer([("a", "passthrough", [0, 0])]), "names a column twice"),
+        (ColumnTransformer([("a", sk.StandardScaler(), "x0")]), r"'x0' alone is handed on as rows of one dimension.*write \['x0'\]"),
+        (ColumnTransformer([("a", "passthrough", 1), ("b", "drop", "x0")]), r"ColumnTransformer has no price: 1 alone is handed on"),
         (make_pipeline(sk.StandardScaler(), sk.StandardScaler()), "'x0' is scaled twice"),
         (make_pipeline(ColumnTransformer([("a", sk.StandardScaler(), ["x1"])], remainder="passthrough"), sk.StandardScaler()), "'x1' is scaled twice"),
         (by_hand(get_params=dict), "'get_params' set by hand"),

@@ -12,7 +12,7 @@ from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import gaussian, laplace
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
-from prepriv.guarantees.subsampling import PoissonRemove
+from prepriv.guarantees.subsampling import LEAST_RATE, PoissonRemove
 
 _FIELDS = {
     "NoOpDpEvent": (),
@@ -123,4 +123,5 @@ def _parts(event: Any, adjacency: Adjacency, count: int) -> list[Part]:
     if adjacency != "add-or-remove-one":
         raise ValueError("a PoissonSampledDpEvent is for adjacency add-or-remove-one")
     rate = number("sampling_probability", event.sampling_probability, at_least=0.0, at_most=1.0)
-    return [(PoissonRemove(_scale(event.event), rate), count)] if rate else []  # a sample of nobody
+    scale = _scale(event.event)
+    return [(PoissonRemove(scale, max(rate, LEAST_RATE)), count)] if rate else []  # a sample of nobody

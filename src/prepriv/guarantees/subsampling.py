@@ -23,11 +23,14 @@ LARGEST_SHIFT = 30.0  # noise below a thirtieth of a shift hides nothing; the fo
 _POINTS = 6001  # of the discretised loss
 
 
+LEAST_RATE = 1e-12
+
+
 def _check(shift: float, rate: float) -> None:
     if not 0.0 <= shift <= LARGEST_SHIFT:
         raise ValueError(f"shift: got {shift!r}, need a number of noise deviations in [0, {LARGEST_SHIFT:g}]")
-    if not 1e-12 <= rate <= 1.0:
-        raise ValueError(f"rate: got {rate!r}, need a sampling rate in [1e-12, 1]")
+    if not LEAST_RATE <= rate <= 1.0:
+        raise ValueError(f"rate: got {rate!r}, need a sampling rate in [{LEAST_RATE:g}, 1]")
 
 
 class DenseTradeoff(TradeoffFunction):

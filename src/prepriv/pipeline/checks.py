@@ -43,9 +43,10 @@ def check_domain(domain: Any) -> None:
 
 
 def names_of(table: Any) -> list[str] | None:
-    """Of the columns of a table; None where they are none, or not texts."""
+    """Of the columns of a table; None where it has none, or not texts."""
     names = getattr(table, "columns", None)
-    return list(names) if names is not None and all(isinstance(c, str) for c in names) else None
+    listed = [] if names is None else list(names)
+    return listed if listed and all(isinstance(c, str) for c in listed) else None
 
 
 def check_places(domain: Domain, fitted: Iterable[str] | None, table: Any) -> None:

@@ -189,6 +189,11 @@ class Reader:
         taken: set[str] = set()
         for _, inner, wanted in part.transformers:
             names = self._names(wanted)
+            if isinstance(wanted, str | int) and not (isinstance(inner, str) and inner == "drop"):
+                self._refuse(
+                    "ColumnTransformer",
+                    f"{shown(wanted)} alone is handed on as rows of one dimension, which no part here reads: write [{shown(wanted)}]",
+                )
             if taken & set(names):
                 self._refuse(
                     "ColumnTransformer", f"the column {sorted(taken & set(names))[0]!r} has two transformers"
