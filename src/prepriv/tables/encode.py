@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import instance, kind
+from prepriv._quiet import silent
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
@@ -26,7 +27,6 @@ from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
 from prepriv.tables.lists import columns_of_lists, matrix_of_lists
-from prepriv.tables.quiet import quiet
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -87,7 +87,7 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
     if labels is None or isinstance(labels, str | bytes | int | float | Mapping):
         raise BadData(f"labels must be a column of them, one for each row; got {type(labels).__name__}")
     position = _positions(classes)
-    with quiet():
+    with silent():
         codes, distinct = cells(label_column(labels))
     at = np.array([position.get(text(v), -1) for v in distinct], dtype=np.int32)
     return _lookup(codes, at, position.get(text(None), -1))
@@ -95,7 +95,7 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
 
 def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
     """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is no number."""
-    with quiet():
+    with silent():
         cells = numbers(label_column(labels))
     unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
     return np.where(np.isnan(unit), -1, np.rint(np.nan_to_num(unit) * TARGET_STEPS)).astype(np.int32)
@@ -138,7 +138,7 @@ def encode(data: Any, domain: Domain) -> Table:
         return (
             joined([*_parts(stream, columns, domain)]) if stream.once else _streamed(stream, columns, domain)
         )
-    with quiet():
+    with silent():
         if domain.is_ball and is_sparse(data):
             return _from_sparse(data, domain)
         raw = _raw(data, domain)
@@ -206,7 +206,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
     """
     if as_stream(data) is not None:
         raise BadData("a stream is no table for this: read it into a frame first")
-    with quiet():
+    with silent():
         n = rows_of(data, domain)
         if len(label_column(labels)) != n:
             raise BadData("X and y have different numbers of rows")
@@ -232,7 +232,7 @@ def rows_of(data: Any, domain: Domain) -> int:
 
 def columns_of(data: Any, domain: Domain) -> list[Any]:
     """The declared columns of a table (those of a ball, too) as they are. Raises BadData as `encode` does."""
-    with quiet():
+    with silent():
         if domain.is_ball and is_sparse(data):
             columns = _from_sparse(data, domain).matrix.tocsc()
             return [columns[:, [j]].toarray()[:, 0] for j in range(columns.shape[1])]

@@ -165,22 +165,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_choice_leaves.py", "-k", "rests_on"),
     ),
     Mutant(
-        "filters of warnings are put back by whoever ends last",
-        "a setting of the process that threads share",
-        "tables/quiet.py",
-        "    with _LOCK, warnings.catch_warnings():",
-        "    with warnings.catch_warnings():",
-        ("tests/evaluation/test_choice_leaves.py", "-k", "threads"),
-    ),
-    Mutant(
-        "while rows are read no thread is told that a claim is weak",
-        "a setting of the process that threads share",
-        "tables/quiet.py",
-        "        warnings.simplefilter(cast(Any, action), PrivacyWarning)\n",
-        "",
-        ("tests/evaluation/test_choice_leaves.py", "-k", "threads"),
-    ),
-    Mutant(
         "a description claims itself alone, on drafted bounds",
         "the report's claim is the whole claim",
         "description/describe.py",
