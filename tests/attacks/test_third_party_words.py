@@ -10,13 +10,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from prepriv import Budget, Domain, Numeric, PrivateTransformer, make_plan
+from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateTransformer, Sensitivity, make_plan
 from prepriv.audit.loss_words import loss_lies
 from prepriv.audit.replay_pipeline import replay_plan
+from prepriv.domain import as_space
 from prepriv.learners import GradientDescent, Logistic, OnePassSGD, Softmax
 from prepriv.learners.losses import HuberisedHinge, SquaredHinge
 from prepriv.learners.targets import Huber, Quantile, SquaredError, TargetLoss
-from prepriv.preprocessing.base import Identity, ReleasedMap, Step
+from prepriv.preprocessing import MeanImputer
+from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, RowShift, Step
+from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.impute_caps import FewMissing, FillReleased
 from prepriv.space import Space
 
 N = 40
@@ -200,9 +204,6 @@ class Same(Powers):
 
 def test_a_constant_of_a_parent_is_code():
     """A child gave another one, and the word of its parent stood: 4.5 times as far as declared."""
-    from prepriv import Sensitivity
-    from prepriv.preprocessing import MeanImputer
-
     gapped = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=400)
     impute = MeanImputer(payment=Sensitivity({"missing": 0.1}))
     with pytest.raises(
@@ -247,6 +248,107 @@ def test_a_transformer_gives_rows_of_the_space_of_its_plan(rng):
     rows, space = private.transform(x), private.plan_.space
     assert (rows >= space.low).all() and (np.linalg.norm(rows, axis=1) <= space.radius * (1 + 1e-9)).all()
     assert (rows[x[:, 0] < 0.2] == 0).all() and (rows[x[:, 0] >= 0.2] != 0).any()
+
+
+@dataclass(frozen=True, eq=False)
+class Fill(ConfidentialMap):
+    def transform(self, x):
+        return np.where(np.isnan(x), 0.5, x)
+
+
+@dataclass(frozen=True)
+class Imputes(Step):
+    """At most `MOST` of 40 cells may miss, and a distance to that."""
+
+    ways: ClassVar = ("sensitivity",)
+    at_prediction: ClassVar[bool] = False
+
+    def output(self, space):
+        return Space(space.low, space.high, space.radius, np.zeros(space.d, bool))
+
+    def sensitivity(self, space, n, incoming=None):
+        said = (FewMissing(0, "a", MOST, n, reading=as_space(space).reading),)
+        return (incoming or UNTOUCHED).plus(RowShift(MOST, 0.1, MOST * 0.1, conditions=said), n=n)
+
+    def prediction_map(self, space):
+        return FillReleased(np.full(space.d, 0.5))
+
+    def fit_confidential(self, rows, space, n):
+        return Fill()
+
+    def distance(self, rows, space, n, incoming=None):
+        missing = sum(int(np.isnan(x[:, 0]).sum()) for x in rows)
+        return float(DISTANCES[self.how](missing))
+
+    how: str = "honest"
+
+
+class Still(RowShift):
+    """Says of itself that nothing moved."""
+
+    is_zero = True
+
+
+@dataclass(frozen=True)
+class Stills(Imputes):
+    def sensitivity(self, space, n, incoming=None):
+        return Still(MOST, 0.1, MOST * 0.1)
+
+
+def test_what_goes_out_is_a_row_shift_and_no_kind_of_it():
+    domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=N)
+    with pytest.raises(ValueError, match="Stills must give a RowShift of what goes out; got Still"):
+        planned(domain, Stills(payment=Sensitivity()))
+
+
+@dataclass(frozen=True)
+class Notes(Step):
+    """Hands back a map of the library, with the exact sum beside it."""
+
+    ways: ClassVar = ("budget",)
+
+    def output(self, space):
+        return Space(space.low - 1, space.high + 1, 2 * space.radius, space.may_miss)
+
+    def fit_budget(self, rows, space, n, mechanisms):
+        made = Subtract(np.clip(mechanisms.sum(rows, dim=space.d, radius=space.radius) / n, -0.5, 0.5))
+        object.__setattr__(made, "exact", sum(x.sum(axis=0) for x in rows))
+        return made
+
+
+def test_a_map_of_ours_that_a_third_party_step_made_leaves_as_it_is_written(rng):
+    """Both audits compare what a map writes; the exact sum stood beside that, in the model and in a pickle of it."""
+    step = Notes(payment=Budget(0.2))
+    x = rng.uniform(-0.5, 0.5, (N, 2))
+    fitted = PrivateClassifier(BALL, epsilon=1.0, steps=[step], learner=LEARNER).fit(x, np.arange(N) % 2)
+    (left,) = fitted.model_.maps
+    assert type(left) is Subtract and vars(left).keys() == {"offset"}
+
+
+MOST = 12
+DISTANCES = {
+    "honest": lambda m: MOST + 1 - m,
+    "upside down": lambda m: m,
+    "beside": lambda m: 0 if m > MOST else 9,
+    "steep": lambda m: 3 * (MOST + 1 - m),
+}
+LYING = {
+    "upside down": "is above 0 where a condition fails",
+    "beside": "is above 1 beside data on which a condition fails",
+    "steep": "is above 1 beside data on which|changes by more than 1 between",
+}
+
+
+@pytest.mark.parametrize("how", DISTANCES)
+def test_a_distance_is_rehearsed_where_its_caps_break(how):
+    """With the wrong sign it was large on data that break the caps, and the test passed: 66 times as far as declared."""
+    domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=N)
+    step = Imputes(payment=Sensitivity(test=0.2), how=how)
+    if how == "honest":
+        planned(domain, step)
+        return
+    with pytest.raises(ValueError, match=rf"the distance of Imputes ({LYING[how]}).*, on made-up rows"):
+        planned(domain, step)
 
 
 def test_a_pass_in_order_takes_no_loss_that_is_steeper_than_it_says():

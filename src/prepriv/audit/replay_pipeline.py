@@ -28,7 +28,6 @@ from prepriv.audit.replay_neighbours import (
     unit_neighbours,
 )
 from prepriv.audit.rows_apart import RowsAfterSteps
-from prepriv.audit.sensitivity_case import Tested, distance_lies
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
 from prepriv.engines.base import Room
@@ -38,6 +37,7 @@ from prepriv.pipeline.failures import Refused
 from prepriv.pipeline.plan import Plan
 from prepriv.pipeline.rows import Mapped
 from prepriv.pipeline.run import execute, room_for
+from prepriv.pipeline.tested import Tested, distance_lies
 from prepriv.release.model import Model
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import Table, encode, encode_targets

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from prepriv.guarantees.premise import Premise
 from prepriv.guarantees.printed import down
-from prepriv.pipeline.chain import TEST_ERROR
-from prepriv.pipeline.handed import handed
 from prepriv.pipeline.rows import OpenAccess, OpenRows
+from prepriv.pipeline.tested import Tested, distance_lies
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     FittedMap,
     Floats,
-    LabelledRows,
     ReleasedMap,
     RowShift,
     Step,
@@ -140,46 +138,6 @@ class Case:
     def _note(self, lies: Iterable[str]) -> None:
         for what in lies:
             self.lies[what] = self.lies.get(what, 0) + 1
-
-
-@dataclass(frozen=True)
-class Tested:
-    """Whether a step's conditions hold of rows, and how far these are from breaking them, as its test uses it (None: no test)."""
-
-    holds: bool
-    distance: float | None = None
-
-    @staticmethod
-    def of(
-        step: Step,
-        conditions: Sequence[Premise],
-        rows: LabelledRows,
-        space: Space,
-        n: int,
-        incoming: RowShift,
-    ) -> Tested:
-        """Asked of the rows as they reach the step."""
-        holds = all(c.holds(rows, n) for c in conditions)
-        if step.paid.test == 0:
-            return Tested(holds)
-        said = step.distance(handed(rows, step), space, n, incoming)
-        return Tested(holds, 0.0 if math.isnan(said) else min(max(0.0, said), 2.0**30))
-
-
-def distance_lies(one: Tested, two: Tested) -> Iterator[str]:
-    """What the distances on two neighbours show against the theorem that a test rests on (propose_test_release.md).
-
-    They are cut off at 0, as in a run; a float error is allowed as it is there.
-    """
-    if one.distance is None or two.distance is None:
-        return
-    for side in (one, two):
-        if not side.holds and (side.distance or 0.0) > TEST_ERROR:
-            yield "is above 0 where a condition fails"
-    if not (one.holds and two.holds) and max(one.distance, two.distance) > 1 + 2 * TEST_ERROR:
-        yield "is above 1 beside data on which a condition fails"
-    if abs(one.distance - two.distance) > 1 + 2 * TEST_ERROR:
-        yield "changes by more than 1 between neighbours"
 
 
 def written(fitted: ReleasedMap) -> str:

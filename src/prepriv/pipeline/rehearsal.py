@@ -21,7 +21,7 @@ from prepriv.domain import Domain
 from prepriv.mechanisms.handle import NotCovered
 from prepriv.mechanisms.session import SpentError
 from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.handed import Inside, check_fitted, handed, placeless, singly
+from prepriv.pipeline.handed import Inside, check_fitted, placeless
 from prepriv.pipeline.made_up import (
     CELLS,
     FEW,
@@ -37,7 +37,8 @@ from prepriv.pipeline.made_up import (
     told,
 )
 from prepriv.pipeline.rows import OpenRows
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+from prepriv.pipeline.tested import check_distance
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
 from prepriv.preprocessing.said import has_places, unplaced
 from prepriv.space import Space
 from prepriv.tables.table import BLOCK
@@ -71,7 +72,7 @@ def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool, releas
         if not step.paid.leaves and release:
             _check_forgets(planned, domain, n, private, few, prediction)
         if step.paid.test > 0:
-            _check_distance(planned, domain, n, rows)
+            check_distance(planned, domain, n)
     with nothing_noted(training, prediction):
         _check_maps(planned, domain, few, training, prediction if release else None)
 
@@ -149,20 +150,6 @@ def _check_maps(
         _check_written(said, prediction, rows.x)
 
 
-def _check_distance(planned: PlannedStep, domain: Domain, n: int, rows: OpenRows) -> None:
-    """ValueError unless the distance to data that break the caps is a number."""
-    step = planned.step
-    seen = handed(rows, step, singly(planned, domain))
-    try:
-        distance: Any = copied(step).distance(seen, planned.before, n, planned.incoming)
-    except Exception as error:
-        raise ValueError(f"the distance of {step.name} fails on made-up rows: {told(error)}") from None
-    if isinstance(distance, bool) or not isinstance(distance, int | float | np.integer | np.floating):
-        raise ValueError(
-            f"the distance of {step.name} must be a number of records; got {type(distance).__name__}"
-        )
-
-
 def _check_forgets(
     planned: PlannedStep, domain: Domain, n: int, private: bool, rows: OpenRows, prediction: ReleasedMap
 ) -> None:
@@ -183,11 +170,12 @@ def _written(released: ReleasedMap) -> str:
     return json.dumps(write_map(released), sort_keys=True, allow_nan=False)
 
 
-def as_written(released: ReleasedMap) -> ReleasedMap:
-    """A map that leaves, as a model file gives it back: a third-party one may hold more than what it writes."""
+def as_written(released: ReleasedMap, step: Step) -> ReleasedMap:
+    """A map that leaves, as a model file gives it back: one that third-party code made may hold more than what it writes."""
     from prepriv.release.maps import read_map
 
-    return released if is_ours(type(released)) else read_map(json.loads(_written(released)))
+    ours = is_ours(type(step)) and is_ours(type(released))
+    return released if ours else read_map(json.loads(_written(released)))
 
 
 class _FewRows(Exception):

@@ -185,9 +185,9 @@ def _prepare(
         asked = len(session.releases)
         training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
         check_fitted(planned.step, training, prediction, session, asked)
-        kept = as_written(prediction) if training is prediction else training
+        kept = as_written(prediction, planned.step) if training is prediction else training
         private += held(planned, kept, plan.domain)
-        released.append(as_written(prediction))  # before it has mapped a private row
+        released.append(as_written(prediction, planned.step))  # before it has mapped a private row
     return Mapped(table, tuple(private), targets), tuple(released)
 
 

@@ -84,6 +84,8 @@ def shift_after(step: Step, space: Space, n: int, incoming: RowShift) -> RowShif
     """
     check_words(step, incoming)
     out: RowShift = step.paid.outgoing(step, space, n, incoming)
+    if type(out) is not RowShift:  # a subclass could say anything of what it holds
+        raise ValueError(f"{step.name} must give a RowShift of what goes out; got {type(out).__name__}")
     _check_numbers(step, out)
     for condition in out.conditions:
         check_said(type(condition), Premise, Premise._words, ("holds",))

@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a distance is not held against the conditions",
         "a word that nobody attacks",
-        "audit/sensitivity_case.py",
+        "pipeline/tested.py",
         "        if not side.holds and (side.distance or 0.0) > TEST_ERROR:\n",
         "        if False:\n",
         (*WORDS, "-k", "of_ones_own and above"),

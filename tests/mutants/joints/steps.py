@@ -189,7 +189,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the map that leaves is the one that mapped private rows",
         "what is asked after the run that noted it",
         "pipeline/run.py",
-        "released.append(as_written(prediction))",
+        "released.append(as_written(prediction, planned.step))",
         "released.append(kept)",
         again("map_that_leaves"),
     ),

@@ -218,7 +218,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a map leaves with what it does not write",
         KIND,
         "pipeline/rehearsal.py",
-        "    return released if is_ours(type(released)) else",
+        "    return released if ours else",
         "    return released if True else",
         attacked("leaves_what_it_writes"),
     ),
