@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -33,7 +32,7 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.pipeline.admit import admit
-from prepriv.pipeline.declared_file import BadSchema
+from prepriv.pipeline.declared_file import BadSchema, written_yaml
 from prepriv.tables.cell import text
 from prepriv.tables.column import Cells, cells, numbers_of
 from prepriv.tables.encode import MISSING_TEXT
@@ -130,7 +129,7 @@ class PrivateDraft:
             "drafted": [self.drafted.to_json()],  # stays, whatever of the rest is edited
         }
         lines = "".join(f"# {shown(line)}\n" for line in head)
-        return lines + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
+        return lines + written_yaml(body)
 
 
 def _declared(column: Column) -> dict[str, Any]:

@@ -87,6 +87,24 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes each text that some reader of YAML, this one or one of version 1.1, takes for something else: a column called 1e3."""
+
+
+_Dumper.yaml_implicit_resolvers = {
+    first: [
+        *yaml.SafeDumper.yaml_implicit_resolvers.get(first, ()),
+        *_Loader.yaml_implicit_resolvers.get(first, ()),
+    ]
+    for first in {*yaml.SafeDumper.yaml_implicit_resolvers, *_Loader.yaml_implicit_resolvers}
+}
+
+
+def written_yaml(body: Any) -> str:
+    """A declaration as YAML that `read_yaml` reads back."""
+    return yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
 def read_yaml(path: Path) -> Any:
     """What a YAML file says. Raises BadSchema with the line of a mistake."""
     try:

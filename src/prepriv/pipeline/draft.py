@@ -8,12 +8,11 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, LEAST
 from prepriv.columns import OTHER
-from prepriv.pipeline.declared_file import BadSchema
+from prepriv.pipeline.declared_file import BadSchema, written_yaml
 from prepriv.pipeline.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of
 from prepriv.tables.column import cells
@@ -86,7 +85,7 @@ def draft(table: Any, label: str | None) -> Draft:
     body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
     head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
     _check_loads(body)
-    text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
+    text = written_yaml(body)
     mark = "draft: true  # plan, train, account refuse it: remove this line when no bound, category or class is off the data\n"
     return Draft("".join(f"# {line}\n" for line in head) + mark + text, tuple(notes))
 
