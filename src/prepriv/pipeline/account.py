@@ -88,7 +88,7 @@ def rests_on(steps: Sequence[Step]) -> tuple[str, ...]:
     records alone.
     """
     public = tuple(
-        f"holds only if {step.name} was fitted on public records alone, none of them one of these"
+        f"holds only if {step.name} was fitted on public records alone, none of which is one of the private records"
         for step in steps
         if step.ways and step.way == pay.Public.way
     )
