@@ -307,16 +307,19 @@ domain = Domain(boxed, classes=(0, 1), label="y", n=100)
     assert left or sentence.endswith(", on 60 of the declared 100 rows")
 
 
-def test_a_replay_of_the_first_rows_takes_as_many_as_are_declared(ended):
-    text = (
-        THIN.replace("ADJACENCY", "'add-or-remove-one'").replace("% 2 == 0", "< 70").replace("n=40", "n=100")
-    )
-    with pytest.raises(
-        AssertionError, match="keeps rows by their places"
-    ):  # the plan sees it now, without a replay
+def test_rows_kept_by_their_places_are_refused_by_the_plan_of_a_replay(ended):
+    text = THIN.replace("ADJACENCY", "'add-or-remove-one'").replace("n=40", "n=100")
+    with pytest.raises(AssertionError, match="keeps rows by their places"):
         replayed(ended, HEAD + text, "8")
-    code, sentence = replayed(ended, HEAD + text.replace("add-or-remove-one", "replace-one"), "8")
-    assert code == 0 and "of the declared" not in sentence  # all 100
+    assert replayed(ended, HEAD + text.replace("add-or-remove", "replace"), "8")[0] == 0
+
+
+@pytest.mark.parametrize("declared, code", [(100, 1), (60, 0), (1000, 0)])
+def test_a_replay_of_the_first_rows_takes_as_many_as_are_declared(ended, declared, code):
+    """A word that is wrong for more than 60 records alone, by default the number of made-up ones."""
+    text = mean().replace("n=40", f"n={declared}").replace("(n - 12)", "(n - 12) / (1 if n <= 60 else 50)")
+    got, sentence = replayed(ended, text, "12")
+    assert got == code and ("at step 1 (Mean): " in sentence) == (code == 1)
 
 
 @pytest.mark.parametrize("steep", ["50.0", "1.0"])

@@ -157,6 +157,22 @@ def test_rows_outside_the_declared_space_are_refused_before_any_replay(folder, c
     assert "the map of Steep leaves the space that `output` declares" in capsys.readouterr().err
 
 
+def test_rows_outside_the_declared_ball_that_no_plan_tried_are_found_by_a_replay(folder, capsys):
+    """The run holds them in the ball, so that nothing else shows them: they are in the box, and the rows of others stay."""
+    text = "domain = dataclasses.replace(ball, label='label')\nsteps = [Steep()]\nSteep.output = lambda self, space: space\n"
+    text += "SteepMap.transform = lambda self, x: np.where((x == [9.0, 0.25]).all(axis=1)[:, None], [9.0, Y], x)\n"
+    (folder / "t.csv").write_text("a,b,label\n" + "".join(f"{x},0.25,{x % 2}\n" for x in range(10)))
+    for y, code in (("9.0", 1), ("0.5", 0)):
+        (folder / "far.py").write_text(OWN + text.replace("Y]", f"{y}]"))
+        got, told = ended(capsys, "replay", "far.py", "--data", "t.csv", "--pairs", "4")
+        assert got == code
+        found = "at step 1 (Steep): norm of a row declared at most 10, found 12.7279"
+        assert (found in told["sentence"]) == (y == "9.0")
+    (folder / "far.py").write_text(OWN + "domain = ball\nsteps = []\n")
+    assert run(["audit", "replay", "far.py", "--data", "t.csv", "--pairs", "4"]) == 2
+    assert "has 3 columns beside the declared label; the domain has 2" in capsys.readouterr().err
+
+
 def test_a_pipeline_that_fails_decides_nothing(folder, capsys):
     """It failed alike on both data sets, which is the same of all that left: that is not a run that held."""
     text = (

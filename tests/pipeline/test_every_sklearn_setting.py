@@ -5,6 +5,8 @@ Finding: `SimpleImputer(missing_values=0)`, `OneHotEncoder(min_frequency=10)` an
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import warnings
 from dataclasses import replace
 
@@ -26,7 +28,7 @@ from prepriv.guarantees.dp_events import to_dp_event
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners import AnyModel, GradientDescent, Logistic
 from prepriv.pipeline.from_sklearn import Unpriced
-from prepriv.pipeline.sklearn_settings import HOMES, SETTINGS, unread_settings
+from prepriv.pipeline.sklearn_settings import _MADE, HOMES, SETTINGS, unread_settings
 from prepriv.pipeline.way_out import ways_out
 
 BOX = Domain.box(-2.0, 6.0, features=3, classes=[0, 1], n=400)
@@ -213,6 +215,14 @@ def by_hand(**attributes):
 def test_what_is_not_the_class_with_its_parameters_is_refused(part, says):
     with pytest.raises(Unpriced, match=says):
         from_sklearn(part, BOX, missing=0.05, deviation=0.1)
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_nothing_with_a_name_that_a_fit_makes_stands_before_what_a_class_has(name):
+    """Such names pass where they are set by hand: none is a method's, and a property is read before what is set."""
+    cls = getattr(importlib.import_module(HOMES[name]), name)
+    made = [a for a in dir(cls) if a in _MADE or (a[0] != "_" and a.endswith("_"))]
+    assert [a for a in made if not isinstance(inspect.getattr_static(cls, a), property)] == []
 
 
 def test_encoders_read_as_many_columns_as_there_are():

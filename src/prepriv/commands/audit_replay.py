@@ -87,6 +87,10 @@ def _raw(table: Any, domain: Domain) -> RawTable:
             raise BadData(
                 f"the table of --data has no column {name!r}, or two; the schema and the table differ"
             )
+    if len(names) != domain.n_inputs:  # of a domain without names
+        raise BadData(
+            f"the table of --data has {len(names)} columns beside the declared label; the domain has {domain.n_inputs}"
+        )
     columns = [table[name].to_pylist() for name in names]
     labels = table[domain.label].to_pylist() if domain.label else [None] * table.num_rows
     units = table[domain.unit].to_pylist() if domain.unit else ()

@@ -154,9 +154,9 @@ _MADE = {  # by the fit of these classes, and the container of set_output, which
 
 
 def _set_beside(part: Any) -> Any:
-    """Names of attributes that are neither parameters nor made by a fit: those that stand before the class's own, too."""
+    """Names of attributes that are neither parameters nor made by a fit, methods among them: no method has a name that a fit makes."""
     parameters = type(part)._get_param_names()
     for name in vars(part):
         made = name in _MADE or (name[0] != "_" and name.endswith("_"))  # by scikit-learn's own rule
-        if name not in parameters and (hasattr(type(part), name) or not made):
+        if name not in parameters and not made:
             yield name

@@ -45,8 +45,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "methods that are set by hand pass",
         "an attribute outside get_params",
         "pipeline/sklearn_settings.py",
-        "(hasattr(type(part), name) or not made)",
-        "not made",
+        "        if name not in parameters and not made:\n",
+        "        if name not in parameters and not (made or hasattr(type(part), name)):\n",
         (*SETTINGS, "-k", "not_the_class"),
     ),
     Mutant(
