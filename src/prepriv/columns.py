@@ -20,16 +20,32 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Numeric:
-    """A numeric column with declared bounds. Encoded as (x - low) / (high - low), clamped to [0, 1].
+    """Declare a numeric column with its bounds.
 
-    low, high: finite, low < high, in the units of the column.
-    missing: what a missing or unreadable cell becomes: "impute" leaves it to an imputation step (which has
-    to be paid for; without one it becomes the midpoint), "midpoint" fills in (low + high)/2, free.
+    Parameters
+    ----------
+    low, high : float
+        The least and the largest value, in the units of the column. Finite, low < high. A cell beyond them is clamped.
+    missing : {"midpoint", "impute"}, default "midpoint"
+        What a missing or unreadable cell becomes. "midpoint" fills in (low + high) / 2, free. "impute" leaves it to an
+        imputation step, which has to be paid for; without one it becomes the midpoint.
 
-    Raises ValueError for bounds beyond 1e30, closer than 1e-30, or the wrong way round.
+    Raises
+    ------
+    ValueError
+        If a bound is beyond 1e30, if the bounds are closer than 1e-30 or the wrong way round, or `missing` is neither.
 
-    >>> Numeric(17, 90, missing="impute").width
-    1
+    Notes
+    -----
+    A cell is encoded as (x - low) / (high - low), in [0, 1]: by a rule for each cell alone, hence free
+    (docs/proofs/encode.md). Bounds are declared, never read off private data.
+
+    Examples
+    --------
+    >>> from prepriv import Numeric
+    >>> age = Numeric(17, 90, missing="impute")
+    >>> age.low, age.high, age.width
+    (17.0, 90.0, 1)
     """
 
     low: float
@@ -59,13 +75,29 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A categorical column with declared categories. One-hot encoded; data-independent, hence free.
+    """Declare a categorical column with its categories.
 
-    A cell outside `categories` becomes "other", an empty one "missing": two categories of their own.
-    Raises ValueError for an empty list, a value twice (in two spellings, too), or one of these two names.
+    Parameters
+    ----------
+    categories : sequence of str
+        The values a cell can have. A cell outside them becomes "other", an empty one "missing": two categories that are
+        always there.
 
-    >>> Categorical(["clerk", "smith"]).width
-    4
+    Raises
+    ------
+    ValueError
+        If the list is empty, names a value twice (in two spellings, too), or names "other" or "missing".
+
+    Notes
+    -----
+    One-hot encoded, by a rule for each cell alone, hence free (docs/proofs/encode.md).
+
+    Examples
+    --------
+    >>> from prepriv import Categorical
+    >>> job = Categorical(["clerk", "smith"])
+    >>> job.categories, job.width
+    (('clerk', 'smith'), 4)
     """
 
     categories: tuple[str, ...]
@@ -91,13 +123,28 @@ MOST_TEXT = 1 << 17
 
 @dataclass(frozen=True)
 class Text:
-    """A column of texts. Encoded as hashed counts of words and pieces of words: fitted to nothing, hence free.
+    """Declare a column of texts, encoded as hashed counts of words and of pieces of words.
 
-    features: how many numbers a text becomes, in all a row of norm at most 1; an empty cell becomes zeros, and so does a
-    text of more than 65,536 bytes. Raises ValueError outside 2..131072. docs/proofs/text.md.
+    Parameters
+    ----------
+    features : int, default 1024
+        How many numbers a text becomes, 2 to 131072: together a row of norm at most 1. An empty cell becomes zeros, and
+        so does a text of more than 65,536 bytes.
 
-    >>> Text().width
-    1024
+    Raises
+    ------
+    ValueError
+        If `features` is outside 2 to 131072.
+
+    Notes
+    -----
+    The encoding is fitted to nothing, hence free. Proof: docs/proofs/text.md.
+
+    Examples
+    --------
+    >>> from prepriv import Text
+    >>> Text().width, Text(features=256).width
+    (1024, 256)
     """
 
     features: int = 1024

@@ -93,28 +93,60 @@ def check_unit(unit: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Domain:
-    """The declared facts of one data set. Build with `Domain(...)`, `Domain.box(...)` or `Domain.ball(...)`.
+    """Declare what is public about one data set; `Domain.box`, `images`, `ball` and `draft` make the usual ones.
 
-    columns: name -> Numeric, Categorical or Text, in the order of the encoded matrix (empty for a ball).
-    classes: label values, in the order of the model's outputs; at least two. Or, in their place,
-    target: Numeric(low, high), the declared bounds of a number to predict; what lies beyond them is cut off.
-    n: the declared number of records. Under replace-one it is public by definition and may be left None, to
-       be taken from the table; under add-or-remove-one it must be declared, and only normalises. It counts the
-       records before any is left out for what it holds: after `df.dropna()` one record decides n, which is printed.
-       Keep such rows: an empty cell is imputed or has a category of its own, an unknown label counts as nothing.
-    label: name of the label column in a table, if any.
-    ball_radius, ball_features: instead of columns, rows are points of a ball.
-    adjacency: what neighbours are, "replace-one" or "add-or-remove-one" of one record.
-    image: (height, width, channels) where the columns are the pixels of an image.
-    unit: name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours
-       then differ in one unit with all its rows, and n counts units: it must be declared.
-    rows_per_unit: so many rows of a unit are read, 1 to 100; which, its own rows alone decide.
-    drafts: what it cost to draft this domain in private (`Domain.draft`); () if it was declared. Whatever is released with this
-       domain claims that, too. An edit of the columns by hand changes nothing of it.
+    Parameters
+    ----------
+    columns : mapping of str to Numeric, Categorical or Text, default {}
+        The columns that predict, in the order of the encoded matrix. Empty for a ball.
+    classes : sequence of hashable, default ()
+        Label values, in the order of the model's outputs: at least two. Left out where `target` is declared.
+    n : int, optional
+        The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None takes
+        it from the table. Under add-or-remove-one it must be declared, and only normalises. It counts the records before
+        any is left out for what it holds: after `df.dropna()` one record decides n, which is printed. Keep such rows: an
+        empty cell is imputed or has a category of its own, an unknown label counts as nothing.
+    adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+        What neighbouring data sets are: those that differ in one record, or in one unit with all its rows.
+    label : str, optional
+        Name of the label column in a table. None: labels come apart from the table.
+    ball_radius : float, optional
+        Norm bound of rows that are points of a ball, in the units of the rows. None: the domain has columns.
+    ball_features : int, default 0
+        Dimensions of the ball; 0 without one.
+    target : Numeric, optional
+        In place of classes, the declared bounds of the number that a regressor learns; what lies beyond them is cut off.
+    image : (int, int, int), optional
+        Height, width and channels, where the columns are the pixels of an image.
+    unit : str, optional
+        Name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours then
+        differ in one unit with all its rows, and n, which must be declared, counts units. None: a row is a record.
+    rows_per_unit : int, optional
+        How many rows of a unit are read, 1 to 100; which ones, its own rows alone decide. Goes with `unit`.
+    drafts : tuple of Drafted, default ()
+        What it cost to draft this domain in private (`Domain.draft`). Whatever is released with this domain claims that,
+        too; an edit of the columns by hand changes nothing of it.
 
-    Raises ValueError, one sentence, for anything that could not be a declared fact.
+    Raises
+    ------
+    ValueError
+        One sentence, for anything that could not be a declared fact.
 
-    >>> Domain({"age": Numeric(17, 90), "job": Categorical(["clerk"])}, classes=[0, 1]).space.d
+    See Also
+    --------
+    prepriv.pipeline.schema.load_schema : The same facts from a YAML file.
+
+    Notes
+    -----
+    Nothing here looks at a record. A bound, a category or a class that was read off private data is itself a leak.
+
+    Examples
+    --------
+    >>> from prepriv import Categorical, Domain, Numeric
+    >>> domain = Domain({"age": Numeric(17, 90), "job": Categorical(["clerk"])}, classes=[0, 1], n=1000)
+    >>> domain.feature_names
+    ['age', 'job=clerk', 'job=other', 'job=missing']
+    >>> domain.space.d
     4
     """
 
@@ -216,7 +248,34 @@ class Domain:
         missing: Literal["impute", "midpoint"] = "midpoint",
         target: Numeric | None = None,
     ) -> Domain:
-        """Numeric features x0, x1, ... with declared bounds: one pair for all, or one for each."""
+        """Declare numeric features x0, x1, ... with their bounds.
+
+        Parameters
+        ----------
+        low, high : float or sequence of float, (features,)
+            Bounds: one pair for all features, or one for each.
+        features : int
+            How many there are.
+        classes, n, adjacency, target
+            As for `Domain`.
+        missing : {"midpoint", "impute"}, default "midpoint"
+            What a missing cell becomes, as for `Numeric`.
+
+        Returns
+        -------
+        Domain
+
+        Raises
+        ------
+        ValueError
+            For bounds of another length, or that `Numeric` refuses.
+
+        Examples
+        --------
+        >>> from prepriv import Domain
+        >>> Domain.box(0, [1, 10], features=2, classes=["no", "yes"]).columns["x1"].high
+        10.0
+        """
         features = integer("features", features)
         lows, highs = _bounds("low", low, features), _bounds("high", high, features)
         columns = {
@@ -235,9 +294,31 @@ class Domain:
         n: int | None = None,
         adjacency: Adjacency = "replace-one",
     ) -> Domain:
-        """Images with pixels declared from 0 to `high` (255, or 1): flat rows, or arrays (n, height, width[, channels]).
+        """Declare images with pixels from 0 to `high`: flat rows, or arrays (n, height, width[, channels]).
 
-        The pixels are the columns x0, x1, ..., row by row, the channels of a pixel together.
+        Parameters
+        ----------
+        height, width, channels : int
+            Of an image, in pixels. The pixels are the columns x0, x1, ..., row by row, the channels of a pixel together.
+        classes, n, adjacency
+            As for `Domain`.
+        high : float, default 255.0
+            The largest value of a pixel: 255, or 1.
+
+        Returns
+        -------
+        Domain
+
+        Raises
+        ------
+        ValueError
+            For a side below 1, or anything that `Domain` refuses.
+
+        Examples
+        --------
+        >>> from prepriv import Domain
+        >>> Domain.images(28, 28, 1, classes=range(10)).n_inputs
+        784
         """
         image = (integer("height", height), integer("width", width), integer("channels", channels))
         box = Domain.box(0.0, length("high", high), math.prod(image), classes, n=n, adjacency=adjacency)
@@ -253,10 +334,36 @@ class Domain:
         adjacency: Adjacency = "replace-one",
         target: Numeric | None = None,
     ) -> Domain:
-        """Rows in a ball of the declared radius (embeddings, say). A row outside is pulled back to it.
+        """Declare rows in a ball around the origin, such as embeddings.
 
-        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where its length
-        says as much, as in a table of a few columns, declare the columns.
+        Parameters
+        ----------
+        features : int
+            Dimensions of a row.
+        classes, n, adjacency, target
+            As for `Domain`.
+        radius : float, default 1.0
+            The declared norm bound, in the units of the rows. A row outside is pulled back to the ball.
+
+        Returns
+        -------
+        Domain
+
+        Raises
+        ------
+        ValueError
+            For a radius or a number of features that is not positive, or anything that `Domain` refuses.
+
+        Notes
+        -----
+        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where its length says as much,
+        as in a table of a few columns, declare the columns.
+
+        Examples
+        --------
+        >>> from prepriv import Domain
+        >>> Domain.ball(384, classes=["spam", "ham"]).is_ball
+        True
         """
         features = integer("features", features)
         classes, radius = listed("classes", classes), length("radius", radius)
@@ -273,14 +380,49 @@ class Domain:
         adjacency: Adjacency = "replace-one",
         ledger: str | PathLike[str] | None = None,
     ) -> Domain:
-        """A domain that nobody declared, drafted in private from a pandas, polars or Arrow table with its label.
+        """Draft a domain that nobody declared, in private, from a table with its label.
 
-        Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged to
-        `ledger` before a cell is read. What is too rare to be seen is left out. The names of the columns are taken as
-        public. label: the last column where None. n: must be declared under add-or-remove-one.
+        Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged before
+        a cell is read. What is too rare to be seen is left out. The names of the columns are taken as public.
 
-        Raises ValueError, nothing charged, for mistakes; where too few classes or columns were seen, after the charge.
+        Parameters
+        ----------
+        table : pandas, polars or Arrow table
+            The private rows, label included.
+        epsilon : float
+            What the draft costs, positive.
+        delta : float, default 1e-6
+            In (0, 1), well below 1 / n.
+        n : int, optional
+            The declared number of records. None takes it from the table; it must be declared under add-or-remove-one.
+        label : str, optional
+            Name of the label column. None: the last column.
+        adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+            What neighbouring data sets are.
+        ledger : path or URL, optional
+            The ledger that is charged. None: no ledger.
+
+        Returns
+        -------
+        Domain
+            With its cost in `drafts`, which everything that is released with it claims, too.
+
+        Raises
+        ------
+        ValueError
+            For mistakes, with nothing charged; after the charge, where too few classes or columns were seen.
+
+        Notes
+        -----
         Proof: docs/proofs/stability_histogram.md.
+
+        Examples
+        --------
+        >>> import pandas as pd, prepriv
+        >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(2000)], "y": ["a", "b"] * 1000})
+        >>> domain = prepriv.Domain.draft(table, epsilon=1.0)
+        >>> sorted(domain.classes), list(domain.columns)
+        (['a', 'b'], ['age'])
         """
         from prepriv.description.draft import (
             draft_domain,
@@ -458,5 +600,24 @@ class Domain:
 
 
 def as_space(domain: Domain | Space) -> Space:
-    """The matrix view of a domain; a Space is returned as it is."""
+    """Give the matrix view of a domain; a Space is returned as it is.
+
+    Parameters
+    ----------
+    domain : Domain or Space
+        What is declared: of the raw table, or of the rows at one point of a pipeline.
+
+    Returns
+    -------
+    Space
+        Of the encoded rows.
+
+    Examples
+    --------
+    >>> from prepriv import Domain
+    >>> from prepriv.domain import as_space
+    >>> space = as_space(Domain.box(0, 10, features=4, classes=[0, 1]))
+    >>> space.d, space.radius
+    (4, 2.0)
+    """
     return domain if isinstance(domain, Space) else domain.space

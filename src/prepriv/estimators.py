@@ -80,7 +80,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Set the fitted attributes that say what was learned."""
 
     def plan(self, n: int | None = None) -> Plan:
-        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        """Price and freeze the pipeline, without any data.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of records (of units, where the domain has a unit). None: the domain's.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        ValueError
+            If it cannot be made, with a sentence that says what to change.
+        """
         plan = self._plan(self._domain(), n)
         say_weak(plan.guarantee)
         return plan
@@ -106,15 +121,32 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return (), ()
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on rows X (matrix, pandas, polars or Arrow with the domain's columns) and labels y, (n,).
+        """Train on private rows.
 
-        X may be a stream, of which no more than a part is in memory: a path or glob of Parquet or CSV files, an Arrow
-        dataset or reader, a polars LazyFrame, a Dask DataFrame; y is then the name of its label column (None: the domain's label).
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            The rows: a matrix, or a pandas, polars or Arrow table with the domain's columns. Or a stream, of which no more
+            than a part is in memory: a path or glob of Parquet or CSV files, an Arrow dataset or reader, a polars LazyFrame, a
+            Dask DataFrame.
+        y : array or str, (n,)
+            The labels. Of a stream the name of its label column; None: the domain's label.
 
-        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
-        LedgerError, with no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
-        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave
-        out no row for what it holds (`dropna`): the number of rows is public.
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            With nothing charged, for what is wrong with the settings or the form of X and y.
+        LedgerError
+            With no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
+
+        Notes
+        -----
+        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave out no row
+        for what it holds (`dropna`): the number of rows is public.
         """
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
@@ -247,10 +279,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self.model_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predicted labels or numbers, (n,).
+        """Predict the label, or the number, of new rows.
 
-        Raises ValueError where X does not have the form of the rows that were declared, or fitted: rows of another
-        length, other names or another order of columns without declared names, a numeric column without a number.
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+
+        Returns
+        -------
+        array, (n,)
+            Declared classes, or numbers between the declared bounds.
+
+        Raises
+        ------
+        ValueError
+            Where X does not have the form of the rows that were declared, or fitted: rows of another length, other names or
+            another order of columns without declared names, a numeric column without a number.
         """
         return self._fitted_for(X).predict(X)
 
@@ -264,16 +309,40 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> PrivateEvaluation:
-        """How good the model is on private rows X with labels y, (n,), that it was not trained on, at a price of its own.
+        """Measure the model on private rows that it was not trained on, at a price of its own.
 
-        X may be a stream, as for `fit`, with y the name of its label column; n is then needed where its files do not say it.
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+        y : array or str, (n,)
+            As for `fit`.
+        epsilon : float, default 0.1
+            What the measurement spends of these rows' privacy.
+        delta : float, optional
+            None: that of training.
+        ledger : path or URL, optional
+            None: that of the estimator.
+        **options
+            `measures`, `bins`, `error_bound` and `n` of `prepriv.evaluation.plan.plan_evaluation`. n, the declared number of
+            these rows (or units), is needed for units, under add-or-remove-one, where the true one is private, and for a
+            stream whose files do not say it.
 
-        delta: that of training if None; ledger: that of the estimator if None. options: `measures`, `bins`, `error_bound` and `n` of
-        `prepriv.evaluation.plan.plan_evaluation`; n, the declared number of these rows (or units), is needed for units and
-        under add-or-remove-one, where the true one is private. Rows that it was trained on are paid for twice.
+        Returns
+        -------
+        PrivateEvaluation
+            Measures with intervals, and the guarantee of this measurement.
 
-        Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y, and a
-        LedgerError, with no cell read, where the ledger grants no charge.
+        Raises
+        ------
+        ValueError
+            With nothing charged, for what is wrong with the settings or the form of X and y.
+        LedgerError
+            With no cell read, where the ledger grants no charge.
+
+        Notes
+        -----
+        Rows that the model was trained on are paid for twice. Proof: docs/proofs/evaluation.md.
         """
         model = self._fitted()
         stream = as_stream(X)
@@ -292,9 +361,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights, (1, d) for two classes and for a target, else (classes, d), in the order of classes_: what the score of a row gains by
-        one unit more of a column. Which rows are meant says `coefficients_`: raw ones where every step is affine, else those behind
-        the steps that are named there. AttributeError where no weight belongs to one column.
+        """Weights of the scores: what the score of a row gains by one unit more of a column.
+
+        (1, d) for two classes and for a target, else (classes, d), in the order of classes_. Which rows are meant says
+        `coefficients_`: raw ones where every step is affine, else those after the steps that are named there. AttributeError
+        where no weight belongs to one column.
         """
         return np.asarray(self._outputs(self._coefficients().weights).T)
 
@@ -305,7 +376,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coefficients_(self) -> Coefficients:
-        """The weights of the released model with their names, and the steps behind which they are meant."""
+        """The weights of the released model with their names, and the steps after which they are meant."""
         return self._coefficients()
 
     def _coefficients(self) -> Coefficients:
@@ -338,62 +409,86 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     domain : Domain
         What is public about the data: columns with bounds and categories, classes, adjacency, n. Declared,
         never inferred: `fit` refuses to run without it.
-    epsilon : float
+    epsilon : float, default 1.0
         The privacy budget, positive; math.inf trains without privacy (no noise, no clip, no claim).
-    delta : float
+    delta : float, default 1e-5
         In (0, 1), well below 1 / n.
-    steps : "auto", "linear", "additive", "dpsgd-f", "dpsgd-f-modified", "dpsgd" or list of steps
-        Pre-processing, each step with its payment (`prepriv.preprocessing`); "auto" is the recipe, "linear" the
-        recipe without random features: one weight a column; "additive" a function of each column (docs/additive.md); the others
-        are those of docs/dpsgd-f.md.
-    learner : "auto" or a learner
-        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone.
-    threads : int or None
+    steps : str or list of steps, default "auto"
+        Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe, "linear" the recipe
+        without random features: one weight a column; "additive" a function of each column (docs/additive.md);
+        "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md.
+    learner : "auto" or learner, default "auto"
+        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. Else one of
+        `prepriv.learners`.
+    threads : int, optional
         Threads of the gradient sum; the result does not depend on it. None: one a core.
-    memory : int, str or None
+    memory : int or str, optional
         What the rows may take as integers and as an encoded table, in bytes or as "2GB"; None: half of what is free.
         More of them go to a nameless file on disk (`prepriv.engines.Threads`): a RowsOnDisk warning says so.
         The result does not depend on it.
-    engine : one of `prepriv.engines`, or None
-        Where the rows live as integers and who adds them up; None: `Threads(threads, memory)` of this process. The result
-        does not depend on it (docs/large.md).
-    ledger : path, URL or None
-        A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and refused with its
-        BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
-    holdout : float or None
-        Share of the records, each chosen by a coin, that are not trained on but measured: one charge, and the larger
-        of both prices, not their sum (docs/evaluate.md).
-    evaluate_epsilon : float or None
+    engine : engine, optional
+        One of `prepriv.engines`: where the rows live as integers and who adds them up. None: `Threads(threads, memory)`
+        of this process. The result does not depend on it (docs/large.md).
+    ledger : path or URL, optional
+        A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and
+        refused with its BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
+        None: no cap holds.
+    holdout : float, optional
+        Share of the records, in (0, 1), each chosen by a coin, that are not trained on but measured: one charge, and the
+        larger of both prices, not their sum (docs/evaluate.md). None: all are trained on.
+    evaluate_epsilon : float, optional
         What that measurement spends of those records' privacy; None: as much as training, at no price beside it.
-    evaluate_measures : str, list of str or None
-        What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`.
-    verbose : bool
+    evaluate_measures : str or list of str, optional
+        What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`. None: all
+        but residuals, which have to be named.
+    verbose : bool, default False
         A bar on standard error while it trains: steps of the plan, never times or anything of the data.
-    class_weight : dict, "balanced" or None
+    class_weight : mapping or "balanced", optional
         What predictions weigh the probability of each class by: declared, free; or 1 over its noisy count, for 1 % of the
-        budget. Training and `predict_proba` do not change (docs/imbalance.md).
-    threshold : float or None
-        Of two classes: `predict` names classes_[1] where its probability is above it. Declared, free.
+        budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all alike.
+    threshold : float, optional
+        Of two classes, in (0, 1): `predict` names classes_[1] where its probability is above it. Declared, free. None:
+        the likelier class.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn, from the domain; classes_ in sorted order,
-        which metrics and ensembles rely on (`model_` keeps the declared one).
-    plan_ : Plan. guarantee_ : Guarantee or None, of this one fit, and of
-        the draft of its domain where that was drafted (`Domain.draft`). model_ : Model, what may leave; its `receipt` is
-        that of the charge. report_ : Report. evaluation_ : with a holdout, what was measured; guarantee_ is then that of
-        training and measurement together.
+    classes_ : array, (classes,)
+        The declared classes in sorted order, which metrics and ensembles rely on (`model_` keeps the declared one).
+    n_features_in_ : int
+        Number of declared columns.
+    feature_names_in_ : array of str, (n_features_in_,)
+        The declared names, if the rows of the fit had names.
+    plan_ : Plan
+        What was done.
+    guarantee_ : Guarantee or None
+        Of this one fit, of the measurement on a holdout, and of the draft of its domain where that was drafted
+        (`Domain.draft`). None without privacy.
+    model_ : Model
+        What may leave; its `receipt` is that of the charge.
+    report_ : Report
+        What a reader of the model needs to know.
+    evaluation_ : PrivateEvaluation
+        With a holdout, what was measured.
+
+    See Also
+    --------
+    PrivateRegressor : The same for a number.
+    choose : The best of several, at one price.
 
     Notes
     -----
     Inside scikit-learn (docs/scikit-learn.md): every fit of a search, a cross-validation or a calibration spends anew.
     `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all: then give the search
-    `error_score="raise"`, or it goes on, without a look at the data, behind the fit that is refused.
+    `error_score="raise"`, or it goes on, without a look at the data, after the fit that is refused.
     Either sum holds only if no record decides which rows a fit reads: give `cv=KFold(5)` under replace-one;
     `cv=5` is StratifiedKFold, which looks at all labels.
     Nothing covers what such tools compute of private rows themselves: scores, the best parameters, a calibration.
     Anything fitted on the same rows before, such as a StandardScaler in front, is not covered either and cannot be
     seen from here: give `steps=` instead; `prepriv.account` prices it.
+
+    References
+    ----------
+    docs/proofs/whole.md: why the guarantee holds for the whole pipeline.
 
     Examples
     --------
@@ -452,10 +547,22 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.classes_ = domain.labels[ascending(domain.classes)]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: (n,) for two classes, positive for the second of classes_; else (n, classes).
+        """Score new rows.
 
-        They order rows as probabilities do, and their largest is the prediction (but for class_weight and threshold); they are no log odds: training clips
-        gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+
+        Returns
+        -------
+        array, (n,) for two classes, else (n, classes)
+            For two, positive means the second of classes_.
+
+        Notes
+        -----
+        Scores order rows as probabilities do, and their largest is the prediction (but for class_weight and threshold). They
+        are not log odds: training clips gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
         """
         model = self._fitted_for(X)
         check_new_rows(X, model.domain)
@@ -466,12 +573,32 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return margin if order == [0, 1] else -margin
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Calibrated class probabilities, (n, classes), in the order of classes_; `predict` names the largest, or the
-        largest by `class_weight` or `threshold`."""
+        """Predict calibrated class probabilities.
+
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+
+        Returns
+        -------
+        array, (n, classes)
+            In the order of classes_; `predict` names the largest, or the largest by `class_weight` or `threshold`.
+        """
         return self._fitted_for(X).predict_proba(X)[:, self._order()]
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of `predict_proba`, (n, classes)."""
+        """Predict the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+
+        Returns
+        -------
+        array, (n, classes)
+        """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 

@@ -139,10 +139,32 @@ LEAST_SHARE = 1e-12  # of the budget: less buys noise that fits no 64 bits
 
 @dataclass(frozen=True, eq=False)
 class Public(Way):
-    """Fit on public records: costs nothing. `data`: a table or matrix with the columns of the private one.
+    """Fit a step on public records, which costs nothing.
 
-    That the table is public, and holds no private record, is the user's claim. Refused before any charge: the private
-    table itself, its memory (a view, a slice, a frame over it) or its file. A copy passes: no cell is compared.
+    Parameters
+    ----------
+    data : matrix or table, (rows, columns)
+        Has the columns of the private table: a NumPy matrix, or a pandas, polars or Arrow table. None serves for an
+        account or a price, where nothing is fitted; a plan that is carried out refuses it.
+
+    Raises
+    ------
+    ValueError
+        If `data` is a path, a text, a number, a mapping or a class: none of them is the table itself. Also, before any
+        charge of a run, if it is the private table, its memory (a view, a slice, a frame over it) or its file.
+
+    Notes
+    -----
+    That the table is public, and holds no private record, is the user's claim. A copy of private rows passes, since no
+    cell is compared. Proof: docs/proofs/chaining.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import StandardScaler
+    >>> survey = np.array([[0.1, 0.7], [0.4, 0.9], [0.2, 0.3]])  # published elsewhere
+    >>> StandardScaler(payment=prepriv.Public(survey)).way
+    'public'
     """
 
     way: ClassVar[str] = "public"
@@ -171,10 +193,30 @@ class Public(Way):
 
 @dataclass(frozen=True)
 class Budget(Way):
-    """Fit by a differentially private mechanism; the result may be released.
+    """Fit a step by a differentially private mechanism; the result may be released.
 
-    share: the part of the whole budget (in mu squared, the quantity that adds up under composition), at least 1e-12 and
-    below 1; ValueError else.
+    Parameters
+    ----------
+    share : float, default 0.02
+        Part of the whole budget, in mu squared: the quantity that adds up under composition. At least 1e-12, below 1.
+
+    Raises
+    ------
+    ValueError
+        If `share` is outside these bounds.
+
+    Notes
+    -----
+    Shares of all steps and tests of a plan together stay below 1: training has the rest. Proof: docs/proofs/composition.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Center
+    >>> prepriv.Budget(share=0.05).terms()
+    '5% of the budget; may be released'
+    >>> Center(payment=prepriv.Budget()).way
+    'budget'
     """
 
     way: ClassVar[str] = "budget"
@@ -194,13 +236,38 @@ class Budget(Way):
 
 @dataclass(frozen=True)
 class Sensitivity(Way):
-    """Fit on the private records without noise; every later mechanism adds more noise instead.
+    """Fit a step on the private records without noise; every later mechanism adds more noise instead.
 
-    caps: what is declared so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`, or the
-    same by name, `{"missing": 0.02}`, which the step checks when it is made.
-    test: a share of the budget (in mu squared) for a propose-test-release of the caps: the guarantee is then
-    unconditional, and a data set too close to breaking them is refused, which is charged in full. 0: no test,
-    and the guarantee is conditional on the caps. The fitted state never leaves: it dies with the run.
+    Parameters
+    ----------
+    caps : mapping or Caps, default {}
+        What is declared of the data, so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`,
+        or the same by name, `{"missing": 0.02}`, which the step checks when it is made. Units stand with the step.
+    test : float, default 0.0
+        Share of the budget, in mu squared, for a propose-test-release of the caps. The guarantee is then unconditional,
+        and a data set too close to breaking the caps is refused, which is charged in full. At 0 there is no test, and the
+        guarantee is conditional on the caps. Otherwise at least 1e-12, below 1.
+
+    Raises
+    ------
+    ValueError
+        If `caps` is not a mapping of names, or `test` is outside its bounds; when the step is made, for a cap that it
+        does not have.
+
+    Notes
+    -----
+    The fitted state never leaves: it dies with the run. Neighbours must be under replace-one. Proofs:
+    docs/proofs/chaining.md, docs/proofs/propose_test_release.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import MeanImputer
+    >>> payment = prepriv.Sensitivity(MeanImputer.Caps(missing=0.02), test=0.1)
+    >>> payment.terms()
+    'missing 0.02, tested with 10% of the budget; never released'
+    >>> MeanImputer(payment=payment).way
+    'sensitivity'
     """
 
     way: ClassVar[str] = "sensitivity"

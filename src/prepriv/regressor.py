@@ -21,18 +21,41 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     ----------
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
-        is cut to them; one that is no number makes its record count as nothing.
-    epsilon, delta, threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, verbose :
-        As for `PrivateClassifier`.
-    steps : "auto" or list of steps
+        is cut to them; one that is not a number makes its record count as nothing.
+    epsilon : float, default 1.0
+        The privacy budget, positive; math.inf trains without privacy.
+    delta : float, default 1e-5
+        In (0, 1), well below 1 / n.
+    steps : "auto" or list of steps, default "auto"
         Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
-    learner : "auto" or a learner
+    learner : "auto" or learner, default "auto"
         "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
         `SquaredError` or `Huber` will do.
+    threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, verbose
+        As for `PrivateClassifier`, with the same defaults.
 
     Attributes
     ----------
-    plan_, guarantee_, model_, report_, evaluation_, n_features_in_, feature_names_in_ : as for `PrivateClassifier`.
+    plan_ : Plan
+        What was done.
+    guarantee_ : Guarantee or None
+        As for `PrivateClassifier`; None without privacy.
+    model_ : Model
+        What may leave.
+    report_ : Report
+        What a reader of the model needs to know.
+    evaluation_ : PrivateEvaluation
+        With a holdout, what was measured.
+    n_features_in_, feature_names_in_
+        As for `PrivateClassifier`.
+
+    See Also
+    --------
+    PrivateClassifier : The same for classes; its notes on scikit-learn hold here, too.
+
+    References
+    ----------
+    docs/proofs/regression.md
 
     Examples
     --------

@@ -26,7 +26,7 @@ from prepriv.tables.stream import Stream, as_stream
 
 
 class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Steps fitted with differential privacy, for any model behind them.
+    """Steps fitted with differential privacy, for any model after them.
 
     The guarantee covers the fitted maps. Rows that `transform` gives are as private as they were: a model trained on the
     prepared *private* rows has to be private itself, and costs what it costs beside `guarantee_`:
@@ -36,17 +36,32 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     domain : Domain
         What is public about the data; classes may be any two names if there are none.
-    steps : list of steps
+    steps : list of steps, default ()
         Free, public or paid for by budget (`prepriv.preprocessing`). Shares of Budget steps are proportions: they spend
         epsilon together, all of it.
-    epsilon, delta : float
-        The budget of the steps; epsilon positive, or math.inf for no noise and no claim.
-    ledger : path or None
-        Each `fit` is charged to it before a cell is read.
+    epsilon : float, default 0.1
+        The budget of the steps, positive, or math.inf for no noise and no claim.
+    delta : float, default 1e-5
+        In (0, 1), well below 1 / n.
+    ledger : path or URL, optional
+        Each `fit` is charged to it before a cell is read. None: no cap holds.
 
     Attributes
     ----------
-    plan_ : Preparation. guarantee_ : Guarantee or None. maps_ : the released maps, in order.
+    plan_ : Preparation
+        What was done.
+    guarantee_ : Guarantee or None
+        Of the fitted maps, and of the draft of the domain; None without privacy.
+    maps_ : tuple of ReleasedMap
+        The released maps, in order.
+    receipt_ : mapping or None
+        Of the charge in a ledger.
+    n_features_in_ : int
+        Number of declared columns.
+
+    References
+    ----------
+    docs/proofs/whole.md
 
     Examples
     --------
@@ -78,16 +93,47 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
 
     def plan(self, n: int | None = None) -> Preparation:
-        """The frozen plan for n records, made without any data. Raises ValueError if it cannot be made."""
+        """Price and freeze the steps, without any data.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of records. None: the domain's.
+
+        Returns
+        -------
+        Preparation
+
+        Raises
+        ------
+        ValueError
+            If it cannot be made.
+        """
         if self.domain is None:
             raise ValueError("domain must be declared: bounds are never inferred from private data")
         check_domain(self.domain)
         return make_preparation(self.domain, self.steps, epsilon=self.epsilon, delta=self.delta, n=n)
 
     def fit(self, X: Any, y: Any = None) -> PrivateTransformer:
-        """Fit the steps on rows X (matrix or table with the domain's columns); y is not looked at.
+        """Fit the steps on private rows.
 
-        Raises as `PrivateClassifier.fit` does: nothing charged for a wrong form, no cell read without its charge.
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `PrivateClassifier.fit`.
+        y : ignored
+            It is not looked at.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            With nothing charged, for what is wrong with the settings or the form of X.
+        LedgerError
+            With no cell read, where the ledger grants no charge.
         """
         check_ledger(self.ledger)
         domain = self.domain
@@ -103,7 +149,18 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Prepared rows, (n, d): of the space `plan_.space`, and of zeros where a step drops one. Private rows stay private ones."""
+        """Prepare rows. Private rows stay private ones.
+
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            Of the form that was fitted.
+
+        Returns
+        -------
+        array, (n, d)
+            Rows of the space `plan_.space`; a row of zeros where a step drops one.
+        """
         self._check_fitted()
         check_places(self.plan_.domain, getattr(self, "_names", None), X)
         plan = self.plan_
@@ -113,7 +170,17 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.concatenate(out) if out else np.zeros((0, self.plan_.space.d))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the prepared features, (d,)."""
+        """Give the names of the prepared features.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        array of str, (d,)
+        """
         self._check_fitted()
         space = self.plan_.space
         return np.asarray(space.names or [f"x{j}" for j in range(space.d)], dtype=object)

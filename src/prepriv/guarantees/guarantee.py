@@ -40,13 +40,47 @@ class GaussianEvent:
 
 @dataclass(frozen=True, repr=False)
 class Guarantee:
-    """What holds for every byte that leaves a run. Compute it from events with `Guarantee.of_gaussians`.
+    """What holds for every byte that leaves a run: a trade-off function, between stated neighbours, under stated conditions.
 
-    tradeoff: certified lower bound of the trade-off function between neighbouring data sets.
-    adjacency: what "neighbouring" means. conditions: what must hold of the data, in words; empty means the
-    claim is unconditional. breakdown: share of the budget (in mu squared) of each part, in order; nan where the
-    whole has no mu. unit: the column that says whose row it is, where neighbours differ in one unit with all its rows
-    (docs/units.md); None: in one record.
+    Plans, models and reports make it; `Guarantee.of_gaussians` computes one from events.
+
+    Parameters
+    ----------
+    tradeoff : TradeoffFunction
+        Certified lower bound of the trade-off function between neighbouring data sets.
+    adjacency : {"replace-one", "add-or-remove-one"}
+        What neighbouring data sets are.
+    conditions : tuple of str, default ()
+        What must hold of the data, in words. Empty: the claim is unconditional.
+    breakdown : tuple of (str, float), default ()
+        Share of the budget, in mu squared, of each part, in order; nan where the whole has no mu.
+    mu : float, optional
+        The parameter of Gaussian differential privacy, where the claim is exactly that. None: it is another curve.
+    notes : tuple of str, default ()
+        What has to stay secret and what has to have run ("holds only ..."), and what makes the claim weak ("weak ...").
+    unit : str, optional
+        The column that says whose row it is, where neighbours differ in one unit with all its rows (docs/units.md).
+        None: they differ in one record.
+
+    Raises
+    ------
+    ValueError
+        If `tradeoff` is not a trade-off function of `prepriv.guarantees`, or `adjacency` is neither of the two.
+
+    References
+    ----------
+    Dong, Roth and Su, Gaussian Differential Privacy (2022). Proofs: docs/proofs/tradeoff.md, docs/proofs/composition.md.
+
+    Examples
+    --------
+    >>> from prepriv import Guarantee
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> events = [GaussianEvent("mean", noise_multiplier=20.0), GaussianEvent("training", 8.0, count=16)]
+    >>> made = Guarantee.of_gaussians(events, "replace-one")
+    >>> round(made.epsilon(1e-5), 3), round(made.mu, 4)
+    (2.004, 0.5025)
+    >>> print(made)
+    0.5025-GDP, replace-one
     """
 
     tradeoff: TradeoffFunction
@@ -75,7 +109,22 @@ class Guarantee:
     def of_gaussians(
         events: Sequence[GaussianEvent], adjacency: Adjacency, conditions: Sequence[str] = ()
     ) -> Guarantee:
-        """Adaptive composition of Gaussian mechanisms: exactly GDP, no conversion loss."""
+        """Compose Gaussian mechanisms, each of them adaptive: exactly GDP, without conversion loss.
+
+        Parameters
+        ----------
+        events : sequence of GaussianEvent
+            The mechanisms, with their noise over their sensitivity.
+        adjacency : {"replace-one", "add-or-remove-one"}
+            What neighbouring data sets are.
+        conditions : sequence of str, default ()
+            What must hold of the data, in words.
+
+        Returns
+        -------
+        Guarantee
+            With mu, and the share of each event.
+        """
         total = sum(e.mu_squared for e in events)
         mu = math.sqrt(total) * (1 + 1e-13)
         shares = tuple((e.name, e.mu_squared / total) for e in events) if total > 0 else ()
@@ -97,21 +146,65 @@ class Guarantee:
         return tuple(note for note in self.notes if note.startswith("holds only"))
 
     def epsilon(self, delta: float) -> float:
-        """Smallest certified epsilon at this delta; at 0, that of pure differential privacy."""
+        """Give the smallest certified epsilon.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1); at 0 the answer is that of pure differential privacy.
+
+        Returns
+        -------
+        float
+            Rounded up; inf where none holds.
+
+        Raises
+        ------
+        ValueError
+            For a delta out of range, or too small for the curve to be computed there.
+        """
         if delta == 0:
             return float(self.tradeoff._pure_epsilon())
         return float(self.tradeoff.epsilon(delta))
 
     def delta(self, epsilon: float) -> float:
-        """Smallest certified delta at this epsilon."""
+        """Give the smallest certified delta.
+
+        Parameters
+        ----------
+        epsilon : float
+            Any finite number.
+
+        Returns
+        -------
+        float
+            In [0, 1], rounded up.
+        """
         return float(self.tradeoff.delta(epsilon))
 
     def compose(self, *others: Guarantee) -> Guarantee:
-        """What holds for this and the others together, all of them fixed in advance.
+        """Compose this guarantee with others, all of them fixed in advance.
 
-        A mechanism may be chosen in sight of what left before, if its guarantee is the one named here whatever left. Where
-        the guarantee itself is chosen in sight of an output, this is false: the whole can be worse than either choice.
-        Raises ValueError for another adjacency, or another unit.
+        Parameters
+        ----------
+        *others : Guarantee
+            Of releases about the same records, between the same neighbours.
+
+        Returns
+        -------
+        Guarantee
+            What holds for all of them together, with every condition and note.
+
+        Raises
+        ------
+        ValueError
+            For a guarantee under another adjacency or of another unit.
+
+        Notes
+        -----
+        A mechanism may be chosen in sight of what left before, if its guarantee is the one named here whatever left. Where the
+        guarantee itself is chosen in sight of an output, this is false: the whole can be worse than either choice.
+        Proof: docs/proofs/composition.md.
         """
         every = (self, *others)
         for other in others:
@@ -129,10 +222,26 @@ class Guarantee:
         return Guarantee(whole, self.adjacency, conditions, notes=notes, unit=self.unit)
 
     def remaining(self, epsilon: float, delta: float) -> float:
-        """The largest µ, to a part in a thousand from below, of a Gaussian release that may follow within (epsilon, delta).
+        """Give the largest µ of a Gaussian release that may follow within a budget.
 
-        k releases of noise multiplier z spend µ = sqrt(k) / z. It is for a plan: this guarantee and that µ are fixed before
-        anything leaves (see `compose`). Raises ValueError where nothing is left.
+        Parameters
+        ----------
+        epsilon, delta : float
+            The budget of this guarantee and of what follows, together.
+
+        Returns
+        -------
+        float
+            µ, to a part in a thousand from below. k releases of noise multiplier z spend µ = sqrt(k) / z.
+
+        Raises
+        ------
+        ValueError
+            If nothing is left.
+
+        Notes
+        -----
+        It is for a plan: this guarantee and that µ are fixed before anything leaves (see `compose`).
         """
         whole = gdp_mu(epsilon, delta) * (1 - 1e-9)
         if self.mu is not None:

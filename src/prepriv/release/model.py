@@ -64,12 +64,47 @@ class _Older(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A released linear model: domain, released maps, weights (d + 1, K) with the bias last, and its claim.
+    """A released linear model: what may leave of a run, with its claim.
 
-    private: whether noise from the operating system protected it. plan: the plan as plain data. receipt: the
-    charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
-    ledger that was rolled back. link: from scores to probabilities; None: softmax (models of version 0.1).
-    choice: how it was chosen among others, where it was (`prepriv.choose`): then the claim is that of all of them.
+    `PrivateClassifier.model_` is one, and `Model.load` reads one from its file.
+
+    Parameters
+    ----------
+    domain : Domain
+        What was declared of the rows.
+    maps : tuple of ReleasedMap
+        The released maps of the steps, in order.
+    weights : array, (d + 1, K)
+        Of the scores, the bias last; K is 1 for a target, 1 or 2 for two classes, else the number of classes.
+    private : bool
+        Whether noise from the operating system protected the run.
+    plan : mapping
+        The plan as plain data (`Plan.to_json`).
+    receipt : mapping, optional
+        The charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
+        ledger that was rolled back. None: it was charged to none.
+    link : Link, optional
+        From scores to probabilities. None: softmax (models of version 0.1).
+    choice : Chosen, optional
+        How it was chosen among others (`prepriv.choose`): then the claim is that of all of them. None: it stood alone.
+
+    See Also
+    --------
+    Report : What to publish beside it.
+
+    Notes
+    -----
+    The file is a function of the frozen plan and of outputs of mechanisms only (docs/model-format.md).
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, prepriv
+    >>> X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 500, axis=0); y = np.repeat(["no", "yes"], 500)
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=["no", "yes"])
+    >>> made = prepriv.PrivateClassifier(domain, epsilon=1.0, steps="linear").fit(X, y).model_
+    >>> read = prepriv.Model.load(made.save(tempfile.mkdtemp()))
+    >>> read.guarantee.epsilon(1e-5) <= 1.0, read.predict([[0.0, 1.0]]).tolist()
+    (True, ['no'])
     """
 
     domain: Domain
@@ -102,13 +137,39 @@ class Model:
         )
 
     def scores(self, data: Any) -> Floats:
-        """Scores (n, K) of raw rows: a matrix or a pandas, polars or Arrow table with the declared columns."""
+        """Score raw rows.
+
+        Parameters
+        ----------
+        data : array or table, (n, columns)
+            A matrix, or a pandas, polars or Arrow table with the declared columns.
+
+        Returns
+        -------
+        array, (n, K)
+        """
         return predict_scores(self.maps, self.weights, encode(data, self.domain))[0]
 
     def predict_proba(self, data: Any) -> Floats:
-        """Class probabilities (n, classes), in the declared order of the classes; the predicted one has the largest, or the largest
-        times its `class_weight`.
+        """Predict class probabilities of raw rows.
 
+        Parameters
+        ----------
+        data : array or table, (n, columns)
+            As for `scores`.
+
+        Returns
+        -------
+        array, (n, classes)
+            In the declared order of the classes; the predicted one has the largest, or the largest times its `class_weight`.
+
+        Raises
+        ------
+        ValueError
+            For a model of a number, and where the form of the rows is not the declared one.
+
+        Notes
+        -----
         Not softmax of the scores: training clipped gradients, which the link undoes
         (docs/proofs/calibrated_probabilities.md).
         """
@@ -141,9 +202,22 @@ class Model:
         return counted[0].min() / counted[0] if counted else None
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The predicted label of each row, one of the declared classes, (n,); or the number between the declared bounds.
+        """Predict the label, or the number, of raw rows.
 
-        Raises ValueError where the form of the rows is not the declared one (`check_new_rows`).
+        Parameters
+        ----------
+        data : array or table, (n, columns)
+            As for `scores`.
+
+        Returns
+        -------
+        array, (n,)
+            One of the declared classes each, or a number between the declared bounds.
+
+        Raises
+        ------
+        ValueError
+            Where the form of the rows is not the declared one.
         """
         check_new_rows(data, self.domain)
         if self.domain.target is not None:
@@ -229,12 +303,29 @@ class Model:
     def save(
         self, folder: str | Path, *, ledger: str | os.PathLike[str] | None = None, overwrite: bool = False
     ) -> Path:
-        """Write `folder`/model.json in one atomic step; returns its path. Raises OSError, of the system's class.
+        """Write `folder`/model.json in one atomic step.
 
-        ledger: that the model was charged to: its hash is then written beside the charge, where `ledger show` says it.
-        overwrite: replace another model that privacy was paid for.
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there.
+        ledger : path or URL, optional
+            That the model was charged to: its hash is then written beside the charge, where `ledger show` says it. None: it
+            is written nowhere.
+        overwrite : bool, default False
+            Replace another model that privacy was paid for.
 
-        Raises ValueError, with nothing written, where such a model is there, and for the ledger of a model that was charged to none.
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Raises
+        ------
+        ValueError
+            With nothing written, where another such model is there, and for the ledger of a model that was charged to none.
+        OSError
+            Of the system's class, where the file cannot be written.
         """
         target = Path(folder) / FILE
         check_charged(ledger, self.receipt)
@@ -267,8 +358,7 @@ class Model:
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed, computed from the plan, if it was chosen from all candidates', and from the drafts of the domain;
-        None without privacy."""
+        """What is claimed: of the plan, of all candidates if it was chosen, and of the drafts of the domain; None without privacy."""
         return with_drafts(self.part, self.domain, self.declared.delta, self.declared.n)
 
     @property
@@ -282,8 +372,24 @@ class Model:
     def load(path: str | Path) -> Model:
         """Read a model from its file, its folder or the folder of its run.
 
-        The guarantee is computed anew from the plan. A file is not signed: that the run followed the plan is the
-        word of who made it. Raises BadArtifact on anything that is no model, or that states another guarantee.
+        Parameters
+        ----------
+        path : path
+            Of one of the three.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        BadArtifact
+            A ValueError, on anything that is not a model, or that states another guarantee.
+
+        Notes
+        -----
+        The guarantee is computed anew from the plan. A file is not signed: that the run followed the plan is the word of
+        the person who made it.
         """
         path = artifact_file(path_of("path", path))
         if not path.is_file():

@@ -88,10 +88,49 @@ class Measured(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run promises. `save("report.html")` or `save("report.json")`.
+    """What a run promises, to whom, and what each step cost: as JSON and as one HTML page.
 
-    private: whether the run really used noise from the operating system. model: what left, if it is to be shown.
-    measured: on rows set aside.
+    `PrivateClassifier.report_` is one; `Report.of` makes one of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was done.
+    private : bool
+        Whether the run really used noise from the operating system. False: no guarantee is stated.
+    prices : tuple of Price
+        What each step would cost in each way of payment.
+    evaluation : Evaluation or Errors, optional
+        What was measured on a table that the user declared public. None: nothing.
+    paid : tuple of (str, str, str), default ()
+        (step, way, cost in words) of every step and of training.
+    receipt : mapping, optional
+        Of the charge in a ledger. None: it was charged to none.
+    measured : PrivateEvaluation, optional
+        What was measured in private, on rows set aside. None: nothing.
+    model : Model, optional
+        What left, if it is to be shown. None: it is not.
+
+    See Also
+    --------
+    Model : What the report is about.
+
+    Notes
+    -----
+    Every number is a function of the frozen plan, or of a table that the user declared public, and then says so.
+
+    Examples
+    --------
+    >>> import tempfile, prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> plan = prepriv.make_plan(domain, [Normalize()], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> report = prepriv.Report.of(plan, private=True)
+    >>> report.paid
+    (('Normalize', 'free', 'depends on no data'), ('GradientDescent (100 steps)', 'budget', '100% of the budget'))
+    >>> report.save(f"{tempfile.mkdtemp()}/report.html").name
+    'report.html'
     """
 
     plan: Plan
@@ -139,7 +178,21 @@ class Report:
         measured: Measured | None = None,
         model: Model | None = None,
     ) -> Report:
-        """The report of a plan, with the price of every other way to pay. receipt: of the charge in a ledger."""
+        """Make the report of a plan, with the price of every other way to pay.
+
+        Parameters
+        ----------
+        plan : Plan
+            What was done, or will be.
+        private : bool
+            Whether the run really used noise from the operating system.
+        evaluation, receipt, measured, model : optional
+            As for `Report`.
+
+        Returns
+        -------
+        Report
+        """
         table: Sequence[Price] = ()
         if plan.private:
             steps = [p.step for p in plan.steps]
@@ -179,7 +232,23 @@ class Report:
         return page(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write .html or .json, by the name's ending."""
+        """Write it as .html or .json, by the ending of the name.
+
+        Parameters
+        ----------
+        path : path
+            Its folder is made if it is not there.
+
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Raises
+        ------
+        ValueError
+            For another ending.
+        """
         path = Path(path)
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"a report is saved as .html or .json; got {path.suffix or 'no ending'}")
