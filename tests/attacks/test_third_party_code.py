@@ -941,6 +941,7 @@ def test_silence_is_of_one_thread_and_ends():
         with silent():
             warnings.warn("not heard", stacklevel=1)
             heard = pool.submit(warned).result()
+        warnings.warn("not heard either", stacklevel=1)
         warnings.filters.pop(1)
     assert heard
     assert list(warnings.filters) == before

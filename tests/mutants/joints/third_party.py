@@ -215,6 +215,22 @@ MUTANTS: tuple[Mutant, ...] = (
         attacked("silence"),
     ),
     Mutant(
+        "a filter of warnings stays when the silence ends",
+        "a setting of the process that threads share",
+        "_quiet.py",
+        "            while not _SILENT[0] and _FILTER in filters:\n",
+        "            while False:\n",
+        ("tests/evaluation/test_choice_leaves.py", "-k", "threads"),
+    ),
+    Mutant(
+        "the silence of all ends with the first",
+        "a setting of the process that threads share",
+        "_quiet.py",
+        "            while not _SILENT[0] and _FILTER in filters:\n",
+        "            while _FILTER in filters:\n",
+        attacked("silence"),
+    ),
+    Mutant(
         "a map leaves with what it does not write",
         KIND,
         "pipeline/rehearsal.py",
