@@ -163,13 +163,52 @@ def calibrate(
     epsilon: float,
     delta: float,
 ) -> Calibrated:
-    """The noise with which the steps and a training of Opacus behind them are (epsilon, delta)-DP together.
+    """Find the noise with which pre-processing and a training of Opacus after it keep one budget together.
 
-    steps: pre-processing, each with its payment (or a pipeline of scikit-learn, which was fitted on the private rows). data_loader:
-    over the prepared rows, as it goes into `make_private`; its length is Opacus' sample rate. run: epochs, and maybe max_grad_norm
-    (1.0) and poisson_sampling (True). domain: of the raw rows; replace-one, where the number of rows is public.
+    Parameters
+    ----------
+    steps : sequence of steps, or pipeline of scikit-learn
+        Pre-processing, each step with its payment; a pipeline of scikit-learn was fitted on the private rows.
+    data_loader : DataLoader
+        Over the prepared rows, as it goes into `make_private`; its length is Opacus' sample rate. It is read by its
+        attributes: torch is not imported.
+    run : mapping
+        epochs, and maybe max_grad_norm (default 1.0) and poisson_sampling (default True).
+    domain : Domain
+        Of the raw rows; replace-one, where the number of rows is public.
+    epsilon : float
+        The budget of everything together, positive and finite.
+    delta : float
+        In (0, 1), well below 1 / n.
 
-    Raises ValueError where the DataLoader is not what an account covers, or no noise keeps the budget.
+    Returns
+    -------
+    Calibrated
+        `opacus`: arguments of `make_private`; `guarantee`; `transformer`, which fits the steps; `check`, for afterwards.
+
+    Raises
+    ------
+    ValueError
+        Where the DataLoader is not what an account covers, or no noise keeps the budget.
+
+    References
+    ----------
+    docs/proofs/account.md, docs/proofs/subsampling.md
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.opacus import calibrate
+    >>> class Rows:  # stands for a DataLoader over 2,000 rows, 20 batches an epoch
+    ...     dataset, batch_size, drop_last = range(2000), 100, False
+    ...
+    ...     def __len__(self):
+    ...         return 20
+    >>> domain = prepriv.Domain.box(0, 1, features=3, classes=[0, 1])
+    >>> run = {"epochs": 2, "poisson_sampling": False}
+    >>> found = calibrate([], Rows(), run, domain=domain, epsilon=2.0, delta=1e-5)
+    >>> found.guarantee.epsilon(1e-5) <= 2.0, found.opacus["max_grad_norm"]
+    (True, 1.0)
     """
     epsilon, delta = check_budget(epsilon, delta)
     if not math.isfinite(epsilon):

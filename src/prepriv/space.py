@@ -45,11 +45,36 @@ class Reading:
 class Space:
     """What is known of the rows of a matrix at one point of the pipeline, without looking at them.
 
-    low, high: (d,) box that holds every row. radius: every row has Euclidean norm <= radius.
-    may_miss: (d,) bool, the features that can hold NaN (to be imputed); norms count such cells as filled.
-    The arrays are copies, which nobody can write to. Raises ValueError for a radius beyond 1e-30..1e30 or a box the wrong way round.
-    names: names of the features, where they have any. reading: how raw records became these rows, for sentences about
-    them. image: (height, width, channels) of rows that are images.
+    Parameters
+    ----------
+    low, high : array, (d,)
+        A box that holds every row.
+    radius : float
+        Every row has at most this Euclidean norm.
+    may_miss : array of bool, (d,)
+        The features that can hold NaN (to be imputed); norms count such cells as filled.
+    names : tuple of str, default ()
+        Names of the features, where they have any.
+    reading : Reading, default Reading()
+        How raw records became these rows, for sentences about them.
+    image : (int, int, int), optional
+        Height, width and channels of rows that are images. None: they are not.
+
+    Raises
+    ------
+    ValueError
+        For a radius beyond 1e-30..1e30 or a box the wrong way round.
+
+    Notes
+    -----
+    The arrays are copies, which nobody can write to.
+
+    Examples
+    --------
+    >>> from prepriv.space import Space
+    >>> space = Space.ball(d=3, radius=2.0)
+    >>> space.d, space.diameter, space.low.tolist()
+    (3, 4.0, [-2.0, -2.0, -2.0])
     """
 
     low: NDArray[np.float64]

@@ -173,14 +173,44 @@ def describe(
     ledger: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Description:
-    """Describe a pandas, polars or Arrow table with the declared columns (and its label, where the domain names one).
+    """Describe a private table: gaps, means, deviations, quantiles, histograms, counts, and correlations if asked for.
 
-    options: n (default: the domain's; under replace-one the table's), quantiles, bins, correlations (False). All that is released costs
-    (epsilon, delta) together, charged to `ledger` before a cell is read. Error bars are made from the noise alone: they
-    say nothing of how the rows came to be.
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table
+        With the declared columns, and its label, where the domain names one.
+    domain : Domain
+        What is declared of it.
+    epsilon : float
+        What all that is released costs together, positive and finite.
+    delta : float, default 1e-6
+        In (0, 1), well below 1 / n.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+    **options
+        n : the declared number of records or units (default: the domain's; under replace-one the table's). quantiles :
+        levels in (0, 1), default (0.25, 0.5, 0.75). bins : of a histogram, default 20. correlations : default False.
 
-    Raises ValueError, with nothing charged, for mistakes and where the table does not fit.
+    Returns
+    -------
+    Description
+        `columns` by name, `rows`, `correlations` and `guarantee_`; each number with an interval.
 
+    Raises
+    ------
+    ValueError
+        With nothing charged, for mistakes and where the table does not fit.
+
+    See Also
+    --------
+    mean, count, histogram, quantiles : Single questions, each at a price of its own.
+
+    Notes
+    -----
+    Error bars are made from the noise alone: they say nothing of how the rows came to be. Proof: docs/proofs/describe.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from prepriv import Domain, Numeric, describe
     >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(6000)], "y": ["a", "b"] * 3000})

@@ -73,7 +73,15 @@ class Question:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Noisy counts between edges: (bins + 1,) and one for each bin."""
+    """Noisy counts between edges.
+
+    Parameters
+    ----------
+    edges : tuple of float, (bins + 1,)
+        In the units of the column.
+    counts : tuple of Estimate, (bins,)
+        Of records between them.
+    """
 
     edges: tuple[float, ...]
     counts: tuple[Estimate, ...]
@@ -81,10 +89,15 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A noisy quantile. ranks: how many records its rank is off, at most, with a chance of at least 95 %.
+    """A noisy quantile.
 
-    NaN under add-or-remove-one: the rank is sought among the declared n records, and how far that is from the private number
-    of records nobody knows.
+    Parameters
+    ----------
+    value : float
+        In the units of the column.
+    ranks : float
+        How many records its rank is off, at most, with a chance of at least 95 %. NaN under add-or-remove-one: the rank is
+        sought among the declared n records, and nobody knows how far that is from the private number of records.
     """
 
     value: float
@@ -103,12 +116,43 @@ def count(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """How many records meet a condition: a column of truth values, one a record, such as `table.age > 40`.
+    """Count the records that meet a condition.
 
-    A record meets it where its cell is true (or 1): a gap does not, nor does any other cell.
+    Parameters
+    ----------
+    condition : column of truth values, (n,)
+        One a record, such as `table.age > 40`. A record meets it where its cell is true (or 1): a gap does not, nor does
+        any other cell.
+    epsilon : float
+        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+    n : int, optional
+        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
+        under add-or-remove-one.
+    adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+        What neighbouring data sets are.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+    session : Session, optional
+        Where noise comes from, for tests. None: the operating system.
 
-    n: declared number of records (under replace-one that of the array, which is public). Raises ValueError, nothing charged.
+    Returns
+    -------
+    Estimate
+        The noisy count, with a 95 % interval.
 
+    Raises
+    ------
+    ValueError
+        With nothing charged, for what is wrong with the settings or the form of the column.
+    LedgerError
+        With no cell read, where the ledger grants no charge.
+
+    Notes
+    -----
+    Discrete Laplace noise. Proof: docs/proofs/describe.md.
+
+    Examples
+    --------
     >>> import numpy as np, prepriv
     >>> 480 < float(prepriv.count(np.arange(1000) % 2 == 0, epsilon=1.0)) < 520
     True
@@ -132,8 +176,44 @@ def mean(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """The mean of a column between declared bounds, gaps left out. values: (n,), any column of any library.
+    """Estimate the mean of a column between declared bounds, gaps left out.
 
+    Parameters
+    ----------
+    values : column of numbers, (n,)
+        Of any library. A number beyond the bounds is clamped to them.
+    low, high : float
+        Declared bounds, in the units of the column.
+    epsilon : float
+        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+    n : int, optional
+        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
+        under add-or-remove-one.
+    adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+        What neighbouring data sets are.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+    session : Session, optional
+        Where noise comes from, for tests. None: the operating system.
+
+    Returns
+    -------
+    Estimate
+        The noisy mean, with a 95 % interval; nan where there are too few numbers to say.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for what is wrong with the settings or the form of the column.
+    LedgerError
+        With no cell read, where the ledger grants no charge.
+
+    Notes
+    -----
+    Discrete Laplace noise on a sum and a count. Proof: docs/proofs/describe.md.
+
+    Examples
+    --------
     >>> import numpy as np, prepriv
     >>> abs(float(prepriv.mean(np.arange(1000) % 100, 0, 100, epsilon=1.0)) - 49.5) < 5
     True
@@ -181,7 +261,51 @@ def histogram(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Histogram:
-    """Counts of a column in bins of equal width between declared bounds; numbers beyond count in the outer bins, gaps nowhere."""
+    """Count a column in bins of equal width between declared bounds.
+
+    Parameters
+    ----------
+    values : column of numbers, (n,)
+        Of any library. Numbers beyond the bounds count in the outer bins, gaps nowhere.
+    low, high : float
+        Declared bounds, in the units of the column.
+    epsilon : float
+        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+    bins : int, default 20
+        How many there are, at most a million.
+    n : int, optional
+        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
+        under add-or-remove-one.
+    adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+        What neighbouring data sets are.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+    session : Session, optional
+        Where noise comes from, for tests. None: the operating system.
+
+    Returns
+    -------
+    Histogram
+        `edges`, and `counts` with 95 % intervals.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for what is wrong with the settings or the form of the column.
+    LedgerError
+        With no cell read, where the ledger grants no charge.
+
+    Notes
+    -----
+    Discrete Laplace noise on each count. Proof: docs/proofs/describe.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> found = prepriv.histogram(np.arange(1000) % 100, 0, 100, epsilon=1.0, bins=2)
+    >>> found.edges, all(abs(float(count) - 500) < 50 for count in found.counts)
+    ((0.0, 50.0, 100.0), True)
+    """
     column = column_of(values)
     bounds, bins = Numeric(low, high), integer("bins", bins, at_most=10**6)
     declared = (bounds.low, bounds.high, bins)
@@ -211,10 +335,52 @@ def quantiles(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> dict[float, Quantile]:
-    """Quantiles of a column between declared bounds, epsilon in equal parts; gaps count as the middle of the bounds.
+    """Find quantiles of a column between declared bounds.
 
+    Parameters
+    ----------
+    values : column of numbers, (n,)
+        Of any library. A number beyond the bounds is clamped; a gap counts as the middle of the bounds.
+    levels : sequence of float
+        In (0, 1), each once: 0.5 is the median.
+    low, high : float
+        Declared bounds, in the units of the column.
+    epsilon : float
+        What all answers cost together, 1e-6 to 100, in equal parts: pure epsilon-DP.
+    n : int, optional
+        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
+        under add-or-remove-one.
+    adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+        What neighbouring data sets are.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+    session : Session, optional
+        Where noise comes from, for tests. None: the operating system.
+
+    Returns
+    -------
+    dict of float to Quantile
+        By level: the noisy value, and how many ranks it may be off.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for what is wrong with the settings or the form of the column.
+    LedgerError
+        With no cell read, where the ledger grants no charge.
+
+    Notes
+    -----
     Under add-or-remove-one the q-quantile is the value that (1 - q) n records exceed, n as declared: of twice as many
-    records the median of n is another quantile. `describe` counts the records and gives an interval.
+    records the median of n is another quantile. `describe` counts the records and gives an interval. The exponential
+    mechanism on a grid of 4,097 values; proof: docs/proofs/quantile.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> found = prepriv.quantiles(np.arange(1000) % 100, [0.5], 0, 100, epsilon=1.0)
+    >>> abs(float(found[0.5]) - 50) < 10
+    True
     """
     column = column_of(values)
     bounds = Numeric(low, high)

@@ -131,19 +131,58 @@ def choose(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
 ) -> Choice:
-    """Train candidates on private rows X with labels y, (n,), and release the one that labels most of the others right, or
-    whose predictions of a number have the smallest mean absolute error there.
+    """Train candidates on private rows and release the best, at one price for the winner and the choice.
 
-    candidates: as `prepriv.evaluation.candidates.candidates_of` takes them. holdout: share of the records, each set aside by
-    a coin, on which they are compared. method: "same rows" (all on the same records, composed), "own rows" (each on its
-    own, none composed), "random trials" (one drawn at random is trained and scored, again and again until a coin ends it: a
-    candidate is tried with a chance of 80 %, and 4 (k - 1) models are trained on average; training takes the longer the more
-    trials there were, so nobody may watch the clock); None: the one that leaves training more signal. epsilon, delta: of
-    everything together.
+    The best labels most of the records right that were set aside, or has the smallest mean absolute error there. The
+    losers and their scores never leave.
 
-    Raises ValueError, with nothing charged, for what is wrong with the settings or the form of X and y; a LedgerError, with
-    no cell read, where no charge is granted; `Refused` where a candidate's test does not pass.
+    Parameters
+    ----------
+    candidates : list or mapping
+        Recipes ("auto", "linear"), learners, losses, lists of steps, and mappings of "steps", "learner" and "loss" to one
+        of those or a list of them (a grid, as in scikit-learn); or one such mapping. Two or more.
+    X : array or table, (n, columns)
+        The private rows, as `PrivateClassifier.fit` takes them.
+    y : array, (n,)
+        Their labels.
+    domain : Domain
+        What is declared of them.
+    epsilon : float, default 1.0
+        The budget of everything together, positive and finite.
+    delta : float, default 1e-5
+        In (0, 1), well below 1 / n.
+    holdout : float, default 0.2
+        Share of the records, in (0, 1), each set aside by a coin, on which candidates are compared.
+    method : {"same rows", "own rows", "random trials"}, optional
+        "same rows" trains all on the same records, composed; "own rows" each on its own, none composed. "random trials"
+        draws one at random, trains and scores it, again and again until a coin ends it: a candidate is tried with a
+        chance of 80 %, and 4 (k - 1) models are trained on average. Training takes the longer the more trials there were,
+        so nobody may watch the clock. None: the one that leaves training more signal.
+    ledger : path or URL, optional
+        Charged once, before a cell is read. None: no cap holds.
+    session : Session, optional
+        Where noise comes from, for tests. None: the operating system.
 
+    Returns
+    -------
+    Choice
+        The winner: `model_`, `candidate`, `guarantee_`.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for what is wrong with the settings or the form of X and y.
+    LedgerError
+        With no cell read, where no charge is granted.
+    Refused
+        Where a candidate's test of caps does not pass.
+
+    References
+    ----------
+    docs/proofs/choose.md
+
+    Examples
+    --------
     >>> import numpy as np, prepriv
     >>> X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 500, axis=0); y = np.repeat([0, 1], 500)
     >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])

@@ -101,10 +101,32 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
-    """Largest mu for which mu-GDP is certified to give (epsilon, delta)-DP, rounded down.
+    """Find the largest mu for which mu-GDP is certified to give (epsilon, delta)-DP, rounded down.
 
-    epsilon >= 0, delta in [1e-300, 1). A mean of sensitivity s needs Gaussian noise s / mu.
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+    delta : float
+        In [1e-300, 1).
 
+    Returns
+    -------
+    float
+        mu. A mean of sensitivity s needs Gaussian noise of standard deviation s / mu.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    References
+    ----------
+    Balle and Wang (2018); Dong, Roth and Su (2022). Rounding: docs/proofs/families.md.
+
+    Examples
+    --------
+    >>> from prepriv.guarantees import gdp_delta, gdp_mu
     >>> mu = gdp_mu(1.0, 1e-5)
     >>> gdp_delta(mu, 1.0) <= 1e-5, round(mu, 4)
     (True, 0.2681)

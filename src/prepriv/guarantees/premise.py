@@ -21,11 +21,43 @@ class Premise(abc.ABC):
     """A declared fact about the rows as they reach a step, before the step rounds or cuts anything.
 
     A claim that rests on it holds for two neighbours that both meet it. Subclasses are frozen dataclasses of
-    declared numbers, from which the check and the sentence are made.
+    declared numbers, from which the check (`holds`) and the sentence (`says`) are made.
 
-    reading: which rows it speaks of, and how their odd cells count. inherited: whether every subset of the rows meets it
-    where all rows do, with the same numbers: true of "at most m", false of whatever is a share, a distance or a moment.
-    of_gaps: whether it speaks of nothing but missing cells, which no step of this package before it makes or fills.
+    Parameters
+    ----------
+    reading : Reading
+        Which rows it speaks of, and how their odd cells count: `space.reading` of the step's input.
+
+    Attributes
+    ----------
+    inherited : bool
+        Of the class: whether every subset of the rows meets it where all rows do, with the same numbers. True of "at most
+        m", False of whatever is a share, a distance or a moment. Default False.
+    of_gaps : bool
+        Of the class: whether it speaks of nothing but missing cells, which no step of this package before it makes or
+        fills. Default False.
+
+    Notes
+    -----
+    docs/proofs/chaining.md, "Premises".
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from prepriv.guarantees.premise import Premise
+    >>> from prepriv.space import Reading
+    >>> @dataclass(frozen=True)
+    ... class AtMost(Premise):
+    ...     limit: float
+    ...
+    ...     def holds(self, rows, n):
+    ...         return all(block.max() <= self.limit for block in rows)
+    ...
+    ...     @property
+    ...     def says(self):
+    ...         return f"no cell is above {self.limit}"
+    >>> print(AtMost(0.5, reading=Reading()))
+    no cell is above 0.5, where rows are as encoded
     """
 
     reading: Reading = field(kw_only=True)

@@ -34,9 +34,29 @@ Floats = NDArray[np.float64]
 class Setting:
     """What is declared of the rows that reach a learner.
 
-    radius: norm bound of a row, without the bias. d: features. outputs: columns of the weights. n: records.
-    incoming: how far the common rows of two neighbours are apart after the steps before. rows: of a record: more than
-    one where it is a unit.
+    Parameters
+    ----------
+    radius : float
+        Norm bound of a row, without the bias.
+    d : int
+        Number of features.
+    outputs : int
+        Columns of the weights.
+    n : int
+        Number of records (or units).
+    adjacency : {"replace-one", "add-or-remove-one"}
+        What neighbouring data sets are.
+    incoming : RowShift, default UNTOUCHED
+        How far the common rows of two neighbours are apart after the steps before.
+    rows : int, default 1
+        Rows of a record: more than one where it is a unit.
+
+    Examples
+    --------
+    >>> from prepriv.learners import GradientDescent, Logistic, Setting
+    >>> setting = Setting(radius=1.0, d=4, outputs=1, n=20_000, adjacency="replace-one")
+    >>> round(GradientDescent(Logistic(), clip_norm=0.5).unit(setting), 6)  # twice the clip norm
+    1.0
     """
 
     radius: float

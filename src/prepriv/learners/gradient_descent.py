@@ -23,13 +23,46 @@ from prepriv.mechanisms.gaussian_sum import coarse_steps
 
 @dataclass(frozen=True)
 class GradientDescent(Momentum):
-    """T noisy full-batch steps with Nesterov momentum, averaged over the late iterates.
+    """Noisy full-batch steps with Nesterov momentum, averaged over the late iterates.
 
-    steps: T. learning_rate: step size on the mean clipped gradient. clip_norm: C, bound on one record's
-    gradient; inf clips nothing and is only for runs without privacy. momentum: in [0, 1). weight_bound: B, a
-    ball every point at which a gradient is taken is projected on (inf: none); needed wherever a step is paid
-    for by sensitivity. average: the last share of the iterates that is averaged. bias: value of the appended
-    bias feature; it counts in the norm of a row.
+    Parameters
+    ----------
+    loss : Loss
+        One of `prepriv.learners`.
+    steps : int, default 100
+        How many there are.
+    learning_rate : float, default 1.0
+        Step size on the mean clipped gradient.
+    clip_norm : float, default 1.0
+        Bound on one record's gradient; inf clips nothing, where the loss has a bound of its own.
+    momentum : float, default 0.9
+        In [0, 1).
+    weight_bound : float, default inf
+        Radius of a ball that every point at which a gradient is taken is projected on; needed wherever a step is paid for
+        by sensitivity.
+    average : float, default 0.5
+        The last share of the iterates that is averaged, in (0, 1].
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range.
+
+    Notes
+    -----
+    The steps compose without loss: a run is one Gaussian release. Proof: docs/proofs/gradient_descent.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Softmax
+    >>> learner = GradientDescent(Softmax(), steps=50, clip_norm=0.5)
+    >>> domain = prepriv.Domain.ball(3, classes=["a", "b", "c"], n=5000)
+    >>> plan = prepriv.make_plan(domain, [], learner, epsilon=1.0, delta=1e-6)
+    >>> plan.guarantee.epsilon(1e-6) <= 1.0, round(plan.learner_shift, 6)
+    (True, 1.0)
     """
 
     exact: ClassVar[bool] = True

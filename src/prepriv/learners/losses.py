@@ -94,7 +94,22 @@ class Loss(ABC):
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(−y·score)), y = ±1 for class 1 and 0: two classes, one output."""
+    """The logistic loss log(1 + exp(−y·score)), y = ±1 for class 1 and 0: two classes, one output.
+
+    Notes
+    -----
+    It takes no parameters. Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import math, numpy as np
+    >>> from prepriv.learners import Logistic
+    >>> loss = Logistic()
+    >>> bool(np.isclose(loss.value(np.zeros((1, 1)), np.array([1]))[0], math.log(2)))
+    True
+    >>> round(loss.gradient_norm(radius=1.0, weight_norm=math.inf), 6)
+    1.0
+    """
 
     name: ClassVar[str] = "logistic"
     convex: ClassVar[bool] = True
@@ -259,7 +274,31 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
-    """½(1 − m)₊²."""
+    """The squared hinge ½(1 − m)₊², m the margin y·score/ζ.
+
+    Parameters
+    ----------
+    n_classes : int, default 2
+        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+    margin : float, default 1.0
+        ζ, in units of the score, within [1e-6, 1e6].
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+
+    Notes
+    -----
+    Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.learners import SquaredHinge
+    >>> SquaredHinge().value(np.array([[0.0], [2.0]]), np.array([1, 1])).tolist()
+    [0.5, 0.0]
+    """
 
     name: ClassVar[str] = "squared-hinge"
     convex: ClassVar[bool] = True
@@ -391,9 +430,21 @@ def _sigmoid(z: float) -> float:
 
 @dataclass(frozen=True)
 class AnyModel(Loss):
-    """Of a model of which nothing is known but that each record's gradient is clipped: for accounts, it trains nothing.
+    """A model of which nothing is known but that each record's gradient is clipped: for accounts, it trains nothing.
 
-    Where a row moves, its clipped gradient can turn round: 2C in a sum, whatever the model (docs/proofs/losses.md).
+    Notes
+    -----
+    It takes no parameters. Where a row moves, its clipped gradient can turn round: 2C in a sum, whatever the model
+    (docs/proofs/losses.md). Training with it raises ValueError.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import AnyModel, GradientDescent
+    >>> domain = prepriv.Domain.ball(512, classes=[0, 1], n=1000)
+    >>> network = GradientDescent(AnyModel(), steps=100)  # any network, full batches
+    >>> prepriv.account([], network, domain=domain, noise_multiplier=50.0).epsilon(1e-5) < 2
+    True
     """
 
     name: ClassVar[str] = "any model"

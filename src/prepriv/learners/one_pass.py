@@ -187,11 +187,45 @@ class OnePassSGD(StochasticLearner):
 
 @dataclass(frozen=True)
 class CyclicSGD(OnePassSGD):
-    """The same over several passes: the same blocks in the same order, stopped at a uniform step of the last pass.
+    """SGD over the records in a fixed order, several passes of it, stopped at a uniform step of the last pass.
 
-    steps: of all passes together. weight_decay: λ, of a penalty λ|w|²/2 on the weights; learning_rate is then at most
-    2/(β + 2λ), and what a pass tells of a record fades by itself. The noise needed stops growing with the number of passes, by
-    the ball of `weight_bound` if late, by weight_decay early.
+    Parameters
+    ----------
+    loss : Loss
+        A convex, smooth one of `prepriv.learners`.
+    batch_size : int, default 256
+        Records of a block; the blocks are the same in every pass.
+    steps : int, default 1000
+        Of all passes together.
+    learning_rate : float, default 1.0
+        At most 2/(β + 2λ), β the smoothness of the loss and λ weight_decay (`largest_rate`).
+    clip_norm : float, default 1.0
+        Bound on one record's gradient. For losses with several outputs it must not cut.
+    weight_bound : float, default inf
+        Radius of the ball every step is projected on. Must be finite to train.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+    weight_decay : float, default 0.0
+        λ, of a penalty λ|w|²/2 on the weights; what a pass tells of a record then fades by itself.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range; when it is priced, under add-or-remove-one, and for a step that is not a contraction.
+
+    Notes
+    -----
+    Replace-one only. The noise needed stops growing with the number of passes, by the ball of `weight_bound` if late, by
+    weight_decay early. Proof: docs/proofs/one_pass.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import CyclicSGD, Logistic
+    >>> learner = CyclicSGD(Logistic(), batch_size=100, steps=30, weight_bound=2.0)
+    >>> domain = prepriv.Domain.ball(3, classes=[0, 1], n=1000)
+    >>> prepriv.make_plan(domain, [], learner, epsilon=1.0, delta=1e-5).guarantee.epsilon(1e-5) <= 1.0
+    True
     """
 
     weight_decay: float = 0.0  # type: ignore[misc]

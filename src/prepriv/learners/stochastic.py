@@ -232,8 +232,45 @@ def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: fl
 class PoissonSGD(BatchLearner):
     """DP-SGD in which every record is in every batch with probability b/n, independently.
 
-    Both adjacencies. Prefer it to `FixedBatchSGD`: its account is smaller. b is the expected batch size; the
-    probability used is the least k/2^64 at or above b/n, and it is what the account is computed for.
+    Parameters
+    ----------
+    loss : Loss
+        One of `prepriv.learners`.
+    batch_size : int, default 256
+        b, the expected size of a batch; a noisy sum is divided by it. At most n.
+    steps : int, default 1000
+        How many noisy batches there are.
+    learning_rate : float, default 1.0
+        Step size on the mean clipped gradient of a batch.
+    clip_norm : float, default 1.0
+        Bound on one record's gradient.
+    weight_bound : float, default inf
+        Radius of the ball every gradient is taken in; needed wherever a step is paid for by sensitivity.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+    momentum : float, default 0.0
+        Nesterov's, in [0, 1).
+    average : float, default 0.5
+        The last share of the iterates that is averaged, in (0, 1].
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range.
+
+    Notes
+    -----
+    Both adjacencies. Prefer it to `FixedBatchSGD`: its account is smaller. The probability used is the least k/2^64 at or
+    above b/n, and it is what the account is computed for. Proofs: docs/proofs/stochastic.md, docs/proofs/subsampling.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import AnyModel, PoissonSGD
+    >>> sgd = PoissonSGD(AnyModel(), batch_size=200, steps=10)
+    >>> domain = prepriv.Domain.ball(512, classes=[0, 1], n=20_000)
+    >>> prepriv.account([], sgd, domain=domain, noise_multiplier=2.0).epsilon(1e-5) < 1
+    True
     """
 
     def premise(self, n: int) -> str:

@@ -21,14 +21,26 @@ _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
 class Ledger:
     """The privacy budget of one declared data set, kept in one file, or on one server, that only grows.
 
+    `Ledger.create` makes one and `Ledger.open` opens one; estimators take its path or URL as `ledger=`.
+
+    Attributes
+    ----------
+    header : Header
+        What was declared when it was made: data set, adjacency, unit and cap.
+
+    Notes
+    -----
     Whatever is released under charges of this ledger satisfies the cap, even when each plan is chosen after
-    seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and no
+    seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and not a
     guarantee of its own: stopping at a total picked from the outputs is not covered by that total.
 
     A plan is charged once, in full, before the data is opened: an early stop, an abort or an error after
     that gives nothing back. The object is safe to share between threads, and forked processes.
 
+    Examples
+    --------
     >>> import tempfile; folder = tempfile.mkdtemp()
+    >>> from prepriv.ledger import Ledger
     >>> ledger = Ledger.create(f"{folder}/census.db", "census-2020", epsilon=1.0, delta=1e-5)
     >>> ledger.charge("run-1", "0" * 64, epsilon=0.3, delta=1e-6, adjacency="replace-one").sequence
     1
@@ -59,17 +71,37 @@ class Ledger:
     ) -> Ledger:
         """Create the ledger of a data set; cap, unit and adjacency can never be changed.
 
-        path: a file that does not exist, on a local disk; or a place on a server, as in `open`.
-        dataset_id: a declared name, 1 to 200 printable characters. Never a hash of the data: that would
-            tell anyone who holds a candidate data set whether it is this one.
-        unit: "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is
-            capped by mu. The cap is rounded down to the ledger's quantum (units.py).
-        adjacency: the neighbours that every charge must refer to.
-        timeout: seconds to wait for other processes.
+        Parameters
+        ----------
+        path : path or URL
+            A file that does not exist, on a local disk; or a place on a server, as in `open`.
+        dataset_id : str
+            A declared name, 1 to 200 printable characters. Never a hash of the data: that would tell anyone who holds a
+            candidate data set whether it is this one.
+        epsilon, delta : number, optional
+            The cap in unit "basic".
+        mu : number, optional
+            The cap in unit "gdp".
+        rho : number, optional
+            The cap in unit "zcdp".
+        unit : {"basic", "zcdp", "gdp"}, default "basic"
+            "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is capped by mu. The
+            cap is rounded down to the ledger's quantum (units.py).
+        adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
+            The neighbours that every charge must refer to.
+        timeout : float, default 10.0
+            Seconds to wait for other processes.
 
-        Raises:
-            ValueError: bad input, or the file exists.
-            LedgerUnavailable: the file cannot be written there.
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        ValueError
+            For bad input, or a file that exists.
+        LedgerUnavailable
+            Where the file cannot be written.
         """
         known_unit = units.check_unit(unit)
         header = Header(
@@ -86,12 +118,24 @@ class Ledger:
     def open(cls, path: str | os.PathLike[str], *, timeout: float = 10.0) -> Ledger:
         """Open a ledger after checking all of it (`verify_file`).
 
-        path: of a file, or "postgresql://user@host/database?ledger=NAME" (needs `prepriv[postgres]`): one database
-            can hold many ledgers; NAME, of a-z 0-9 _, is "ledger" if it is not given.
+        Parameters
+        ----------
+        path : path or URL
+            Of a file, or "postgresql://user@host/database?ledger=NAME" (needs `prepriv[postgres]`): one database can hold
+            many ledgers; NAME, of a-z 0-9 _, is "ledger" if it is not given.
+        timeout : float, default 10.0
+            Seconds to wait for other processes.
 
-        Raises:
-            LedgerUnavailable: missing, out of reach, locked for longer than `timeout` seconds, a newer format.
-            LedgerCorrupt: anything in it is wrong.
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        LedgerUnavailable
+            If it is missing, out of reach, locked for longer than `timeout`, or of a newer format.
+        LedgerCorrupt
+            If anything in it is wrong.
         """
         store = locate(path, timeout)
         inspection = inspect(store)
@@ -141,20 +185,37 @@ class Ledger:
     ) -> Charge:
         """Book the whole cost of a plan; the charge is on disk when this returns. Only then open the data.
 
-        plan_uid: this run of the plan, 1 to 128 of A-Z a-z 0-9 . _ - ; a retry is a new uid and is charged.
-        plan_hash: SHA-256 of the frozen plan, 64 lower-case hexadecimal digits.
-        adjacency: the one under which the amounts hold; must be the ledger's.
-        epsilon, delta, mu, rho: what the plan's proof gives before any data is read. Those of the ledger's
-            unit must be there and are booked, rounded up; the others are not counted.
-        note: at most 200 printable characters, written before the data is opened, so never about it. One that begins
+        Parameters
+        ----------
+        plan_uid : str
+            This run of the plan, 1 to 128 of A-Z a-z 0-9 . _ - ; a retry is a new uid and is charged.
+        plan_hash : str
+            SHA-256 of the frozen plan, 64 lower-case hexadecimal digits.
+        adjacency : str
+            The one under which the amounts hold; must be the ledger's.
+        epsilon, delta, mu, rho : number, optional
+            What the plan's proof gives before any data is read. Those of the ledger's unit must be there and are booked,
+            rounded up; the others are not counted.
+        note : str, default ""
+            At most 200 printable characters, written before the data is opened, so never about it. One that begins
             with "one `COLUMN`: " says that the amounts are of a unit of several rows; such amounts, and those of one
             record, do not add: all charges of a ledger are of the same.
 
-        Raises:
-            ValueError: bad input. Nothing was written; likewise for the next two.
-            BudgetExceeded: it does not fit.
-            PlanRefused: the uid was charged before.
-            LedgerUnavailable, LedgerCorrupt: nothing was granted (see errors.py).
+        Returns
+        -------
+        Charge
+            Its number and the head of the chain after it.
+
+        Raises
+        ------
+        ValueError
+            For bad input. Nothing was written; likewise for the next two.
+        BudgetExceeded
+            If it does not fit.
+        PlanRefused
+            If the uid was charged before.
+        LedgerUnavailable, LedgerCorrupt
+            Nothing was granted (see errors.py).
         """
         _check_plan(plan_uid, plan_hash)
         _check_note(note)
@@ -186,13 +247,27 @@ class Ledger:
         return Charge(entry.sequence, entry.head)
 
     def confirm(self, plan_uid: str, plan_hash: str) -> Charge:
-        """The committed charge of this very plan: ask right before the data is opened, with the hash of the
-        plan that is about to run.
+        """Give the committed charge of this very plan: ask right before the data is opened.
 
-        Raises:
-            ValueError: malformed uid or hash.
-            PlanRefused: no charge, one for another plan hash, or the run was released already.
-            LedgerUnavailable, LedgerCorrupt: as in `charge`.
+        Parameters
+        ----------
+        plan_uid : str
+            Of the charge.
+        plan_hash : str
+            Of the plan that is about to run.
+
+        Returns
+        -------
+        Charge
+
+        Raises
+        ------
+        ValueError
+            For a malformed uid or hash.
+        PlanRefused
+            If there is no charge, or one for another plan hash, or the run was released already.
+        LedgerUnavailable, LedgerCorrupt
+            As in `charge`.
         """
         _check_plan(plan_uid, plan_hash)
         with self._store.transaction(write=False) as db:
@@ -207,12 +282,21 @@ class Ledger:
     def released(self, plan_uid: str, artifact_sha256: str) -> None:
         """Record that the artifact of a charged plan is published (after it is durably in place).
 
-        artifact_sha256: of the artifact's public bytes, 64 lower-case hexadecimal digits.
+        Parameters
+        ----------
+        plan_uid : str
+            Of the charge.
+        artifact_sha256 : str
+            Of the artifact's public bytes, 64 lower-case hexadecimal digits.
 
-        Raises:
-            ValueError: malformed uid or hash.
-            PlanRefused: the plan was not charged, or released before.
-            LedgerUnavailable, LedgerCorrupt: as in `charge`.
+        Raises
+        ------
+        ValueError
+            For a malformed uid or hash.
+        PlanRefused
+            If the plan was not charged, or released before.
+        LedgerUnavailable, LedgerCorrupt
+            As in `charge`.
         """
         _check_plan(plan_uid, artifact_sha256, name="artifact_sha256")
         with self._store.transaction(write=True) as db:

@@ -21,7 +21,7 @@ class LedgerError(Exception):
 
 
 class BudgetExceeded(LedgerError):
-    """The charge does not fit under the cap; nothing was written."""
+    """A LedgerError: the charge does not fit under the cap; nothing was written."""
 
     exit_code: ClassVar[int] = 3
 

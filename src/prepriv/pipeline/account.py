@@ -45,15 +45,27 @@ _FIXED: Mapping[str, Callable[[], pay.Payment]] = {pay.Public.way: pay.Public, p
 
 @dataclass(frozen=True, repr=False)
 class Account(Guarantee):
-    """The guarantee of an existing pipeline. As a Guarantee, and:
+    """The guarantee of a pipeline that already exists. Made by `account`.
 
-    by_route: every valid route by name; the guarantee is the smallest of them, and what a private draft of the domain cost
-    (`Domain.draft`), which none of the fields below counts. training_alone: what ignoring
-    the steps would claim. steps: (step, epsilon of the pipeline up to it, its shift), in order; nan where
-    the learner could not stand there. alternatives: (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, or None
-    where the way is closed, terms). at_delta: where routes were compared and the epsilons of steps and alternatives
-    computed. conditions: of the steps, and what is assumed of dropped rows. notes: what has to stay secret, what
-    has to have run, and what makes the guarantee weak.
+    Parameters
+    ----------
+    tradeoff, adjacency, conditions, breakdown, mu, notes, unit
+        As for `Guarantee`. conditions: of the steps, and what is assumed of dropped rows. notes: what has to stay secret,
+        what has to have run, and what makes the guarantee weak.
+    by_route : mapping of str to TradeoffFunction
+        Every valid route by name. The guarantee is the smallest of them, and what a private draft of the domain cost
+        (`Domain.draft`), which none of the fields below counts.
+    training_alone : TradeoffFunction, optional
+        What ignoring the steps would claim.
+    shift : RowShift
+        How far the common rows of two neighbours are apart at the learner.
+    steps : tuple of (str, float, RowShift)
+        (step, epsilon of the pipeline up to it, its shift), in order; nan where the learner could not stand there.
+    alternatives : tuple of (str, str, float or None, str)
+        (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, terms); None
+        where the way is closed.
+    at_delta : float
+        Where routes were compared, and the epsilons of steps and alternatives computed.
     """
 
     by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)
@@ -134,16 +146,60 @@ def account(
     noise_multiplier: float | None = None,
     delta: float = 1e-5,
 ) -> Account:
-    """The real guarantee of a pipeline somebody already has.
+    """Compute the real guarantee of a pipeline that already exists.
 
-    steps: pre-processing, as fitted: Sensitivity(caps) for what was fitted on the private records without noise; or a
-    pipeline of scikit-learn, read by `from_sklearn` (which takes what has to be declared of missing cells and deviations).
-    learner: a learner of `prepriv.learners`, with noise_multiplier its noise over its clip_norm as declared, on the
-    gradient sum (what Opacus calls noise_multiplier; over the loss's own bound where clip_norm is inf); or a
-    ReleasedStatistic (or another `Ran`), which carries its own noise; `ran_elsewhere` reads runs of other libraries. What is assumed of the run is a note (`Ran.premise`), what is assumed of
-    rows that a step drops a condition (`zero_rows`).
-    domain, n: what is declared, n in one of the two places or the same in both. adjacency: replace-one wherever a step was fitted without noise.
-    delta: where routes are compared and steps are listed. Raises ValueError for anything unusable.
+    Parameters
+    ----------
+    steps : sequence of steps, or pipeline of scikit-learn
+        Pre-processing as it was fitted: free, Public, or Sensitivity(caps) for what was fitted on the private records
+        without noise. A pipeline of scikit-learn is read by `from_sklearn`, which takes what has to be declared of
+        missing cells and deviations.
+    learner : Learner or Ran
+        A learner of `prepriv.learners`; or a ReleasedStatistic (or another `Ran`), which carries its own noise.
+        `ran_elsewhere` reads runs of other libraries.
+    domain : Domain
+        What is declared of the raw rows.
+    n : int, optional
+        Number of records. None: the domain's; declared in both, it is the same.
+    adjacency : {"replace-one", "add-or-remove-one"}, optional
+        None: the domain's. Replace-one wherever a step was fitted without noise.
+    noise_multiplier : float, optional
+        Of a learner: its noise over its clip_norm as declared, on the gradient sum (what Opacus calls noise_multiplier),
+        or over the loss's own bound where clip_norm is inf. None for a `Ran`.
+    delta : float, default 1e-5
+        In (0, 1): where routes are compared and steps are listed.
+
+    Returns
+    -------
+    Account
+        A Guarantee, with every valid route to it, the ε after each step, and what each other payment would cost.
+
+    Raises
+    ------
+    ValueError
+        For anything that cannot be accounted for, with the reason.
+
+    See Also
+    --------
+    prepriv.pipeline.way_out.ways_out : Payments that keep a budget.
+
+    Notes
+    -----
+    What is assumed of the run is a note (`Ran.premise`); what is assumed of rows that a step drops is a condition.
+
+    References
+    ----------
+    Provable Privacy with Non-Private Pre-Processing, corrected: docs/proofs/account.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> found = prepriv.account([Normalize()], GradientDescent(Logistic()), domain=domain, noise_multiplier=50.0)
+    >>> round(found.epsilon(1e-5), 3), list(found.by_route)
+    (1.555, ['direct'])
     """
     steps, read = steps_of(steps, domain)
     if not 0 < delta < 1:

@@ -38,7 +38,13 @@ _PURE = 1e-9  # where pure fits are added up: at δ = 0 nothing better than thei
 
 
 class CompositionWarning(UserWarning):
-    """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit."""
+    """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit.
+
+    Notes
+    -----
+    Each `guarantee_` is that of one fit. `prepriv.spent` shows what all of them cost together. Where every fit is charged
+    to a ledger, its cap holds for all, and nothing is said.
+    """
 
 
 class Priced(Protocol):
@@ -260,11 +266,26 @@ def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None
 
 
 def spent(delta: float = 1e-5) -> Spent:
-    """What all private fits of this process cost together, since it began, *if* they read the same people.
+    """Add up what all private fits of this process cost together, *if* they read the same people.
 
-    delta: in (0, 1), where the composed ε is computed. `.epsilon` and `.totals` hold one total for each adjacency,
-    `.fits` every fit, so that those on other people's data can be left out by whoever knows them.
+    Parameters
+    ----------
+    delta : float, default 1e-5
+        In (0, 1): where the composed ε is computed.
 
+    Returns
+    -------
+    Spent
+        `.epsilon` and `.totals` hold one total for each kind of neighbours, `.fits` every fit, so that the user can leave
+        out those on other people's data.
+
+    Raises
+    ------
+    ValueError
+        For a delta outside (0, 1).
+
+    Notes
+    -----
     An upper bound of what those people pay, in these bounds:
 
     - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.

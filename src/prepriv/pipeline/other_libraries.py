@@ -87,26 +87,47 @@ class ShuffledBatches(_OfRecords, GradientDescent):
 def ran_elsewhere(
     library: str, settings: Mapping[str, Any], n: int, loss: Loss | None = None
 ) -> tuple[Learner | Ran, float | None]:
-    """(what ran, its noise multiplier, if it is a learner), for `prepriv.account(steps, ran, noise_multiplier=...)`.
+    """Read a run of another library, in the terms of `prepriv.account`.
 
     Parameters
     ----------
-    library : str
-        One of `LIBRARIES`.
+    library : {"Opacus", "TF-Privacy", "jax-privacy", "diffprivlib"}
+        Which one it was.
     settings : mapping
         By the library's names: noise_multiplier, max_grad_norm, sample_rate or batch_size, epochs or steps,
-        poisson_sampling; for diffprivlib model, the name of the class, and epsilon. And any other setting of the run: it is read, or refused by name
-        (`library_settings`). poisson_sampling is true without a word for Opacus alone, whose own default it is.
-        drop_last of the DataLoader: without it the worse of both counts.
+        poisson_sampling; for diffprivlib model, the name of the class, and epsilon. And any other setting of the run: it
+        is read, or refused by name (`library_settings`). poisson_sampling is true without a word for Opacus alone, whose
+        own default it is. drop_last of the DataLoader: without it the worse of both counts.
     n : int
-        Records.
+        Number of records.
     loss : Loss, optional
-        Of the model, if it is one of `prepriv.learners`; otherwise nothing is assumed of it (`AnyModel`).
+        Of the model, if it is one of `prepriv.learners`. None: nothing is assumed of it (`AnyModel`).
+
+    Returns
+    -------
+    ran : Learner or Ran
+        What ran: the `learner` of `prepriv.account`.
+    noise_multiplier : float or None
+        Its noise, if it is a learner.
 
     Raises
     ------
     ValueError
         For a setting that is not known, contradicts another one, or has no account.
+
+    References
+    ----------
+    docs/proofs/account.md
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.pipeline.other_libraries import ran_elsewhere
+    >>> settings = {"noise_multiplier": 2.0, "max_grad_norm": 1.0, "batch_size": 100, "epochs": 2}
+    >>> ran, noise = ran_elsewhere("Opacus", settings, n=10_000)
+    >>> domain = prepriv.Domain.ball(512, classes=[0, 1], n=10_000)
+    >>> prepriv.account([], ran, domain=domain, noise_multiplier=noise).epsilon(1e-5) < 1
+    True
     """
     if library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {shown(library)}")

@@ -51,12 +51,46 @@ _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is b
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`, which writes it down (`to_json`).
+    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
 
-    domain: with n. epsilon, delta: the budget (epsilon inf: no noise, no claim). pipeline: the steps with their
-    payments. learner_noise_multiplier: noise of training over `learner_shift`. test_delta: bound on the false pass
-    of each test of caps. class_weight: of each declared class in predictions (`decision`); (): all alike. Third-party steps, learners and
-    losses are copies, which no run works on. Everything else is computed from these.
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the raw rows, with n.
+    epsilon : float
+        The privacy budget; inf: no noise, no claim.
+    delta : float
+        In (0, 1).
+    pipeline : tuple of steps
+        Pre-processing, each step with its payment.
+    learner : Learner
+        What is trained after it.
+    learner_noise_multiplier : float
+        Noise of training over `learner_shift`.
+    test_delta : float
+        Bound on the false pass of each test of caps; 0 without one.
+    class_weight : tuple of float, default ()
+        Weight of each declared class in predictions. Empty: all alike.
+
+    Raises
+    ------
+    ValueError
+        For parts that do not fit together, or a noise multiplier that is not finite and positive.
+
+    Notes
+    -----
+    Everything else is computed from these, and `to_json` writes it down. Third-party steps, learners and losses are
+    copies, which no run works on.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> plan = prepriv.make_plan(domain, [Normalize()], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> plan.guarantee.epsilon(1e-5) <= 1.0, plan.what, len(plan.hash)
+    (True, 'train: Normalize, GradientDescent', 64)
     """
 
     domain: Domain
@@ -304,7 +338,48 @@ def make_plan(
     delta: float,
     n: int | None = None,
 ) -> Plan:
-    """Freeze and price a pipeline. Reads no data. Raises ValueError with a sentence that says what to change."""
+    """Freeze and price a pipeline. Reads no data.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the raw rows.
+    steps : sequence of steps
+        Pre-processing, in order, each step with its payment (`prepriv.preprocessing`).
+    learner : Learner
+        What is trained after them, with its loss (`prepriv.learners`). Its noise is calibrated.
+    epsilon : float
+        The budget of everything together, positive; math.inf: no noise, no claim.
+    delta : float
+        In (0, 1), well below 1 / n.
+    n : int, optional
+        The declared number of records. None: the domain's.
+
+    Returns
+    -------
+    Plan
+        With the guarantee, the noise and the cost of each part.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that says what to change.
+
+    References
+    ----------
+    docs/proofs/whole.md, docs/proofs/composition.md
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Center, Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> steps = [Center(payment=prepriv.Budget(0.1)), Normalize()]
+    >>> plan = prepriv.make_plan(domain, steps, GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> [(name, round(share, 3)) for name, share in plan.guarantee.breakdown]
+    [('Center', 0.1), ('GradientDescent', 0.9)]
+    """
     epsilon, delta = check_budget(epsilon, delta)
     check_domain(domain)
     check_steps(steps)

@@ -101,10 +101,50 @@ def prices(
     n: int,
     release: bool = True,
 ) -> list[Price]:
-    """The price of every step that depends on data, in all three ways, the other steps as they are.
+    """Price every step that depends on data in all three ways, the other steps as they are. No record is read.
 
-    release: False prices a pipeline whose model does not have to leave with its fitted steps. A step that the
-    model needs on new rows has a price by sensitivity all the same; its note says that no model could leave.
+    Parameters
+    ----------
+    steps : sequence of steps
+        Pre-processing, each step with its payment.
+    domain : Domain
+        What is declared of the raw rows.
+    learner : Learner
+        What is trained after them; its noise is calibrated.
+    epsilon : float
+        The budget of everything together.
+    delta : float
+        In (0, 1).
+    n : int
+        Number of records.
+    release : bool, default True
+        False prices a pipeline whose model does not have to leave with its fitted steps. A step that the model needs on
+        new rows has a price by sensitivity all the same; its note says that no model could leave.
+
+    Returns
+    -------
+    list of Price
+        For each such step and each way: `factor`, how many times larger the noise of training becomes than if the step
+        cost nothing (inf where the way is closed), and `epsilon`, what the pipeline would cost if that were ignored.
+
+    Raises
+    ------
+    ValueError
+        Where the pipeline could not run even if the step were free.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.pipeline.price import prices
+    >>> from prepriv.preprocessing import Center
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> steps, learner = [Center(payment=prepriv.Budget(0.1))], GradientDescent(Logistic())
+    >>> for price in prices(steps, domain, learner, epsilon=1.0, delta=1e-5, n=1000):
+    ...     print(price.way, round(price.factor, 2))
+    public 1.0
+    budget 1.05
+    sensitivity inf
     """
     domain = domain.with_n(n)
 

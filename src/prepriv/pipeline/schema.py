@@ -317,10 +317,38 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
 
 
 def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
-    """Read and check a schema file. Raises BadSchema with one line.
+    """Read and check a schema file.
 
-    drafts: take also what `prepriv schema init` wrote and nobody has edited: its bounds are the data's, so nothing
-    that leaves may depend on them.
+    Parameters
+    ----------
+    path : path
+        Of a YAML file that says what is public about a table, and optionally the pipeline (docs/command-line.md).
+    drafts : bool, default False
+        Take also what `prepriv schema init` wrote and nobody has edited: its bounds are the data's, so nothing that
+        leaves may depend on them.
+
+    Returns
+    -------
+    Schema
+        `domain()`, `build_steps()`, `build_learner()`.
+
+    Raises
+    ------
+    BadSchema
+        A ValueError of one line, for anything that is wrong.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from prepriv.pipeline.schema import load_schema
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "schema.yaml")
+    >>> size = path.write_text('''
+    ... label: {name: income, classes: ["<=50K", ">50K"]}
+    ... columns:
+    ...   age: {type: numeric, low: 17, high: 90}
+    ... ''')
+    >>> load_schema(path).domain()
+    Domain(1 columns, classes <=50K, >50K; n not declared, replace-one)
     """
     if not isinstance(path, str | os.PathLike):
         raise BadSchema(

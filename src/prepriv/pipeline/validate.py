@@ -21,9 +21,30 @@ NOT_PRIVATE = "for the curator only: these counts are not private"
 class Validation:
     """What `validate` found. Nothing of it may be published: it is exact, about private rows.
 
-    rows: of the table. declared: of the domain, or None. columns: each declared one. labels: None if none were given.
-    conditions: (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
-    units: of a domain with units, how many there are, rows without an id, and rows beyond those that are read.
+    Parameters
+    ----------
+    rows : int
+        Of the table.
+    declared : int or None
+        Number of records (or units) of the domain; None if it declares none.
+    columns : tuple of Counted
+        Each declared column, with the number of its faulty cells.
+    labels : Counted or None
+        The same of the labels; None if none were given.
+    conditions : tuple of (str, str, bool), optional
+        (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
+    units : (int, int, int), optional
+        Of a domain with units: how many there are, rows without an id, and rows beyond those that are read.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
+    >>> print(prepriv.validate(domain, [[0.5], [3.0]]))
+    for the curator only: these counts are not private
+    records: 2
+    column  declared  found    missing  no number  out of bounds  unknown
+    x0      0 to 1    float64  0        0          1              0
     """
 
     rows: int
@@ -76,14 +97,35 @@ class Validation:
 
 
 def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None) -> Validation:
-    """FOR THE CURATOR ONLY: what the declared rules will change in a table, exactly counted. Never publish the answer.
+    """Count, FOR THE CURATOR ONLY, what the declared rules will change in a table: exactly. Never publish the answer.
 
-    X: the rows, (n, columns), as `PrivateClassifier.fit` takes them, in memory. y: their labels, (n,). plan: whose
-    conditions are to be checked on these rows.
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the rows.
+    X : array or table, (n, columns)
+        The rows, as `PrivateClassifier.fit` takes them, in memory.
+    y : array, (n,), optional
+        Their labels. None: labels are not checked.
+    plan : Plan, optional
+        Whose conditions are to be checked on these rows. None: none are.
 
-    Training can say none of this: it would tell of records. Raises ValueError where X or y does not have the form that
-    the domain declares, as `fit` would.
+    Returns
+    -------
+    Validation
+        Printed, a table of counts; `clean` says whether all is as declared.
 
+    Raises
+    ------
+    ValueError
+        Where X or y does not have the form that the domain declares, as `fit` would.
+
+    Notes
+    -----
+    Training can say none of this: it would tell of records.
+
+    Examples
+    --------
     >>> import prepriv
     >>> domain = prepriv.Domain({"age": prepriv.Numeric(17, 90)}, classes=["no", "yes"])
     >>> found = prepriv.validate(domain, [[35], ["40,5"], [None], [120]], ["yes", "no", "No", "yes"])

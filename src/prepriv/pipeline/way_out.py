@@ -159,13 +159,47 @@ def ways_out(
     missing: float | None = None,
     deviation: float | None = None,
 ) -> list[WayOut]:
-    """Joint choices of payments with which the whole pipeline is (epsilon, delta)-DP, least noise first.
+    """Find the joint choices of payments with which the whole pipeline is (epsilon, delta)-DP, least noise first.
 
-    steps: as for `prepriv.account`; a transformer of scikit-learn without a price is replaced (`REPLACED`). learner: of
-    `prepriv.learners` or `ran_elsewhere`; the noise is calibrated. Public and Budget payments have their defaults; no step is
-    paid for by a fact that was not declared. missing, deviation: of a pipeline of scikit-learn, as for `prepriv.from_sklearn`.
+    Parameters
+    ----------
+    steps : sequence of steps, or pipeline of scikit-learn
+        As for `prepriv.account`; a transformer of scikit-learn without a price is replaced (`REPLACED`). Public and
+        Budget payments have their defaults; no step is paid for by a fact that was not declared.
+    learner : Learner
+        Of `prepriv.learners` or `ran_elsewhere`; its noise is calibrated.
+    domain : Domain
+        What is declared of the raw rows.
+    epsilon : float
+        The budget of everything together, positive.
+    delta : float
+        In (0, 1), well below 1 / n.
+    n : int, optional
+        Number of records. None: the domain's; declared in both, it is the same.
+    missing, deviation : float, optional
+        Of a pipeline of scikit-learn, as for `prepriv.from_sklearn`. None: not declared.
 
-    Raises ValueError where a part has neither a price nor a replacement, or no choice keeps the budget.
+    Returns
+    -------
+    list of WayOut
+        Each with its payments (`ways`), noise, conditions, and Python to paste (`code`).
+
+    Raises
+    ------
+    ValueError
+        Where a part has neither a price nor a replacement, or no choice keeps the budget.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import AnyModel, GradientDescent
+    >>> from prepriv.pipeline.way_out import ways_out
+    >>> from prepriv.preprocessing import StandardScaler
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> steps = [StandardScaler(rule="none", payment=prepriv.Sensitivity())]
+    >>> found = ways_out(steps, GradientDescent(AnyModel()), domain=domain, epsilon=1.0, delta=1e-5)
+    >>> [way.ways for way in found]
+    [(('StandardScaler', 'public'),), (('StandardScaler', 'budget'),)]
     """
     epsilon, delta = check_budget(epsilon, delta)
     check_domain(domain)

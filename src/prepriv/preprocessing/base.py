@@ -138,7 +138,27 @@ class FittedMap(abc.ABC):
 class ReleasedMap(FittedMap):
     """A map that may leave: made from public data, declared constants or the output of a mechanism.
 
-    A third-party subclass is named in an artifact by its import path, and read back where that is imported.
+    Notes
+    -----
+    A subclass defines `transform` and `to_json`; as a dataclass of plain fields it is read back by `from_json`. A
+    third-party subclass is named in an artifact by its import path, and read back where that is imported.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from prepriv.preprocessing.base import ReleasedMap
+    >>> @dataclass(frozen=True)
+    ... class Halved(ReleasedMap):
+    ...     by: float = 2.0
+    ...
+    ...     def transform(self, x):
+    ...         return x / self.by
+    ...
+    ...     def to_json(self):
+    ...         return {"map": "halved", "by": self.by}
+    >>> Halved.from_json(Halved(4.0).to_json()).transform(np.ones((1, 2))).tolist()
+    [[0.25, 0.25]]
     """
 
     @abc.abstractmethod
@@ -155,7 +175,15 @@ class ReleasedMap(FittedMap):
 
 @dataclass(frozen=True)
 class Identity(ReleasedMap):
-    """x -> x."""
+    """The map x -> x, which may leave.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.preprocessing.base import Identity
+    >>> Identity().transform(np.ones((1, 2))).tolist()
+    [[1.0, 1.0]]
+    """
 
     def transform(self, x: Floats) -> Floats:
         return x
@@ -165,7 +193,28 @@ class Identity(ReleasedMap):
 
 
 class ConfidentialMap(FittedMap):
-    """A map fitted on private records without noise. It has no way out and dies with the run."""
+    """A map fitted on private records without noise. It has no way out and dies with the run.
+
+    Raises
+    ------
+    TypeError
+        When it is stored.
+
+    Notes
+    -----
+    A subclass defines `transform`; `Step.fit_confidential` returns it.
+
+    Examples
+    --------
+    >>> import copy
+    >>> from prepriv.preprocessing.base import ConfidentialMap
+    >>> class Shifted(ConfidentialMap):
+    ...     def transform(self, x):
+    ...         return x - 1.0
+    >>> copy.copy(Shifted())
+    Traceback (most recent call last):
+    TypeError: a map fitted on private records without noise cannot be stored
+    """
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a map fitted on private records without noise cannot be stored")
@@ -368,7 +417,26 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
 
 
 def need_filled(name: str, space: Space) -> None:
-    """ValueError if cells can still be missing: for steps that mix the cells of a row."""
+    """Refuse a space in which cells can still be missing: for steps that mix the cells of a row.
+
+    Parameters
+    ----------
+    name : str
+        Of the step, for the sentence.
+    space : Space
+        Of the rows that reach it.
+
+    Raises
+    ------
+    ValueError
+        If a cell can be missing.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing.base import need_filled
+    >>> need_filled("Winsorize", prepriv.Domain.ball(2, [0, 1]).space)
+    """
     if space.may_miss.any():
         raise ValueError(f"{name} needs every cell: put an imputation step before it")
 
@@ -380,7 +448,28 @@ def need_untouched(step: Step, incoming: RowShift) -> None:
 
 
 def need_n(n: int) -> int:
-    """A record count, or ValueError."""
+    """Check a number of records.
+
+    Parameters
+    ----------
+    n : int
+        As declared.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        Unless it is a whole number of at least 1.
+
+    Examples
+    --------
+    >>> from prepriv.preprocessing.base import need_n
+    >>> need_n(1000)
+    1000
+    """
     return integer("n", n)
 
 

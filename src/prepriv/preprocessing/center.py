@@ -34,9 +34,30 @@ class Subtract(ReleasedMap):
 
 @dataclass(frozen=True)
 class Center(Step):
-    """x -> x - m. The mean m is released, so a shift of the rows passes through unchanged (lipschitz 1).
+    """Subtract the mean: x -> x - m.
 
-    Not payable by sensitivity: the model needs m on new rows, and w, b trained on x - m reveal w.m.
+    Parameters
+    ----------
+    payment : Public or Budget
+        How m is paid for. It cannot be Sensitivity: the model needs m on new rows, and w, b trained on x - m reveal w.m.
+
+    Raises
+    ------
+    ValueError
+        For another payment, or none.
+
+    Notes
+    -----
+    m is released, so a shift of the rows passes through unchanged (lipschitz 1). Proof: docs/proofs/center.md. Source: The
+    Importance of Feature Preprocessing.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Center
+    >>> space = prepriv.Domain.box(0, 1, features=2, classes=[0, 1]).space
+    >>> Center(payment=prepriv.Budget()).output(space).low.tolist()
+    [-1.0, -1.0]
     """
 
     ways: ClassVar[tuple[str, ...]] = ("public", "budget")

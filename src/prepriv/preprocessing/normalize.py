@@ -56,10 +56,34 @@ class ClipNorm(Step):
 
 @dataclass(frozen=True)
 class Normalize(Step):
-    """Scale every row to norm `radius`; rows shorter than `floor` are scaled by radius / floor instead.
+    """Scale every row to a declared norm. Free.
 
-    floor = 0 is plain row normalisation. It is no Lipschitz map, so it cannot follow a step paid for by
-    sensitivity; with floor > 0 the constant is radius / floor (docs/proofs/normalize.md).
+    Parameters
+    ----------
+    radius : float, default 1.0
+        The norm, in units of the rows.
+    floor : float, default 0.0
+        Rows shorter than this are scaled by radius / floor instead. At 0, plain row normalisation.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a radius that is not positive, or a negative floor; in a plan, where cells can be missing.
+
+    Notes
+    -----
+    With floor 0 it is not a Lipschitz map, so it cannot follow a step paid for by sensitivity; with floor > 0 the
+    constant is radius / floor. Proof: docs/proofs/normalize.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import Normalize
+    >>> space = prepriv.Domain.box(0, 10, features=2, classes=[0, 1]).space
+    >>> Normalize(1.0).free(space).transform(np.array([[3.0, 4.0]])).tolist()
+    [[0.6000000000000001, 0.8]]
     """
 
     radius: float = 1.0
@@ -99,7 +123,31 @@ class Multiply(ReleasedMap):
 
 @dataclass(frozen=True)
 class Rescale(Step):
-    """Multiply all rows by one declared number, so that the declared radius becomes `radius`."""
+    """Multiply all rows by one declared number, so that their declared norm bound becomes `radius`. Free.
+
+    Parameters
+    ----------
+    radius : float, default 1.0
+        The bound afterwards.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a radius that is not positive.
+
+    Notes
+    -----
+    Proof: docs/proofs/normalize.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Rescale
+    >>> Rescale(5.0).output(prepriv.Domain.ball(3, [0, 1], radius=2.0).space).radius
+    5.0
+    """
 
     radius: float = 1.0
 

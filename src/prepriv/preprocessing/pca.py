@@ -122,12 +122,31 @@ class _Leading(Step):
 class PCA(_Leading):
     """Project on the k leading eigenvectors of the uncentred second moment: (b, d) -> (b, k).
 
-    A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the
-    ball keeps its radius. By budget, the sum of x x^T, whose Frobenius norm is norm(x)^2, goes through the
-    Gaussian mechanism as one exact integer matrix; the rest is post-processing.
+    Parameters
+    ----------
+    k : int, default 50
+        How many directions are kept: at most d, and at most the number of public rows.
+    payment : Public or Budget
+        How the directions are paid for. By sensitivity it has no price below that of all rows: one record can turn its
+        directions, and no learner here is indifferent to that (docs/proofs/pca.md, section 3).
 
-    By sensitivity it has no price below that of all rows: one record can turn its directions, and no learner here
-    is indifferent to that (docs/proofs/pca.md, section 3).
+    Raises
+    ------
+    ValueError
+        For another payment, or none; in a plan, for a k that is too large.
+
+    Notes
+    -----
+    A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the ball keeps its
+    radius. By budget, the sum of x x^T, whose Frobenius norm is norm(x)^2, goes through the Gaussian mechanism as one
+    exact integer matrix; the rest is post-processing. Proof: docs/proofs/pca.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import PCA
+    >>> PCA(k=10, payment=prepriv.Budget()).output(prepriv.Domain.ball(384, [0, 1]).space).d
+    10
     """
 
     ways: ClassVar[tuple[str, ...]] = (pay.Public.way, pay.Budget.way)

@@ -98,19 +98,44 @@ def powers(rows: Rows, columns: NDArray[np.intp], middle: Floats, n: int) -> tup
 
 @dataclass(frozen=True)
 class StandardScaler(Step):
-    """Each column to mean zero and standard deviation about one, then the row into a ball of declared norm.
+    """Scale each column to mean zero and standard deviation about one, then the row into a ball of declared norm.
 
-    floor: least standard deviation to divide by, as a share of the column's declared width, in (0, 0.5].
-    rule: "max" divides by max(sigma, floor); "root" by sqrt(sigma^2 + floor^2), which costs about 2.6 times
-    less under sensitivity; "none" by sigma itself, with the claim conditional on sigma >= floor everywhere
-    (by public data or budget it is the same as "max").
-    center: "mean", or "midpoint" of the declared bounds, about which sigma is then taken too: it costs four
-    times less under sensitivity and half the noise under budget, and a learner with a bias misses nothing.
-    radius: declared norm of a row afterwards; the default is 2 sqrt(number of scaled columns), twice what rows
-    have in the mean, and the declared norm of the others. columns: names of the features to scale; None scales all of them.
+    Parameters
+    ----------
+    floor : float, default 0.1
+        Least standard deviation to divide by, as a share of the column's declared width, in (0, 0.5].
+    rule : {"max", "root", "none"}, default "max"
+        "max" divides by max(sigma, floor); "root" by sqrt(sigma^2 + floor^2), which costs about 2.6 times less under
+        sensitivity; "none" by sigma itself, with the claim conditional on sigma >= floor everywhere (by public data or
+        budget it is the same as "max").
+    center : {"mean", "midpoint"}, default "mean"
+        "midpoint" is that of the declared bounds, about which sigma is then taken too: it costs four times less under
+        sensitivity and half the noise under budget, and a learner with a bias misses nothing.
+    radius : float, optional
+        Declared norm of a row afterwards. None: 2 sqrt(number of scaled columns), twice what rows have in the mean, and
+        the declared norm of the others.
+    columns : sequence of str, optional
+        Names of the features to scale. None: all of them.
+    payment : Public, Budget or Sensitivity
+        How centres and scales are paid for.
 
-    The model needs the map on new rows, so a pipeline that pays by sensitivity can be accounted for but not
-    released.
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or no payment; in a plan, where cells can be missing.
+
+    Notes
+    -----
+    The model needs the map on new rows, so a pipeline that pays by sensitivity can be accounted for but not released.
+    Proof: docs/proofs/scale.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import StandardScaler
+    >>> space = prepriv.Domain.box(0, 10, features=4, classes=[0, 1]).space
+    >>> StandardScaler(payment=prepriv.Budget()).output(space).radius
+    4.0
     """
 
     floor: float = 0.1

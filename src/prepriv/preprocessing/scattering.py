@@ -162,12 +162,30 @@ class Scatter(ReleasedMap):
 class Scattering(Step):
     """Fixed wavelet features of images (`Domain.images`), (b, pixels) -> (b, d') in the unit ball. Free.
 
-    J: octaves, each of which halves the side of the maps. L: angles. floor: added to the deviation by which each group of
-    maps is divided, in intensity; it makes the map Lipschitz. 28 x 28 pixels with J = 2, L = 8 become 81 maps of 7 x 7.
+    Parameters
+    ----------
+    J : int, default 2
+        Octaves, each of which halves the side of the maps.
+    L : int, default 8
+        Angles.
+    floor : float, default 0.001
+        Added to the deviation by which each group of maps is divided, in intensity; it makes the map Lipschitz.
+    payment : None
+        The step depends on no data.
 
-    Raises ValueError for rows that are no images, and for images of less than 2^J pixels a side.
+    Raises
+    ------
+    ValueError
+        For a setting out of range; in a plan, for rows that are not images, and images of less than 2^J pixels a side.
 
+    Notes
+    -----
+    28 x 28 pixels with J = 2, L = 8 become 81 maps of 7 x 7. Proof: docs/proofs/scattering.md.
+
+    Examples
+    --------
     >>> from prepriv import Domain
+    >>> from prepriv.preprocessing import Scattering
     >>> Scattering(J=2, L=8).output(Domain.images(28, 28, 1, range(10)).space).d
     3969
     """

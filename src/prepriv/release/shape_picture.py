@@ -13,9 +13,28 @@ _MOST_BESIDE, _MOST_NAMED = 5, 24  # categories whose names stand beside each ot
 
 
 def shape_picture(found: Shape, output: int = 0) -> str:
-    """The function of one column of an additive model, as steps; grey: the band of the noise of training alone.
+    """Draw the function of one column of an additive model as SVG, with the band of the noise of training in grey.
 
-    output: of which column of the scores. A missing cell has a step of its own beyond the last edge.
+    Parameters
+    ----------
+    found : Shape
+        One of `Model.shapes`.
+    output : int, default 0
+        Of which column of the scores.
+
+    Returns
+    -------
+    str
+        The same bytes for the same shape. A missing cell has a step of its own beyond the last edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.release.shape_picture import shape_picture
+    >>> from prepriv.release.shapes import Shape
+    >>> values = np.array([[-1.0], [1.0]])
+    >>> shape_picture(Shape("age", np.array([18.0, 40.0, 90.0]), ("18 to 40", "40 to 90"), values, None))[:4]
+    '<svg'
     """
     values = found.values[:, output]
     band = np.zeros(len(values)) if found.band is None else found.band

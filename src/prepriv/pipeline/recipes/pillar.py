@@ -153,20 +153,62 @@ def pillar(
     zeta: float = ZETA,
     standardize: bool = False,
 ) -> tuple[tuple[Step, ...], Learner]:
-    """(steps, learner) of PILLAR, for `PrivateClassifier(domain, steps=steps, learner=learner, ...)`.
+    """Make the steps and the learner of PILLAR, for `PrivateClassifier(domain, steps=steps, learner=learner, ...)`.
 
-    domain, n: as declared; n may stand in the domain. public: unlabelled rows with the domain's columns, at least
-    k of them. k: dimension, by default `recommend_k` of the public rows. loss: "Softmax", "Logistic" (two
-    classes), "Hinge" (margin zeta for rows of norm one; one-versus-rest for more classes), or a Loss for rows of
-    norm 5. learner: "GradientDescent" (full batch, exact account), "NoisySGD" (Algorithm 2, fixed batches, replace-one)
-    or "PoissonSGD". standardize: columns to public standard scores first, for columns with units of their own.
-    How to Make Semi-Private Learning Effective, Algorithm 1; its noise is calibrated by the privacy loss distribution instead.
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the private rows.
+    public : array or table, (rows, columns)
+        Unlabelled rows with the domain's columns, at least k of them.
+    epsilon : float
+        The budget of the classifier.
+    delta : float
+        In (0, 1).
+    n : int, optional
+        Number of private records. None: the domain's.
+    k : int, optional
+        Dimension to project on. None: `recommend_k` of the public rows.
+    loss : {"Softmax", "Logistic", "Hinge"} or Loss, default "Softmax"
+        "Logistic" is for two classes; "Hinge" has margin zeta for rows of norm one, one-versus-rest for more classes. A
+        Loss is one for rows of norm 5.
+    learner : {"GradientDescent", "NoisySGD", "PoissonSGD"}, default "GradientDescent"
+        Full batch with an exact account; Algorithm 2 (fixed batches, replace-one); or Poisson batches.
+    zeta : float, default 0.1
+        Margin of the hinge.
+    standardize : bool, default False
+        Bring columns to public standard scores first, for columns with units of their own.
 
+    Returns
+    -------
+    steps : tuple of steps
+        All of them free or public.
+    learner : Learner
+
+    Raises
+    ------
+    ValueError
+        Before any private record is read: for unknown names, too few or constant public rows, columns that differ.
+
+    Notes
+    -----
     Projected rows are scaled so that public ones have norm 5 in the mean square; `Model.flattened` folds the
-    projection and the scale into the weights.
+    projection and the scale into the weights. Proof: docs/proofs/pillar.md; utility: docs/pillar.md.
 
-    Raises ValueError before any private record is read: unknown names, too few or constant public rows, columns
-    that differ.
+    References
+    ----------
+    How to Make Semi-Private Learning Effective, Algorithm 1; its noise is calibrated by the privacy loss distribution
+    instead.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.pipeline.recipes.pillar import pillar
+    >>> public = np.random.default_rng(0).normal(size=(200, 8)) * [1, 1, 1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    >>> domain = prepriv.Domain.ball(8, classes=[0, 1], n=5000)
+    >>> steps, learner = pillar(domain, public, epsilon=1.0, delta=1e-5, k=3)
+    >>> [step.name for step in steps], learner.name
+    (['Normalize', 'Center', 'Normalize', 'PCA', 'Rescale'], 'GradientDescent')
     """
     check_domain(domain)
     truth("standardize", standardize)
