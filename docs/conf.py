@@ -24,6 +24,10 @@ autodoc_default_options = {
     "exclude-members": "set_fit_request, set_score_request",
 }
 autodoc_typehints = "none"
+napoleon_use_param = (
+    False  # types are words and shapes, in which n does not lead to an attribute of that name
+)
+napoleon_use_rtype = False
 add_module_names = False
 python_use_unqualified_type_names = True
 
@@ -70,13 +74,13 @@ def _plain(_app: Any, _what: str, _name: str, _thing: Any, _options: Any, lines:
     """Docstrings are plain text: a hanging indent is no block quote, a bar no substitution, x_ no link. Fields and lists
     are left as they are."""
     for i, line in enumerate(lines):
-        if ">>>" not in line:
+        if ">>>" not in line and not line.lstrip().startswith(".. "):
             told = line.split("`")
             told[::2] = [re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part.replace("|", r"\|")) for part in told[::2]]
             lines[i] = "`".join(told)
     before = ""
     for i, line in enumerate(lines):
-        if re.match(r"\s*(:(param|type|returns?|raises?|rtype|ivar)\b|\.\. )", line):
+        if re.match(r"\s*(:(param\w*|type|returns?|raises?|rtype|ivar)\b|\.\. )", line, re.I):
             return
         indent, old = len(line) - len(line.lstrip()), len(before) - len(before.lstrip())
         listed = before.lstrip().startswith("- ") or ">>>" in line + before

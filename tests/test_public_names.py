@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import inspect
+import json
 import pkgutil
 import re
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +74,107 @@ def test_a_step_names_its_proof_or_source(module):
 def test_examples_run(name):
     module = import_module(name)
     assert doctest.testmod(module).failed == 0
+
+
+# ------------------------------------------------------------------- what pages and examples import, and the reference
+
+ROOT = Path(__file__).parents[1]
+IMPORTS = re.compile(r"^[ \t>.]*from (prepriv(?:\.\w+)*) import (\([^)]*\)|[^\n#`]*)", re.M)
+MADE = ("Ledger",)  # by class methods, which have their own docstrings
+
+
+def text_of(page):
+    """What it says; of a notebook its cells."""
+    said = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return said
+    return "\n".join("".join(cell["source"]) for cell in json.loads(said)["cells"])
+
+
+def imported():
+    """(module, name) of everything that a page, a notebook or an example imports from prepriv."""
+    pages = [p for end in ("md", "ipynb") for p in sorted((ROOT / "docs").rglob(f"*.{end}"))]
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *pages,
+        *sorted((ROOT / "examples").glob("*.py")),
+    ):
+        for module, names in IMPORTS.findall(text_of(page)):
+            for name in names.strip("() \n\t,").split(","):
+                yield module, name.split(" as ")[0].strip()
+
+
+PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()))
+DESCRIBED = [
+    pair
+    for pair in PUBLISHED
+    if isinstance(getattr(import_module(pair[0]), pair[1]), type)
+    or inspect.isfunction(getattr(import_module(pair[0]), pair[1]))
+]
+
+
+def sections(thing):
+    """The text of each section of its docstring, by heading; "" is what stands before the first one."""
+    found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.getdoc(thing) or "", flags=re.M)
+    return {"": found[0]} | dict(zip(found[1::2], found[2::2]))
+
+
+def stated(thing):
+    """The names that its Parameters and Attributes list."""
+    said = sections(thing)
+    lists = "\n".join(said.get(heading, "") for heading in ("Parameters", "Attributes"))
+    lines = [line.partition(" : ")[0] for line in lists.splitlines() if line and not line.startswith(" ")]
+    return {name.strip(" *") for line in lines for name in line.split(",")}
+
+
+def taken(thing):
+    """The names of what it takes: an exception, and a class that others make, are not called by a user."""
+    if inspect.isclass(thing) and (issubclass(thing, BaseException) or thing.__name__ in MADE):
+        return []
+    if inspect.isclass(thing) and not dataclasses.is_dataclass(thing):
+        return list(inspect.signature(thing).parameters)
+    return parameters(thing)
+
+
+@pytest.mark.parametrize("module, name", DESCRIBED, ids=[".".join(pair) for pair in DESCRIBED])
+def test_a_published_name_has_a_docstring_in_numpydoc_form(module, name):
+    thing = getattr(import_module(module), name)
+    said, names = sections(thing), set(taken(thing))
+    summary, _, rest = (inspect.getdoc(thing) or "").partition("\n")
+    assert summary.endswith(".") and summary[0].isupper() and rest[:1] in ("", "\n"), (
+        "one line says what it is"
+    )
+    assert names <= stated(thing), f"says nothing of {sorted(names - stated(thing))}"
+    if "Attributes" not in said and name not in MADE:
+        assert stated(thing) <= names, f"takes no {sorted(stated(thing) - names)}"
+    returns = inspect.isfunction(thing) and thing.__annotations__.get("return") not in ("None", None)
+    assert "Returns" in said or not returns, "says nothing of what it returns"
+    if not (inspect.isclass(thing) and issubclass(thing, BaseException)):
+        assert ">>>" in said.get("Examples", ""), "has no example"
+
+
+@cache
+def referred():
+    """All objects that docs/reference lists."""
+    found = []
+    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+        for kind, full in re.findall(r"\.\. auto(\w+):: ([\w.]+)", page.read_text(encoding="utf-8")):
+            if kind == "module":
+                module = import_module(full)
+                every = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
+                things = [getattr(module, n) for n in every]
+                ours = [
+                    x for x in things if hasattr(module, "__all__") or getattr(x, "__module__", "") == full
+                ]
+                found += [module, *ours]
+            else:
+                module, _, name = full.rpartition(".")
+                found.append(getattr(import_module(module), name))
+    return found
+
+
+@pytest.mark.parametrize("module, name", PUBLISHED, ids=[".".join(pair) for pair in PUBLISHED])
+def test_the_reference_lists_it(module, name):
+    thing = getattr(import_module(module), name)
+    assert any(thing is listed for listed in referred()), "docs/reference does not list it"

@@ -361,7 +361,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the scores: what the score of a row gains by one unit more of a column.
+        """What the score of a row gains by one unit more of a column.
 
         (1, d) for two classes and for a target, else (classes, d), in the order of classes_. Which rows are meant says
         `coefficients_`: raw ones where every step is affine, else those after the steps that are named there. AttributeError

@@ -57,11 +57,26 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What to run, and what it is worth.
+    """What to run after the steps, and what it is worth. Made by `calibrate`.
 
-    noise_multiplier: over max_grad_norm, on the sum of clipped gradients. guarantee: of steps and training together, and of a private draft of the domain, which epsilon leaves out. n: rows of
-    the DataLoader, one a record. epochs: of the DataLoader. steps: batches in all, at most. sample_rate: of a Poisson batch, None
-    where the batches are shuffled. transformer: fits the steps that are paid by budget, with their part of it; None where there are none.
+    Parameters
+    ----------
+    noise_multiplier : float
+        Over max_grad_norm, on the sum of clipped gradients.
+    guarantee : Guarantee
+        Of steps and training together, and of a private draft of the domain, which the target leaves out.
+    max_grad_norm : float
+        The clip norm.
+    n : int
+        Rows of the DataLoader, one a record.
+    epochs : int
+        Of the DataLoader.
+    steps : int
+        Batches in all, at most.
+    sample_rate : float or None
+        Of a Poisson batch; None where the batches are shuffled.
+    transformer : PrivateTransformer or None
+        Fits the steps that are paid by budget, with their part of it; None where there are none.
     """
 
     noise_multiplier: float

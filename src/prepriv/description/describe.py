@@ -89,9 +89,20 @@ class DescribePlan:
 
 @dataclass(frozen=True)
 class Description:
-    """What was released of a table, and what follows from it. rows: of the table, without an error where n is public.
+    """What was released of a table, and what follows from it.
 
-    correlations: of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
+    Parameters
+    ----------
+    plan : DescribePlan
+        What was asked, and its price.
+    rows : Estimate
+        Number of rows; without an error where n is public.
+    columns : dict of str to NumericSummary or CategoricalSummary
+        Of each declared column and of the label, by name.
+    correlations : dict of (str, str) to Estimate
+        Of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
+    receipt : mapping, optional
+        Of the charge in a ledger. None: it was charged to none.
     """
 
     plan: DescribePlan

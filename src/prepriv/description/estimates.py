@@ -23,8 +23,16 @@ _NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, mor
 
 @dataclass(frozen=True)
 class Estimate:
-    """A noisy number. low, high: hold what would be seen without noise, with a chance of at least 95 %, the noise
-    being all that is random; nan where nothing can be said."""
+    """A noisy number with an interval.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    low, high : float
+        They hold what would be seen without noise, with a chance of at least 95 %, the noise being all that is random;
+        nan where nothing can be said.
+    """
 
     value: float
     low: float

@@ -96,7 +96,21 @@ class ChoicePlan:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The winner. number, candidate: which it is. model_: its model, whose claim is that of all candidates and the choice."""
+    """The winner of `choose`, with its claim.
+
+    Parameters
+    ----------
+    plan : ChoicePlan
+        All candidates' plans, and how one was chosen.
+    number : int
+        Place of the winner among the candidates, from 0.
+    candidate : Candidate
+        What was declared of it.
+    model_ : Model
+        Its model, whose claim is that of all candidates and the choice.
+    private : bool
+        Whether noise from the operating system protected the run.
+    """
 
     plan: ChoicePlan
     number: int

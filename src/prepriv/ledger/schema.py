@@ -176,8 +176,10 @@ def create(db: sqlite3.Connection) -> None:
 def problems(db: sqlite3.Connection) -> list[str]:
     """Whatever in the file's format differs from what `create` makes, in words.
 
-    Raises:
-        LedgerUnavailable: the file was written by a newer version of this library.
+    Raises
+    ------
+    LedgerUnavailable
+        If the file was written by a newer version of this library.
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         return ["the file is not a ledger"]

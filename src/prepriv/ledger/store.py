@@ -72,8 +72,10 @@ def transaction(path: Path, *, timeout: float, write: bool) -> Iterator[sqlite3.
 
     timeout: seconds to wait for other processes.
 
-    Raises:
-        LedgerUnavailable, LedgerCorrupt: see errors.py; also for every SQLite error inside the block.
+    Raises
+    ------
+    LedgerUnavailable, LedgerCorrupt
+        See errors.py; also for every SQLite error inside the block.
     """
     with _FORKING, _translated(path), ExitStack() as stack:
         file = _identity(path)
@@ -96,9 +98,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def create(path: Path, header: Header, *, timeout: float) -> None:
     """Write a new ledger file: on any failure nothing is left at `path`.
 
-    Raises:
-        ValueError: a file is there already, or remains of one that was (its log would be replayed).
-        LedgerUnavailable: the directory is missing, read-only, full, or on a file system that is not taken.
+    Raises
+    ------
+    ValueError
+        If a file is there already, or remains of one that was (its log would be replayed).
+    LedgerUnavailable
+        If the directory is missing, read-only, full, or on a file system that is not taken.
     """
     if path.is_dir():
         raise ValueError(f"{path.name} is a folder; a ledger is a file")

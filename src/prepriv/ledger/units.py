@@ -77,8 +77,10 @@ def check_unit(unit: str) -> Unit:
 def cap(unit: Unit, **amounts: Number | None) -> Quanta:
     """The cap in quanta, rounded down. `amounts` are the unit's own, all of them and no others.
 
-    Raises:
-        ValueError: an amount of another unit, one missing, or one that is not a finite number of usable size.
+    Raises
+    ------
+    ValueError
+        For an amount of another unit, one missing, or one that is not a finite number of usable size.
     """
     given = sorted(name for name, value in amounts.items() if value is not None)
     if given != sorted(_AMOUNTS[unit]):
@@ -95,9 +97,11 @@ def cost(unit: Unit, **amounts: Number | None) -> Quanta:
 
     A caller may pass every amount that its plan proves; those of other units are not counted.
 
-    Raises:
-        ValueError: an amount of this unit is missing or no finite number of usable size, or the cost is
-            zero. (A plan that costs nothing needs no charge; positive costs keep their number finite.)
+    Raises
+    ------
+    ValueError
+        If an amount of this unit is missing or not a finite number of usable size, or the cost is zero. (A plan that
+        costs nothing needs no charge; positive costs keep their number finite.)
     """
     missing = [name for name in _AMOUNTS[unit] if amounts[name] is None]
     if missing:

@@ -43,12 +43,25 @@ def verify_file(
     Recomputes: SQLite's own integrity check, format and triggers, the hash chain from the header on, the
     sequence, totals and caps, releases against charges; and that every text is one that a charge takes.
 
-    path: of a file, or postgresql://... (`Ledger.open`).
-    receipts: (sequence, head) pairs from artifacts. A ledger restored from an older copy, or rewritten from
-        scratch, is consistent in itself; only what was published since can tell.
+    Parameters
+    ----------
+    path : path or URL
+        Of a file, or postgresql://... (`Ledger.open`).
+    receipts : iterable of Charge, default ()
+        (sequence, head) pairs from artifacts. A ledger restored from an older copy, or rewritten from scratch, is
+        consistent in itself; only what was published since can tell.
+    timeout : float, default 10.0
+        Seconds to wait for other processes.
 
-    Raises:
-        LedgerUnavailable: missing, locked, a newer format.
+    Returns
+    -------
+    list of str
+        What is wrong, in words.
+
+    Raises
+    ------
+    LedgerUnavailable
+        If it is missing, locked, or of a newer format.
     """
     return verify(locate(path, timeout), receipts)
 

@@ -44,8 +44,10 @@ def draft(table: Any, label: str | None) -> Draft:
 
     An error quotes no column name but `label`: where the file has no header line, its first record is one.
 
-    Raises:
-        BadSchema: one column only, or no column of that name.
+    Raises
+    ------
+    BadSchema
+        For one column only, or no column of that name.
     """
     if len(set(table.column_names)) < table.num_columns:
         raise BadSchema(

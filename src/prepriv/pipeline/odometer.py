@@ -90,8 +90,14 @@ class PrivateFit:
 class Spent:
     """What the private fits of this process cost together: see `spent`.
 
-    fits: in order. delta: at which `epsilon` is computed. without_privacy: fits without noise of the operating system
-    (epsilon = inf), which are in no total.
+    Parameters
+    ----------
+    delta : float
+        Where `epsilon` is computed.
+    fits : tuple of PrivateFit
+        Every fit, in order.
+    without_privacy : int, default 0
+        Fits without noise of the operating system (epsilon = inf), which are in no total.
     """
 
     delta: float

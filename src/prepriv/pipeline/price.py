@@ -31,11 +31,23 @@ _DEFAULTS: dict[str, pay.Payment] = {
 
 @dataclass(frozen=True)
 class Price:
-    """One way to pay for one step. factor: noise of training over the noise if the step were free (inf: closed).
+    """One way to pay for one step, and what it costs.
 
-    epsilon: what the pipeline costs, its releases included, if training uses the noise of a free step (None for
-    public data, which changes nothing, and where the way is closed). chosen: whether the pipeline pays this way.
-    note: terms or the reason the way is closed.
+    Parameters
+    ----------
+    step : str
+        Its name.
+    way : {"public", "budget", "sensitivity"}
+        How it is paid for.
+    factor : float
+        Noise of training over the noise if the step were free; inf where the way is closed.
+    epsilon : float or None
+        What the pipeline costs, its releases included, if training uses the noise of a free step. None for public data,
+        which changes nothing, and where the way is closed.
+    chosen : bool
+        Whether the pipeline pays this way.
+    note : str
+        Terms, or the reason why the way is closed.
     """
 
     step: str

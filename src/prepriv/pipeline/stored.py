@@ -38,10 +38,14 @@ def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
 
     largest: of the whole numbers among the options of steps, which can be numbers of features.
 
-    Raises:
-        OtherClaim: another guarantee, shift, noise or test is stated than the declared facts give.
-        NotImported: a step, learner or loss of somebody else's, not imported here.
-        ValueError: anything else that is wrong, without details.
+    Raises
+    ------
+    OtherClaim
+        If another guarantee, shift, noise or test is stated than the declared facts give.
+    NotImported
+        For a step, learner or loss of a third party that is not imported here.
+    ValueError
+        For anything else that is wrong, without details.
     """
     try:
         with np.errstate(all="ignore"):

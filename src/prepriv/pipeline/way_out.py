@@ -64,12 +64,29 @@ _FRESH: Mapping[str, dict[str, Any]] = {  # options that only a fit without nois
 
 @dataclass(frozen=True)
 class WayOut:
-    """One joint choice of payments that keeps a budget.
+    """One joint choice of payments that keeps a budget. Made by `ways_out`.
 
-    steps: with their payments. noise_multiplier: of the learner, over its clip_norm. factor: that over the noise if all steps
-    were free. conditions: what the guarantee then rests on. epsilon, delta: the target. replaced: (transformer, step) pairs.
-    clip: that the noise is over. drafted: what a private draft of the domain cost, which the target leaves out; "" without one.
-    apart: why steps that are fitted on the table itself would be another pipeline than the one that was read; "" where they are not.
+    Parameters
+    ----------
+    steps : tuple of steps
+        With their payments.
+    noise_multiplier : float
+        Of the learner, over its clip_norm.
+    factor : float
+        That over the noise if all steps were free.
+    conditions : tuple of str
+        What the guarantee then rests on.
+    epsilon, delta : float
+        The target.
+    replaced : tuple of (str, str), default ()
+        (transformer, step) pairs.
+    clip : float, default inf
+        The clip norm that the noise is over.
+    drafted : str, default ""
+        What a private draft of the domain cost, which the target leaves out; "" without one.
+    apart : str, default ""
+        Why steps that are fitted on the table itself would be another pipeline than the one that was read; "" where they
+        are not.
     """
 
     steps: tuple[Step, ...]

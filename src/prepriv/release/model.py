@@ -358,7 +358,7 @@ class Model:
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed: of the plan, of all candidates if it was chosen, and of the drafts of the domain; None without privacy."""
+        """What is claimed of plan, candidates and drafts of the domain, as far as there are any; None without privacy."""
         return with_drafts(self.part, self.domain, self.declared.delta, self.declared.n)
 
     @property

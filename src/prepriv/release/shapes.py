@@ -28,10 +28,19 @@ DEVIATIONS = 2.0  # of the noise: half the width of a band
 class Shape:
     """What one column adds to the score.
 
-    edges: (bins + 1,) of a column of numbers, in its own units, the declared bounds at the ends; None for categories.
-    names: one a value, of categories ("other" and "missing" last), or of intervals. values: (values, K), of mean zero over
-    bins or categories, a missing cell's beside them. band: (values,), two standard deviations of what the noise of training alone makes of
-    each; None for another learner than `GradientDescent`. It holds no error of the rows or of the model.
+    Parameters
+    ----------
+    column : str
+        Its name.
+    edges : array, (bins + 1,), or None
+        Of a column of numbers, in its own units, the declared bounds at the ends; None for categories.
+    names : tuple of str
+        One a value: of categories ("other" and "missing" last), or of intervals.
+    values : array, (values, K)
+        Of mean zero over bins or categories, a missing cell's beside them.
+    band : array, (values,), or None
+        Two standard deviations of what the noise of training alone makes of each; None for another learner than
+        `GradientDescent`. It holds no error of the rows or of the model.
     """
 
     column: str
