@@ -105,7 +105,9 @@ def imported():
                 yield module, name.split(" as ")[0].strip()
 
 
-PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()))
+WHOLE = ("learners", "preprocessing")  # what a schema can name, too
+NAMED = {(f"prepriv.{m}", name) for m in WHOLE for name in import_module(f"prepriv.{m}").__all__}
+PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()) | NAMED)
 DESCRIBED = [
     pair
     for pair in PUBLISHED

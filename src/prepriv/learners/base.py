@@ -72,8 +72,22 @@ class Setting:
 class Run:
     """What a training run is given beside its rows: the noise, where it comes from, and who watches.
 
-    session: where noisy sums come from. noise_multiplier: noise over the learner's `unit`. source: where batches are
-    drawn from, as unpredictable as the noise (default: the session's). progress: called with (step, steps): public.
+    Parameters
+    ----------
+    session : Session
+        Where noisy sums come from.
+    noise_multiplier : float
+        Noise over the learner's `unit`.
+    source : NoiseSource, optional
+        Where batches are drawn from, as unpredictable as the noise. None: the session's.
+    progress : callable, optional
+        Called with (step, steps), which are public. None: nobody is told.
+
+    Examples
+    --------
+    >>> from prepriv.learners import Run
+    >>> from prepriv.mechanisms import ExactSession
+    >>> Run(ExactSession(), noise_multiplier=1.0).done(1, 100)
     """
 
     session: Session
@@ -126,13 +140,43 @@ TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
 
 
 class Learner(abc.ABC):
-    """Settings that mean the same in every learner, and what a pipeline asks. Subclasses are frozen dataclasses.
+    """What every learner of linear models has, and what a pipeline asks of it. Subclasses are frozen dataclasses.
 
-    No default here is a claim, and a subclass says again what holds of a run that it replaces (`CLAIMS`).
+    Attributes
+    ----------
+    loss : Loss
+        What is minimised.
+    steps : int
+        What it counts says `counted`.
+    learning_rate : float
+        Step size on the mean clipped gradient.
+    clip_norm : float
+        Bound on one record's gradient.
+    weight_bound : float
+        Radius of the ball of the weights; inf: none.
+    bias : float
+        Value of the appended bias feature; it counts in the norm of a row.
+    exact : bool
+        Of the class: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier.
+    samples : bool
+        Of the class: whether a step sees a random part of the rows, by their places.
+    takes_units : bool
+        Of the class: whether its account is one of records in any order, so that a unit of several rows can stand for a
+        record (docs/proofs/units.md).
+    counted : str
+        Of the class: what `steps` counts, in words.
 
-    exact: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier. samples: whether a step sees a random
-    part of the rows, by their places. takes_units: whether its account is one of records in any order, so that a unit of
-    several rows can stand for a record (docs/proofs/units.md). counted: what `steps` counts, in words.
+    Notes
+    -----
+    No default here is a claim, and a subclass says again what holds of a run that it replaces (`CLAIMS`). It defines
+    `unit`, `parts`, `premise` and `train`.
+
+    Examples
+    --------
+    >>> from prepriv.learners import GradientDescent, Learner, Logistic
+    >>> learner = GradientDescent(Logistic())
+    >>> isinstance(learner, Learner), learner.exact, learner.name
+    (True, True, 'GradientDescent')
     """
 
     exact: ClassVar[bool] = False

@@ -43,8 +43,27 @@ BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
 class Loss(ABC):
     """What a learner and an account need to know of a loss.
 
-    convex: whether `value` is convex in the scores, with `residual` for its gradient. A loss that does not say so is refused by
-    learners whose account needs it (`OnePassSGD`).
+    Attributes
+    ----------
+    convex : bool
+        Of the class: whether `value` is convex in the scores, with `residual` for its gradient. A loss that does not say
+        so is refused by learners whose account needs it (`OnePassSGD`).
+    trains : bool
+        Of the class: False for one that serves accounts alone.
+    name : str
+        Of the class: its name in plans.
+
+    Notes
+    -----
+    A subclass defines `outputs`, `value`, `residual` and the three constants that privacy rests on: `gradient_norm` (L),
+    `input_lipschitz` (µ) and `smoothness` (β), all rounded up. Proofs: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import math
+    >>> from prepriv.learners import Softmax
+    >>> round(Softmax().gradient_norm(radius=1.0, weight_norm=math.inf), 4)
+    1.4142
     """
 
     name: ClassVar[str]
@@ -147,7 +166,19 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class Softmax(Loss):
-    """Cross-entropy of softmax(scores): one output a class."""
+    """The cross-entropy of softmax(scores): one output a class.
+
+    Notes
+    -----
+    It takes no parameters. Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import math, numpy as np
+    >>> from prepriv.learners import Softmax
+    >>> bool(np.isclose(Softmax().value(np.zeros((1, 3)), np.array([2]))[0], math.log(3)))
+    True
+    """
 
     name: ClassVar[str] = "softmax"
     convex: ClassVar[bool] = True
@@ -249,7 +280,31 @@ class MarginLoss(Loss):
 
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
-    """(1 − m)₊. Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number."""
+    """The hinge (1 − m)₊, m the margin y·score/ζ.
+
+    Parameters
+    ----------
+    n_classes : int, default 2
+        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+    margin : float, default 1.0
+        ζ, in units of the score, within [1e-6, 1e6].
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+
+    Notes
+    -----
+    Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number. Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.learners import Hinge
+    >>> Hinge().value(np.array([[0.0], [2.0]]), np.array([1, 1])).tolist()
+    [1.0, 0.0]
+    """
 
     name: ClassVar[str] = "hinge"
     convex: ClassVar[bool] = True
@@ -325,7 +380,30 @@ class SquaredHinge(MarginLoss):
 class HuberisedHinge(MarginLoss):
     """The hinge with its corner rounded over 1 − h < m < 1: there (1 − m)²/(2h), below it 1 − m − h/2.
 
-    width: h, in (0, 1].
+    Parameters
+    ----------
+    n_classes : int, default 2
+        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+    margin : float, default 1.0
+        ζ, in units of the score, within [1e-6, 1e6]; the margin is m = y·score/ζ.
+    width : float, default 0.5
+        h, in [1e-6, 1].
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+
+    Notes
+    -----
+    Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.learners import HuberisedHinge
+    >>> HuberisedHinge().value(np.array([[0.0], [2.0]]), np.array([1, 1])).tolist()
+    [0.75, 0.0]
     """
 
     width: float = 0.5
@@ -364,10 +442,29 @@ class HuberisedHinge(MarginLoss):
 
 @dataclass(frozen=True)
 class LeastSquares(Loss):
-    """½(score − y)², one output, y pulled back to |y| ≤ target_bound (NaN to 0).
+    """Half the squared error ½(score − y)², one output, y pulled back to a declared bound.
 
+    Parameters
+    ----------
+    target_bound : float
+        |y| is at most this; a missing y is 0.
+
+    Raises
+    ------
+    ValueError
+        For a negative bound.
+
+    Notes
+    -----
     Targets of a float type are the numbers y; those of an integer type are class indices, as for every other
-    loss, and y = ±1 for class 1 and 0.
+    loss, and y = ±1 for class 1 and 0. Constants: docs/proofs/losses.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.learners import LeastSquares
+    >>> LeastSquares(1.0).value(np.array([[0.0]]), np.array([5.0])).tolist()
+    [0.5]
     """
 
     target_bound: float

@@ -24,11 +24,40 @@ from prepriv.learners.subsets import uniform_subset, without_replacement
 
 @dataclass(frozen=True)
 class NoisySGD(StochasticLearner):
-    """Projected SGD on uniform batches of b records with η(t) = rate·2B/√(t·G²), replace-one.
+    """Projected SGD on uniform batches of b records with η(t) = rate·2B/√(t·G²), the algorithm of Bassily et al.
 
-    batch_size: b; the algorithm of the papers has 1. steps: T; theirs is n² − 1 (`paper_steps`). weight_bound: B,
-    finite, the ball W of the papers. learning_rate: a factor on the step of Bassily et al., whose G² is a bound on
-    the square of a noisy gradient, C² + d·σ². What is returned is the last iterate.
+    Parameters
+    ----------
+    loss : Loss
+        One of `prepriv.learners`.
+    batch_size : int, default 1
+        b; the algorithm of the papers has 1.
+    steps : int, default 1000
+        T; theirs is n² − 1 (`paper_steps`).
+    learning_rate : float, default 1.0
+        A factor on their step, whose G² is a bound on the square of a noisy gradient, C² + d·σ².
+    clip_norm : float, default 1.0
+        C, bound on one record's gradient.
+    weight_bound : float, default inf
+        B, the ball W of the papers. Has to be given, and finite.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range; when it is priced, under add-or-remove-one.
+
+    Notes
+    -----
+    Replace-one only. What is returned is the last iterate. Source: Bassily, Smith and Thakurta (2014); How to Make
+    Semi-Private Learning Effective, Algorithm 2. Proof: docs/proofs/noisy_sgd.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import Logistic, NoisySGD
+    >>> NoisySGD(Logistic(), batch_size=64, steps=500, weight_bound=5.0).weight_bound
+    5.0
     """
 
     takes_units: ClassVar[bool] = True

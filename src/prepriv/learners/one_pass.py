@@ -31,10 +31,40 @@ _CLAMP = 2.0**50  # grid steps: no coordinate of an iterate leaves this box (a p
 class OnePassSGD(StochasticLearner):
     """SGD over the records in a fixed order, batch_size at a time, stopped at a uniform step of 1 … steps.
 
-    Replace-one only. steps: M, at most ceil(n / batch_size). learning_rate: at most 2/β (`largest_rate`).
-    weight_bound: must be finite. clip_norm: for losses with several outputs it must not cut (`Softmax`), since
-    clipping a vector of residuals is no contraction. Where every iterate may be released, or several passes are
-    affordable, `PoissonSGD` and `GradientDescent` are more accurate; this is for a single pass (`CyclicSGD`: several).
+    Parameters
+    ----------
+    loss : Loss
+        A convex, smooth one of `prepriv.learners`.
+    batch_size : int, default 256
+        Records of a block.
+    steps : int, default 1000
+        At most ceil(n / batch_size), one pass.
+    learning_rate : float, default 1.0
+        At most 2/β, β the smoothness of the loss (`largest_rate`).
+    clip_norm : float, default 1.0
+        Bound on one record's gradient. For losses with several outputs it must not cut (`Softmax`), since clipping a
+        vector of residuals is not a contraction.
+    weight_bound : float, default inf
+        Radius of the ball every step is projected on. Must be finite to train.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range; when it is priced, under add-or-remove-one, and for a step that is not a contraction.
+
+    Notes
+    -----
+    Replace-one only. Where every iterate may be released, or several passes are affordable, `PoissonSGD` and
+    `GradientDescent` are more accurate; this is for a single pass (`CyclicSGD`: several). Proof: docs/proofs/one_pass.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import Logistic, OnePassSGD
+    >>> learner = OnePassSGD(Logistic(), batch_size=100, steps=10, weight_bound=2.0)
+    >>> 3.9 < learner.largest_rate(radius=1.0) < 4.1
+    True
     """
 
     weight_decay: ClassVar[float] = 0.0

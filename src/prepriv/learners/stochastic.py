@@ -296,7 +296,42 @@ class PoissonSGD(BatchLearner):
 class FixedBatchSGD(BatchLearner):
     """DP-SGD on batches of exactly b of the n records, drawn afresh without replacement at every step.
 
-    Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here.
+    Parameters
+    ----------
+    loss : Loss
+        One of `prepriv.learners`.
+    batch_size : int, default 256
+        b; a noisy sum is divided by it. At most n.
+    steps : int, default 1000
+        How many noisy batches there are.
+    learning_rate : float, default 1.0
+        Step size on the mean clipped gradient of a batch.
+    clip_norm : float, default 1.0
+        Bound on one record's gradient.
+    weight_bound : float, default inf
+        Radius of the ball every gradient is taken in; needed wherever a step is paid for by sensitivity.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+    momentum : float, default 0.0
+        Nesterov's, in [0, 1).
+    average : float, default 0.5
+        The last share of the iterates that is averaged, in (0, 1].
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range; when it is priced, under add-or-remove-one.
+
+    Notes
+    -----
+    Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here. Proof:
+    docs/proofs/stochastic.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import FixedBatchSGD, Logistic
+    >>> FixedBatchSGD(Logistic(), batch_size=100, steps=50).batch_size
+    100
     """
 
     def premise(self, n: int) -> str:

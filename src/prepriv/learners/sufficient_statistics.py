@@ -50,9 +50,34 @@ class _Products:
 class SufficientStatistics(Learner):
     """One release of the second moments that least squares needs, then ridge regression on them.
 
-    ridge: in units of the largest eigenvalue that noise alone is expected to have. bias: value of the appended bias
-    feature; it counts in the norm of a row. longest: norm, bias feature included, that sets the noise: a record longer
-    than that weighs less instead (its row and its target alike, so that a linear truth stays what it is).
+    Parameters
+    ----------
+    loss : SquaredError, default SquaredError()
+        The only loss it takes.
+    ridge : float, default 0.4
+        In units of the largest eigenvalue that noise alone is expected to have.
+    bias : float, default 1.0
+        Value of the appended bias feature; it counts in the norm of a row.
+    longest : float, default inf
+        Norm, bias feature included, that sets the noise: a record longer than that weighs less instead (its row and its
+        target alike, so that a linear truth stays what it is).
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or another loss.
+
+    Notes
+    -----
+    Proof: docs/proofs/regression.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import SufficientStatistics
+    >>> domain = prepriv.Domain.box(0, 1, features=3, target=prepriv.Numeric(0, 10), n=5000)
+    >>> prepriv.make_plan(domain, [], SufficientStatistics(), epsilon=1.0, delta=1e-6).guarantee.epsilon(1e-6) <= 1.0
+    True
     """
 
     exact: ClassVar[bool] = True

@@ -64,7 +64,19 @@ class TargetLoss(Loss):
 
 @dataclass(frozen=True)
 class SquaredError(TargetLoss):
-    """½(score − y)²."""
+    """Half the squared error of a number to predict: ½(score − y)².
+
+    Notes
+    -----
+    It takes no parameters. A target y lies in [-1, 1] about the middle of its declared bounds; a score is a prediction on
+    that scale. Constants: docs/proofs/regression.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import GradientDescent, SquaredError
+    >>> GradientDescent(SquaredError(), clip_norm=0.5).loss
+    SquaredError()
+    """
 
     name: ClassVar[str] = "squared-error"
     convex: ClassVar[bool] = True
@@ -88,9 +100,27 @@ class SquaredError(TargetLoss):
 
 @dataclass(frozen=True)
 class Huber(TargetLoss):
-    """½e² for an error |e| ≤ width, width(|e| − width/2) beyond: outliers pull with a bounded force.
+    """Half the squared error for small errors, linear beyond: outliers pull with a bounded force.
 
-    width: in half widths of the declared bounds, in [1e-6, 4].
+    Parameters
+    ----------
+    width : float, default 0.25
+        In half widths of the declared bounds, in [1e-6, 4]: ½e² for an error |e| ≤ width, width(|e| − width/2) beyond.
+
+    Raises
+    ------
+    ValueError
+        For a width out of range.
+
+    Notes
+    -----
+    Constants: docs/proofs/regression.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import Huber
+    >>> round(Huber(0.25).gradient_norm(radius=1.0, weight_norm=5.0), 6)
+    0.25
     """
 
     width: float = 0.25
@@ -122,9 +152,28 @@ class Huber(TargetLoss):
 
 @dataclass(frozen=True)
 class Quantile(TargetLoss):
-    """level·(y − score) below the target, (1 − level)·(score − y) above: scores are quantiles, level 0.5 medians.
+    """The pinball loss, whose scores are quantiles: level·(y − score) below the target, (1 − level)·(score − y) above.
 
-    level: in [0.01, 0.99]. Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number.
+    Parameters
+    ----------
+    level : float, default 0.5
+        In [0.01, 0.99]; 0.5 is the median.
+
+    Raises
+    ------
+    ValueError
+        For a level out of range.
+
+    Notes
+    -----
+    Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number. Constants:
+    docs/proofs/regression.md.
+
+    Examples
+    --------
+    >>> from prepriv.learners import Quantile
+    >>> round(Quantile(0.9).gradient_norm(radius=1.0, weight_norm=5.0), 6)
+    0.9
     """
 
     level: float = 0.5

@@ -46,14 +46,31 @@ class Augment(ReleasedMap):
 
 @dataclass(frozen=True)
 class AugmentByDistance(Step):
-    """x -> Clip((x, tau), sqrt2 tau) / tau, tau a private distance from the origin that few rows exceed.
+    """Clip rows at a private distance and add it as a feature: x -> Clip((x, tau), sqrt2 tau) / tau, (b, d) -> (b, d + 1).
 
-    For rows that are centred already, without missing cells: (b, d) -> (b, d + 1), of declared norm sqrt2 whatever tau
-    is. outliers: about how many records may lie beyond tau; None is what the search can tell from none
-    (`Mechanisms.threshold`). The model needs the map on new rows; by budget alone, and behind no step that moves rows.
+    Parameters
+    ----------
+    outliers : float, optional
+        About how many records may lie beyond tau. None: what the search can tell from none (`Mechanisms.threshold`).
+    payment : Budget
+        How tau, a distance from the origin that few rows exceed, is paid for.
 
-    >>> from prepriv.payment import Budget
-    >>> AugmentByDistance(payment=Budget(0.3)).output(Space.ball(4, 7.0)).d
+    Raises
+    ------
+    ValueError
+        For a negative number of outliers, or another payment; in a plan, after a step that moves rows.
+
+    Notes
+    -----
+    For rows that are centred already, without missing cells; their declared norm is sqrt2 afterwards, whatever tau is. The
+    model needs the map on new rows. Source: The Importance of Feature Preprocessing, Algorithm 2. Proofs:
+    docs/proofs/dpsgd_f.md, docs/proofs/quantile.md.
+
+    Examples
+    --------
+    >>> from prepriv import Budget, Domain
+    >>> from prepriv.preprocessing import AugmentByDistance
+    >>> AugmentByDistance(payment=Budget(0.3)).output(Domain.ball(4, [0, 1], radius=7.0).space).d
     5
     """
 

@@ -32,14 +32,36 @@ Floats = NDArray[np.float64]
 class RowShift:
     """How far apart the outputs on two neighbouring data sets are, beyond the one record that differs.
 
-    rows_moved: number of common rows whose value differs (the papers' Delta_infinity).
-    row_shift: largest distance one common row moves (Delta_2), in the units of the matrix.
-    total_shift: sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
-    rows_dropped: number of common rows kept in one and dropped in the other.
-    conditions: what has to hold of both data sets for these numbers to be true; empty = unconditional.
-    any_order: False: rows are matched by their number. True: by their content, so whatever depends on the
-    order of the rows (one pass, fixed batches) must not follow.
-    Raises ValueError for a negative number; inf is allowed. docs/proofs/chaining.md.
+    Parameters
+    ----------
+    rows_moved : float, default 0.0
+        Number of common rows whose value differs (the papers' Delta_infinity).
+    row_shift : float, default 0.0
+        Largest distance one common row moves (Delta_2), in the units of the matrix.
+    total_shift : float, default 0.0
+        Sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
+    rows_dropped : float, default 0.0
+        Number of common rows kept in one and dropped in the other.
+    conditions : tuple of Premise, default ()
+        What has to hold of both data sets for these numbers to be true. Empty: unconditional.
+    any_order : bool, default False
+        False: rows are matched by their number. True: by their content, so whatever depends on the order of the rows (one
+        pass, fixed batches) must not follow.
+
+    Raises
+    ------
+    ValueError
+        For a negative number; inf is allowed.
+
+    Notes
+    -----
+    docs/proofs/chaining.md.
+
+    Examples
+    --------
+    >>> from prepriv.preprocessing import RowShift
+    >>> RowShift(rows_moved=999, row_shift=0.5, total_shift=5.0).through(2.0).row_shift > 0.99
+    True
     """
 
     rows_moved: float = 0.0
@@ -124,7 +146,19 @@ class LabelledRows(Rows, Protocol):
 
 
 class FittedMap(abc.ABC):
-    """A fitted step: one block of rows in, one out, row by row and without memory."""
+    """A fitted step: one block of rows in, one out, row by row and without memory.
+
+    Notes
+    -----
+    A subclass is a `ReleasedMap` or a `ConfidentialMap`; it defines `transform`, and `keep` if it drops rows.
+
+    Examples
+    --------
+    >>> from prepriv.preprocessing import FittedMap
+    >>> from prepriv.preprocessing.base import ConfidentialMap, Identity
+    >>> issubclass(ConfidentialMap, FittedMap), isinstance(Identity(), FittedMap)
+    (True, True)
+    """
 
     @abc.abstractmethod
     def transform(self, x: Floats) -> Floats:
@@ -224,13 +258,46 @@ class ConfidentialMap(FittedMap):
 class Step(abc.ABC):
     """One pre-processing step. Subclasses are frozen dataclasses; the payment is the step's own choice.
 
-    No default here is a claim: what a step does not say of itself is refused wherever a guarantee needs it, and a subclass
-    says it anew of code that it replaces (`preprocessing.said`).
+    Parameters
+    ----------
+    payment : Public, Budget, Sensitivity or None, default None
+        How its fit is paid for. None: it depends on no data, and is free.
 
-    ways: the ways to pay that are open to this step; empty for a data-independent one, which is free.
-    at_prediction: whether the model needs the fitted map on new rows. If so, and the step is paid for by
-    sensitivity, the model cannot be released, and the plan refuses. fitted_state: what the fit computes, in words.
-    Caps: what may be declared of the data (`payment.Caps`), checked when the step is made; here nothing may.
+    Attributes
+    ----------
+    ways : tuple of str
+        Of the class: the ways to pay that are open to this step; empty for a data-independent one, which is free.
+    why_not : dict of str to str
+        Of the class: the reason why another way is closed.
+    at_prediction : bool
+        Of the class: whether the model needs the fitted map on new rows. If so, and the step is paid for by sensitivity,
+        the model cannot be released, and the plan refuses.
+    fitted_state : str
+        Of the class: what the fit computes, in words.
+
+    Raises
+    ------
+    ValueError
+        For a payment that is not open to the step, or caps that it does not have.
+
+    Notes
+    -----
+    No default here is a claim: what a step does not say of itself is refused wherever a guarantee needs it, and a subclass
+    says it anew of code that it replaces (`preprocessing.said`). `Caps` of the class is what may be declared of the data
+    (`payment.Caps`), checked when the step is made; here nothing may. examples/winsorize.py is a step in all three ways;
+    docs/proofs/chaining.md says why steps may follow each other.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Step
+    >>> @dataclass(frozen=True)
+    ... class Unchanged(Step):
+    ...     def output(self, space):
+    ...         return space
+    >>> Unchanged().way, Unchanged().output(prepriv.Domain.ball(3, [0, 1]).space).d
+    ('free', 3)
     """
 
     payment: Payment | None = field(default=None, kw_only=True)

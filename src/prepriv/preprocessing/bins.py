@@ -187,13 +187,33 @@ def _named(step: str, given: Sequence[str], space: Space) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Bins(_Binned):
-    """Each named feature to the code of its bin, by declared edges: free. A missing cell has a cell of its own.
+    """Turn each named feature into the code of its bin, by declared edges. Free.
 
-    edges: feature name -> inner edges, ascending, in the units of the rows as they reach the step (0 to 1 for a number that
-    was just encoded); or the number of bins, evenly spread over the declared bounds. smooth: None, or in [0, 0.9999] (`codes`).
-    beside: whether the number stays, in its own feature, beside the code. ValueError for anything else.
+    Parameters
+    ----------
+    edges : mapping of str to sequence of float, or to int
+        Feature name -> inner edges, ascending, in the units of the rows as they reach the step (0 to 1 for a number that
+        was just encoded); or the number of bins, evenly spread over the declared bounds.
+    smooth : float, optional
+        In [0, 0.9999]: how alike the codes of neighbouring bins are (`codes`). None: one-hot.
+    beside : bool, default False
+        Whether the number stays, in its own feature, beside the code.
+    payment : None
+        The step depends on no data.
 
-    >>> import prepriv
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Notes
+    -----
+    A missing cell has a cell of its own. Proof: docs/proofs/bins.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import Bins
     >>> space = prepriv.Domain.box(0, 100, 2, [0, 1]).space
     >>> Bins({"x1": [0.25, 0.5]}).free(space).transform(np.array([[0.1, 0.3]])).tolist()
     [[0.1, 0.0, 1.0, 0.0]]
@@ -247,10 +267,36 @@ class Bins(_Binned):
 
 @dataclass(frozen=True)
 class QuantileBins(_Binned):
-    """Each named feature to the code of its bin; edges half by rank, half even: quantiles of the rows mixed with the even law.
+    """Turn each named feature into the code of its bin, with edges half by rank and half even.
 
-    bins: how many of each feature. columns: names of the features; None takes all. smooth: None, or in [0, 0.9999] (`codes`). By budget one
-    noisy histogram of all columns makes the edges. A missing cell has a cell of its own. ValueError outside these ranges.
+    Parameters
+    ----------
+    bins : int, default 32
+        How many of each feature.
+    columns : sequence of str, optional
+        Names of the features. None: all of them.
+    smooth : float, optional
+        In [0, 0.9999]: how alike the codes of neighbouring bins are (`codes`). None: one-hot.
+    payment : Public or Budget
+        How the edges are paid for. By budget one noisy histogram of all columns makes them.
+
+    Raises
+    ------
+    ValueError
+        For a setting outside these ranges, or another payment.
+
+    Notes
+    -----
+    The edges are quantiles of the rows mixed with the even law. A missing cell has a cell of its own. Proof:
+    docs/proofs/bins.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import QuantileBins
+    >>> space = prepriv.Domain.box(0, 100, 2, [0, 1]).space
+    >>> QuantileBins(bins=8, payment=prepriv.Budget()).output(space).d
+    16
     """
 
     bins: int = 32

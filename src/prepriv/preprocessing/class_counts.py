@@ -36,8 +36,29 @@ class CountedClasses(ReleasedMap):
 class ClassCounts(Step):
     """Count the records of each class, for predictions that weigh rare ones like common ones. Rows are not changed.
 
-    classes: how many the domain declares, at least two; ValueError else. A label that is no declared class counts
-    nowhere. A count below the standard deviation of its noise is raised to it, and to 1 at least.
+    Parameters
+    ----------
+    classes : int, default 2
+        How many the domain declares, at least two.
+    payment : Budget
+        How the counts are paid for.
+
+    Raises
+    ------
+    ValueError
+        For fewer classes, or another payment.
+
+    Notes
+    -----
+    A label that is not a declared class counts nowhere. A count below the standard deviation of its noise is raised to it,
+    and to 1 at least. Proof: docs/proofs/class_weight.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import ClassCounts
+    >>> ClassCounts(3, payment=prepriv.Budget(0.01)).counts_classes
+    3
     """
 
     classes: int = 2

@@ -89,15 +89,37 @@ class _Dropping(Step):
 
 @dataclass(frozen=True)
 class Deduplicate(_Dropping):
-    """Of each good cluster keep one row: a centre. Rows in no good cluster all stay.
+    """Keep one row of each good cluster: a centre. Rows in no good cluster all stay.
 
-    A row c is a good centre if every row within 3 eta of it is within eta (closed balls); its cluster is what
-    is within eta. Of several centres the first in an order of content stays; of equal rows, the first.
-    eta: distance in the units of the rows as they reach the step. by_label: rows of unlike label are not near.
-    Distances are exact, of rows cut to 2^-23 of the declared radius.
+    Parameters
+    ----------
+    eta : float
+        Distance in the units of the rows as they reach the step.
+    by_label : bool, default False
+        Rows of unlike label are then not near.
+    payment : Sensitivity
+        With the declared cap `max_neighbors` = m (default 10): no record has more than m records within 4 eta of it. One
+        replaced record then changes the fate of at most 2 (m - 1) common rows.
 
-    Paid for by sensitivity, with the declared cap `max_neighbors` = m (default 10): no record has more than m records
-    within 4 eta of it. One replaced record then changes the fate of at most 2 (m - 1) common rows.
+    Raises
+    ------
+    ValueError
+        For an eta that is not positive, or another payment.
+
+    Notes
+    -----
+    A row c is a good centre if every row within 3 eta of it is within eta (closed balls); its cluster is what is within
+    eta. Of several centres the first in an order of content stays; of equal rows, the first. Distances are exact, of rows
+    cut to 2^-23 of the declared radius. At training only: new rows are scored as they are. Source: Provable Privacy with
+    Non-Private Pre-Processing, Proposition 3, corrected. Proof: docs/proofs/deduplicate.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Deduplicate
+    >>> step = Deduplicate(0.01, payment=prepriv.Sensitivity({"max_neighbors": 5}))
+    >>> step.sensitivity(prepriv.Domain.ball(3, [0, 1]), n=1000).rows_dropped
+    8.0
     """
 
     eta: float
@@ -154,14 +176,37 @@ class Deduplicate(_Dropping):
 
 @dataclass(frozen=True)
 class DeduplicateCells(_Dropping):
-    """Of all rows of one label in one cell of a declared grid keep one: the first in an order of content.
+    """Keep one of all rows of one label in one cell of a declared grid: the first in an order of content.
 
-    side: of the cubic cells, in the units of the rows; 0: only equal rows are duplicates. offset: where the
-    centre of one cell is, in every coordinate. centre: move the row that stays to the centre of its cell.
+    Parameters
+    ----------
+    side : float, default 0.0
+        Of the cubic cells, in the units of the rows. 0: only equal rows are duplicates.
+    offset : float, default 0.0
+        Where the centre of one cell is, in every coordinate.
+    centre : bool, default True
+        Move the row that stays to the centre of its cell.
+    payment : Sensitivity
+        Without caps.
 
-    Unconditional. With centre, or side = 0, it costs nothing: what stays is the set of occupied cells, and
-    one record occupies one. Without, a cell may keep another row: one row moves by a diagonal. Rows are
-    matched by content (`any_order`): what follows must not depend on their order.
+    Raises
+    ------
+    ValueError
+        For a negative side, or another payment.
+
+    Notes
+    -----
+    Unconditional. With centre, or side = 0, it costs nothing: what stays is the set of occupied cells, and one record
+    occupies one. Without, a cell may keep another row: one row moves by a diagonal. Rows are matched by content
+    (`any_order`): what follows must not depend on their order. Proof: docs/proofs/deduplicate.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import DeduplicateCells
+    >>> step = DeduplicateCells(0.1, payment=prepriv.Sensitivity())
+    >>> step.sensitivity(prepriv.Domain.ball(3, [0, 1]), n=1000).total_shift
+    0.0
     """
 
     side: float = 0.0

@@ -56,12 +56,34 @@ class OneHotMap(ReleasedMap):
 
 @dataclass(frozen=True)
 class OneHot(Step):
-    """Numeric codes to one-hot cells, by a declared number of codes for each feature; missing is one more.
+    """Turn numeric codes into one-hot cells, by a declared number of codes for each feature; missing is one more. Free.
 
-    categories: feature name -> number k >= 2 of codes. They are evenly spread over the declared bounds of the
-    feature (0, 1, ..., k - 1 in a column declared as Numeric(0, k - 1)), and a value counts as the nearest
-    one; so this also cuts a feature into k bins. Categories in a table need no step: declare them in the
-    domain. Each feature becomes k + 1 cells at the end of the row.
+    Parameters
+    ----------
+    categories : mapping of str to int
+        Feature name -> number k >= 2 of codes. They are evenly spread over the declared bounds of the feature
+        (0, 1, ..., k - 1 in a column declared as Numeric(0, k - 1)), and a value counts as the nearest one; so this also
+        cuts a feature into k bins.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Notes
+    -----
+    Categories in a table need no step: declare them in the domain. Each feature becomes k + 1 cells at the end of the row.
+    Proof: docs/proofs/encode.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import OneHot
+    >>> space = prepriv.Domain.box(0, 2, features=1, classes=[0, 1]).space
+    >>> OneHot({"x0": 3}).free(space).transform(np.array([[0.5]])).tolist()
+    [[0.0, 1.0, 0.0, 0.0]]
     """
 
     categories: Mapping[str, int] = field(default_factory=dict)
@@ -140,9 +162,31 @@ class ClipMap(ReleasedMap):
 
 @dataclass(frozen=True)
 class ClipFeatures(Step):
-    """Clip each feature to declared bounds, in the units of the encoded matrix. Non-expansive and free.
+    """Clip each feature to declared bounds. Non-expansive and free.
 
-    low, high: numbers with low < high, for every feature.
+    Parameters
+    ----------
+    low, high : float, default 0.0 and 1.0
+        Bounds of every feature, in the units of the encoded matrix, low < high.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For bounds the wrong way round.
+
+    Notes
+    -----
+    Proof: docs/proofs/encode.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import ClipFeatures
+    >>> space = prepriv.Domain.box(0, 1, features=2, classes=[0, 1]).space
+    >>> ClipFeatures(0.25, 0.75).free(space).transform(np.array([[0.0, 0.5]])).tolist()
+    [[0.25, 0.5]]
     """
 
     low: float = 0.0

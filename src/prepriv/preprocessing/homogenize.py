@@ -37,10 +37,34 @@ class HomogeneousRows(ReleasedMap):
 
 @dataclass(frozen=True)
 class Homogenize(Step):
-    """Adds the constant `level` to each row and scales it to norm `radius`: (b, d) -> (b, d + 1).
+    """Add the constant `level` to each row and scale it to norm `radius`: (b, d) -> (b, d + 1). Free.
 
-    level: about the norm that rows have in the mean, so that neither half of the new row is small. The Lipschitz
-    constant is radius / level, so the step may follow one paid for by sensitivity.
+    Parameters
+    ----------
+    level : float, default 1.0
+        About the norm that rows have in the mean, so that neither half of the new row is small.
+    radius : float, default 1.0
+        The norm of every row afterwards.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a level or radius that is not positive; in a plan, where cells can be missing.
+
+    Notes
+    -----
+    The Lipschitz constant is radius / level, so the step may follow one paid for by sensitivity. Proof:
+    docs/proofs/homogenize.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Homogenize
+    >>> space = Homogenize(1.0, radius=5.0).output(prepriv.Domain.ball(3, [0, 1]).space)
+    >>> space.d, space.radius
+    (4, 5.0)
     """
 
     level: float = 1.0

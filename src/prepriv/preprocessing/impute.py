@@ -52,11 +52,26 @@ def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[
 class MeanImputer(Imputer):
     """Fill each missing numeric cell with its column's mean (at training only: at prediction, the midpoint).
 
-    Paid for by sensitivity with declared caps `missing` and `fade` (`ImputerCaps`). The mean divides by
-    max(observed, n - cap), so too few observed cells give a flatter fill, never a larger one. Total shift:
-    sum_j p_j w_j / N_j, N_j = n - p_j, and p_j tau_j / N_j more where rows come in moved.
+    Parameters
+    ----------
+    payment : Public, Budget or Sensitivity
+        How the means are paid for; by sensitivity with the declared caps `missing` and `fade` (`MeanImputer.Caps`).
 
+    Raises
+    ------
+    ValueError
+        Without a payment, or for caps that it does not have.
+
+    Notes
+    -----
+    The mean divides by max(observed, n - cap), so too few observed cells give a flatter fill, never a larger one. Total
+    shift: sum_j p_j w_j / N_j, N_j = n - p_j, and p_j tau_j / N_j more where rows come in moved. Source: Provable Privacy
+    with Non-Private Pre-Processing, corrected. Proof: docs/proofs/impute.md.
+
+    Examples
+    --------
     >>> from prepriv import Domain, Numeric, Sensitivity
+    >>> from prepriv.preprocessing import MeanImputer
     >>> space = Domain({"age": Numeric(0, 100, missing="impute")}, classes=[0, 1]).space
     >>> step = MeanImputer(payment=Sensitivity(MeanImputer.Caps(missing=0.02)))
     >>> round(step.sensitivity(space, n=1000).total_shift, 4)  # of cells scaled to 0..1

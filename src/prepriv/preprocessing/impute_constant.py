@@ -15,13 +15,34 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class ConstantImputer(Step):
-    """Fill each missing numeric cell with one declared number: (b, d) -> (b, d).
+    """Fill each missing numeric cell with one declared number: (b, d) -> (b, d). Free.
 
-    value: finite, in the units of the rows that reach the step; it may lie outside the declared bounds of a column, which
-    then hold it. Two neighbouring data sets miss the same cells in their common rows, so a shift of those rows passes
-    through unchanged (Lipschitz constant 1).
+    Parameters
+    ----------
+    value : float, default 0.0
+        Finite, in the units of the rows that reach the step; it may lie outside the declared bounds of a column, which
+        then hold it.
+    payment : None
+        The step depends on no data.
 
-    Raises ValueError for a value that is no number of sane size.
+    Raises
+    ------
+    ValueError
+        For a value that is not a number of sane size.
+
+    Notes
+    -----
+    Two neighbouring data sets miss the same cells in their common rows, so a shift of those rows passes through unchanged
+    (Lipschitz constant 1). Proof: docs/proofs/impute.md, section on constants.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv import Domain, Numeric
+    >>> from prepriv.preprocessing import ConstantImputer
+    >>> space = Domain({"age": Numeric(0, 100, missing="impute")}, classes=[0, 1]).space
+    >>> ConstantImputer(0.5).free(space).transform(np.array([[np.nan], [0.2]])).tolist()
+    [[0.5], [0.2]]
     """
 
     value: float = 0.0

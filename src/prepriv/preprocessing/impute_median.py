@@ -106,9 +106,28 @@ class MedianCaps(ImputerCaps):
 class MedianImputer(Imputer):
     """Fill each missing numeric cell with its column's median (at prediction: the midpoint of the bounds).
 
-    Prefer it to MeanImputer for skewed columns that are dense around the median. Paid for by sensitivity with the
-    declared caps `missing`, `fade` and `gap` (`MedianCaps`): a changed record moves a median by a rank at most, shifted
-    rows by the largest shift at most. By budget: the median of a noisy histogram.
+    Parameters
+    ----------
+    payment : Public, Budget or Sensitivity
+        How the medians are paid for; by sensitivity with the declared caps `missing`, `fade` and `gap`
+        (`MedianImputer.Caps`), by budget through a noisy histogram.
+
+    Raises
+    ------
+    ValueError
+        Without a payment, or for caps that it does not have.
+
+    Notes
+    -----
+    Prefer it to MeanImputer for skewed columns that are dense around the median. A changed record moves a median by a rank
+    at most, shifted rows by the largest shift at most. Proof: docs/proofs/impute.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import MedianImputer
+    >>> MedianImputer(payment=prepriv.Budget()).way
+    'budget'
     """
 
     Caps: ClassVar[type[MedianCaps]] = MedianCaps

@@ -239,11 +239,32 @@ class RegressionCaps(ImputerCaps):
 class RegressionImputer(Imputer):
     """Fill each missing numeric cell with a ridge regression on the columns that are never missing.
 
-    ridge: the penalty per record, in units where predictors and targets are at most 1. weight_bound: radius B
-    of the ball the weights lie in; predictions are clipped to the declared bounds. Prefer it to MeanImputer
-    when columns predict each other well: it costs (1 + B) / ridge times as much, or somewhat more for a small B.
-    Paid for by sensitivity with the declared caps `missing`, `fade` and `curvature` (`RegressionCaps`), which adds to
-    ridge in the price and makes the claim conditional. At prediction the midpoint is filled in.
+    Parameters
+    ----------
+    ridge : float, default 0.1
+        The penalty per record, in units where predictors and targets are at most 1.
+    weight_bound : float, default 1.0
+        Radius B of the ball the weights lie in; predictions are clipped to the declared bounds.
+    payment : Public, Budget or Sensitivity
+        How the weights are paid for; by sensitivity with the declared caps `missing`, `fade` and `curvature`
+        (`RegressionImputer.Caps`), which adds to ridge in the price and makes the claim conditional.
+
+    Raises
+    ------
+    ValueError
+        For a ridge or bound that is not positive, without a payment, or for caps that it does not have.
+
+    Notes
+    -----
+    Prefer it to MeanImputer when columns predict each other well: it costs (1 + B) / ridge times as much, or somewhat more
+    for a small B. At prediction the midpoint is filled in. Proof: docs/proofs/impute.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import RegressionImputer
+    >>> RegressionImputer(ridge=0.2, payment=prepriv.Budget()).way
+    'budget'
     """
 
     ridge: float = 0.1

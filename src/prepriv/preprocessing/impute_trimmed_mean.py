@@ -86,10 +86,30 @@ class TrimmedMeanCaps(ImputerCaps):
 class TrimmedMeanImputer(Imputer):
     """Fill each missing numeric cell with the mean of its column without its extremes (prediction: midpoint).
 
-    trim: this share of the n records (rounded up to m records) is left out at each end, in (0, 0.5).
-    Prefer it to MeanImputer where few extreme values stretch the declared bounds. Paid for by sensitivity
-    with the declared caps `missing`, `fade` and `spread` (`TrimmedMeanCaps`): a declared spread divides the price by as
-    much, and makes the claim conditional on it. The mean divides by max(observed - 2m, n - cap - 2m), as in MeanImputer.
+    Parameters
+    ----------
+    trim : float, default 0.05
+        This share of the n records (rounded up to m records) is left out at each end, in (0, 0.5).
+    payment : Public or Sensitivity
+        How the means are paid for; by sensitivity with the declared caps `missing`, `fade` and `spread`
+        (`TrimmedMeanImputer.Caps`): a declared spread divides the price by as much, and makes the claim conditional on it.
+
+    Raises
+    ------
+    ValueError
+        For a trim outside its range, another payment, or caps that it does not have.
+
+    Notes
+    -----
+    Prefer it to MeanImputer where few extreme values stretch the declared bounds. The mean divides by
+    max(observed - 2m, n - cap - 2m), as in MeanImputer. Proof: docs/proofs/impute.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import TrimmedMeanImputer
+    >>> TrimmedMeanImputer(payment=prepriv.Sensitivity({"missing": 0.02})).way
+    'sensitivity'
     """
 
     trim: float = 0.05

@@ -20,9 +20,31 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class InstanceOptimalCenter(Center):
-    """x -> x - m, m the instance-optimal private mean (mechanisms/instance_optimal_mean.py).
+    """Subtract the instance-optimal private mean: x -> x - m.
 
-    precision: of its searches, in the units of the rows; None is radius / n^2, the paper's choice.
+    Parameters
+    ----------
+    precision : float, optional
+        Of its searches, in the units of the rows. None: radius / n^2, the paper's choice.
+    payment : Budget
+        How m is paid for.
+
+    Raises
+    ------
+    ValueError
+        For a precision that is not positive, or another payment.
+
+    Notes
+    -----
+    For rows that sit close together, far from the origin of their declared ball. Source: The Importance of Feature
+    Preprocessing, Algorithm 2. Proofs: docs/proofs/instance_optimal_mean.md, docs/proofs/dpsgd_f.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import InstanceOptimalCenter
+    >>> InstanceOptimalCenter(payment=prepriv.Budget(0.25)).way
+    'budget'
     """
 
     precision: float | None = None

@@ -35,7 +35,31 @@ class ScaleRows(ReleasedMap):
 
 @dataclass(frozen=True)
 class ClipNorm(Step):
-    """Pull every row back to the ball of a declared radius. Non-expansive: shifts pass unchanged."""
+    """Pull every row back to the ball of a declared radius. Free.
+
+    Parameters
+    ----------
+    radius : float, default 1.0
+        Of the ball, in units of the rows.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a radius that is not positive; in a plan, where cells can be missing.
+
+    Notes
+    -----
+    Non-expansive: shifts pass unchanged. Proof: docs/proofs/normalize.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import ClipNorm
+    >>> ClipNorm(1.0).output(prepriv.Domain.ball(3, [0, 1], radius=2.0).space).radius
+    1.0
+    """
 
     radius: float = 1.0
 

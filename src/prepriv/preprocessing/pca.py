@@ -216,14 +216,34 @@ class PCA(_Leading):
 
 @dataclass(frozen=True)
 class RankReduction(_Leading):
-    """x -> P x, P the projector on the k leading eigenvectors of the second moment, 1 <= k < d.
+    """Project rows within their space on the k leading eigenvectors of the second moment: x -> P x.
 
-    centred: of the second moment about the mean m, and x -> m + P (x - m), pulled back to the ball.
-    Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction.
+    Parameters
+    ----------
+    k : int, default 50
+        Rank of the projector P, 1 <= k < d.
+    centred : bool, default False
+        Of the second moment about the mean m, and x -> m + P (x - m), pulled back to the ball.
+    payment : Sensitivity
+        With the declared caps `gap` and `tail` (`RankReduction.Caps`). The total shift is the smallest of what is proved,
+        and rests on the caps that this bound needs, which a test covers; without caps it is that of group privacy, and
+        needs nothing.
 
-    Paid for by sensitivity with the declared caps `gap` and `tail` (`SpectrumCaps`). The total shift is the smallest of
-    what is proved in docs/proofs/pca.md, and rests on the caps that this bound needs, which a test covers; without caps it
-    is that of group privacy, and needs nothing.
+    Raises
+    ------
+    ValueError
+        For another payment, or caps that it does not have; in a plan, for a k that is too large.
+
+    Notes
+    -----
+    Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction. Proof: docs/proofs/pca.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import RankReduction
+    >>> RankReduction(k=2, payment=prepriv.Sensitivity()).output(prepriv.Domain.ball(5, [0, 1]).space).d
+    5
     """
 
     centred: bool = False

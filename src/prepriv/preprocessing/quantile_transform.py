@@ -62,16 +62,34 @@ def _rank(x: Floats, knots: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class QuantileTransform(Step):
-    """Each column to its rank in [0, 1] by the quantiles of public rows, at `levels` + 1 equal steps.
+    """Turn each column into its rank in [0, 1] by the quantiles of public rows.
 
-    For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. columns: names
-    of the features; None takes all. No Lipschitz map, so it cannot follow a step paid for by sensitivity.
+    Parameters
+    ----------
+    levels : int, default 100
+        The quantiles stand at `levels` + 1 equal steps.
+    columns : sequence of str, optional
+        Names of the features. None: all of them.
+    payment : Public
+        The rows whose quantiles are taken.
 
-    A column that is constant among the public rows goes to 1/2, and to 0 and 1 below and above that value. Commands
-    and estimator refuse it before any charge; behind a private fit it is seen only later, and must not end a run.
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or another payment.
 
-    >>> from prepriv import payment as pay
-    >>> QuantileTransform(levels=4, payment=pay.Public([[0.0], [1.0], [10.0]])).way
+    Notes
+    -----
+    For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. It is not a Lipschitz
+    map, so it cannot follow a step paid for by sensitivity. A column that is constant among the public rows goes to 1/2,
+    and to 0 and 1 below and above that value. Commands and estimator refuse it before any charge; after a private fit it is
+    seen only later, and must not end a run. Proof: docs/proofs/pillar.md.
+
+    Examples
+    --------
+    >>> from prepriv import Public
+    >>> from prepriv.preprocessing import QuantileTransform
+    >>> QuantileTransform(levels=4, payment=Public([[0.0], [1.0], [10.0]])).way
     'public'
     """
 

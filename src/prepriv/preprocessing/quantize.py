@@ -66,13 +66,34 @@ class Snap(ConfidentialMap):
 class Quantize(Step):
     """Replace every row of a good cluster by its representative; rows in no good cluster stay.
 
-    Good clusters as in `Deduplicate`, whatever the labels. eta: distance in the units of the rows as they
-    reach the step. representative: "centre", the first good centre in an order of content, or "mean", the
-    mean of the cluster's rows. Rows are first cut to 2^-23 of the declared radius.
+    Parameters
+    ----------
+    eta : float
+        Distance in the units of the rows as they reach the step.
+    representative : {"centre", "mean"}, default "centre"
+        The first good centre in an order of content, or the mean of the cluster's rows.
+    payment : Sensitivity
+        With the declared cap `max_neighbors` = m (default 10): no record has more than m records within 4 eta of it. One
+        replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta and all of them by 2 (m - 1) eta
+        (one eta more for means).
 
-    Paid for by sensitivity, with the declared cap `max_neighbors` = m (default 10): no record has more than m records
-    within 4 eta of it. One replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta
-    and all of them by 2 (m - 1) eta (one eta more for means).
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or another payment.
+
+    Notes
+    -----
+    Good clusters as in `Deduplicate`, whatever the labels. Rows are first cut to 2^-23 of the declared radius. Source:
+    Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected. Proof: docs/proofs/quantize.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import Quantize
+    >>> step = Quantize(0.01, payment=prepriv.Sensitivity({"max_neighbors": 5}))
+    >>> step.sensitivity(prepriv.Domain.ball(3, [0, 1]), n=1000).rows_moved
+    8.0
     """
 
     eta: float
@@ -171,10 +192,34 @@ def _means(
 
 @dataclass(frozen=True)
 class QuantizeCells(Step):
-    """x -> the centre of its cell in a declared grid of cubes. Data-independent, hence free, and released.
+    """Move each row to the centre of its cell in a declared grid of cubes. Free, and released.
 
-    side: of the cells, in the units of the rows; no row moves by more than side sqrt(d) / 2, up to the
-    declared box and ball. offset: where the centre of one cell is, in every coordinate.
+    Parameters
+    ----------
+    side : float
+        Of the cells, in the units of the rows; no row moves by more than side sqrt(d) / 2, up to the declared box and
+        ball.
+    offset : float, default 0.0
+        Where the centre of one cell is, in every coordinate.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a side that is not positive.
+
+    Notes
+    -----
+    Proof: docs/proofs/quantize.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import QuantizeCells
+    >>> space = prepriv.Domain.box(0, 1, features=2, classes=[0, 1]).space
+    >>> QuantizeCells(0.25).free(space).transform(np.array([[0.3, 0.6]])).tolist()
+    [[0.25, 0.5]]
     """
 
     side: float

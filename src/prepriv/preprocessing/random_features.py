@@ -93,10 +93,33 @@ class AddRandomFeatures(ReleasedMap):
 
 @dataclass(frozen=True)
 class RandomFeatures(Step):
-    """Adds `features` random features to each row, (b, d) -> (b, d + features), in the same ball.
+    """Add random features to each row, (b, d) -> (b, d + features), in the same ball. Free.
 
-    weight: norm of the added part over that of the row itself. Not for rows that a step paid for by sensitivity
-    has moved. The model stays linear in the new features; it has no longer one weight a column.
+    Parameters
+    ----------
+    features : int, default 1024
+        How many are added.
+    weight : float, default 1.0
+        Norm of the added part over that of the row itself.
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range; in a plan, for rows that a step paid for by sensitivity has moved.
+
+    Notes
+    -----
+    The model stays linear in the new features; it no longer has one weight a column. Proof:
+    docs/proofs/random_features.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import RandomFeatures
+    >>> RandomFeatures(64).output(prepriv.Domain.ball(3, [0, 1]).space).d
+    67
     """
 
     features: int = 1024

@@ -47,13 +47,29 @@ class Roots(ReleasedMap):
 
 @dataclass(frozen=True)
 class RootColumns(Step):
-    """Each feature t to (sqrt(t + b) - sqrt(b)) / (sqrt(1 + b) - sqrt(b)), b its number in `start`: (b, d) -> (b, d).
+    """Take roots column by column: t to (sqrt(t + b) - sqrt(b)) / (sqrt(1 + b) - sqrt(b)), (b, d) -> (b, d). Free.
 
-    start: one number >= 0 a feature; 0 is the plain root, `STRAIGHT` a straight line; (): 0 for all. For features that
-    are not negative, as encoded ones are. Not Lipschitz where b = 0, so it cannot follow a step paid for by sensitivity. NaN,
-    to be imputed later, stays NaN.
+    Parameters
+    ----------
+    start : tuple of float, default ()
+        b, one number >= 0 a feature: 0 is the plain root, `STRAIGHT` a straight line. Empty: 0 for all.
+    payment : None
+        The step depends on no data.
 
-    >>> import prepriv
+    Raises
+    ------
+    ValueError
+        For a number out of range; in a plan, for another number of features.
+
+    Notes
+    -----
+    For features that are not negative, as encoded ones are. Not Lipschitz where b = 0, so it cannot follow a step paid for
+    by sensitivity. NaN, to be imputed later, stays NaN. Proof: docs/proofs/square_root.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
     >>> space = prepriv.Domain.box(0, 100, 2, [0, 1]).space
     >>> RootColumns((0.0, STRAIGHT)).free(space).transform(np.array([[0.25, 0.25]])).round(6).tolist()
     [[0.5, 0.25]]

@@ -21,12 +21,37 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class MinMaxScaler(Step):
-    """Each column to [0, 1] by its least and greatest usual value; what lies beyond is clipped.
+    """Scale each column to [0, 1] by its least and greatest usual value; what lies beyond is clipped.
 
-    floor: least range to divide by, as a share of the column's declared width, in (0, 1]. lowest, highest:
-    quantile levels that stand for least and greatest when they are found privately; public rows give their
-    true minimum and maximum. columns: names of the features to scale; None scales all of them.
-    Declared bounds scale to [0, 1] for free: use this step only where they are much wider than the data.
+    Parameters
+    ----------
+    floor : float, default 0.05
+        Least range to divide by, as a share of the column's declared width, in (0, 1].
+    lowest, highest : float, default 0.01 and 0.99
+        Quantile levels that stand for least and greatest when they are found privately; public rows give their true
+        minimum and maximum.
+    columns : sequence of str, optional
+        Names of the features to scale. None: all of them.
+    payment : Public or Budget
+        How the ranges are paid for. By sensitivity no useful bound exists.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or another payment.
+
+    Notes
+    -----
+    Declared bounds scale to [0, 1] for free: use this step only where they are much wider than the data. Proof:
+    docs/proofs/scale.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import MinMaxScaler
+    >>> space = prepriv.Domain.box(0, 1e6, features=2, classes=[0, 1]).space
+    >>> MinMaxScaler(payment=prepriv.Budget()).output(space).high.tolist()
+    [1.0, 1.0]
     """
 
     floor: float = 0.05

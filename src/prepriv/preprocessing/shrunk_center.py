@@ -20,9 +20,29 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class ShrunkCenter(Center):
-    """x -> x - c m, m the mean by budget and c = max(0, 1 - d sd^2 / norm(m)^2), sd the noise of one of its d cells.
+    """Subtract a private mean that is drawn towards zero: x -> x - c m, c = max(0, 1 - d sd^2 / norm(m)^2).
 
-    The estimate of James and Stein, positive part: in the mean square nearer to the true mean than m is.
+    Parameters
+    ----------
+    payment : Budget
+        How m is paid for.
+
+    Raises
+    ------
+    ValueError
+        For another payment, or none.
+
+    Notes
+    -----
+    m is the mean by budget, sd the noise of one of its d cells. The estimate of James and Stein, positive part: in the mean
+    square nearer to the true mean than m is. Proof: docs/proofs/center.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.preprocessing import ShrunkCenter
+    >>> ShrunkCenter(payment=prepriv.Budget()).way
+    'budget'
     """
 
     ways: ClassVar[tuple[str, ...]] = ("budget",)

@@ -34,17 +34,32 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class SoftPCA(Step):
-    """x -> f(M) x, f(M) = M (M + strength I)^-1, M the second moment (1/n) sum x x^T of the private rows.
+    """Shrink each principal direction: x -> f(M) x, f(M) = M (M + strength I)^-1, M the second moment (1/n) sum x x^T.
 
-    strength: lambda > 0, in the squared units of the rows: directions with eigenvalue far below it vanish,
-    far above it stay. centred: M about the mean m, and x -> m + f(M)(x - m), pulled back to the ball.
-    Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction.
+    Parameters
+    ----------
+    strength : float, default 0.01
+        lambda > 0, in the squared units of the rows: directions with eigenvalue far below it vanish, far above it stay.
+    centred : bool, default False
+        M about the mean m, and x -> m + f(M)(x - m), pulled back to the ball.
+    payment : Sensitivity
+        Without caps.
 
-    Unconditional. In the unit ball the common rows move by 1 / (2 sqrt(lambda)) in all, to first order in
-    1 / (n lambda), and data sets that reach it exist: 5.0 at lambda = 0.01, whatever n.
+    Raises
+    ------
+    ValueError
+        For a strength that is not positive, or another payment.
 
-    >>> from prepriv.domain import Domain
-    >>> from prepriv.payment import Sensitivity
+    Notes
+    -----
+    Unconditional. In the unit ball the common rows move by 1 / (2 sqrt(lambda)) in all, to first order in 1 / (n lambda),
+    and data sets that reach it exist: 5.0 at lambda = 0.01, whatever n. Rows are first cut to 2^-21 of the declared radius.
+    Nothing is needed at prediction. Proof: docs/proofs/soft_pca.md.
+
+    Examples
+    --------
+    >>> from prepriv import Domain, Sensitivity
+    >>> from prepriv.preprocessing import SoftPCA
     >>> step = SoftPCA(0.01, payment=Sensitivity())
     >>> round(step.sensitivity(Domain.ball(784, range(10)), n=60_000).total_shift, 2)
     5.01

@@ -37,10 +37,30 @@ class SignedRoot(ReleasedMap):
 
 @dataclass(frozen=True)
 class SquareRoot(Step):
-    """Every feature to its square root, negative ones to minus that of their absolute value: (b, d) -> (b, d).
+    """Take the square root of every feature, of a negative one minus that of its absolute value: (b, d) -> (b, d). Free.
 
-    Good for features whose zero means "nothing there" (pixels, counts, amounts). Not Lipschitz at zero, so it
-    cannot follow a step paid for by sensitivity. NaN (to be imputed later) stays NaN.
+    Parameters
+    ----------
+    payment : None
+        The step depends on no data.
+
+    Raises
+    ------
+    ValueError
+        For a payment.
+
+    Notes
+    -----
+    Good for features whose zero means "nothing there" (pixels, counts, amounts). Not Lipschitz at zero, so it cannot
+    follow a step paid for by sensitivity. NaN (to be imputed later) stays NaN. Proof: docs/proofs/square_root.md.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.preprocessing import SquareRoot
+    >>> space = prepriv.Domain.box(0, 255, features=1, classes=[0, 1]).space
+    >>> SquareRoot().free(space).transform(np.array([[0.25]])).tolist()
+    [[0.5]]
     """
 
     def output(self, space: Space) -> Space:
