@@ -152,8 +152,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the number of random trials stands in the session",
         "a secret number that leaves",
         "evaluation/choose.py",
-        "    del session.releases[before:]  #",
-        "    # ",
+        "        del session.releases[before:]  #",
+        "        pass  #",
         ("tests/evaluation/test_choice_leaves.py", "-k", "how_many_trials"),
     ),
     Mutant(
