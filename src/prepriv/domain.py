@@ -45,7 +45,28 @@ MOST_ROWS = 100  # of a unit: each takes a product with each other one
 
 
 def check_adjacency(adjacency: str) -> Adjacency:
-    """Return `adjacency`, or raise ValueError naming the two that exist."""
+    """Return `adjacency`, if it is one of the two that exist.
+
+    Parameters
+    ----------
+    adjacency : str
+        "replace-one" or "add-or-remove-one".
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        For anything else, naming the two.
+
+    Examples
+    --------
+    >>> from prepriv.domain import check_adjacency
+    >>> check_adjacency("replace-one")
+    'replace-one'
+    """
     for known in ADJACENCIES:
         if isinstance(adjacency, str) and adjacency == known:
             return known

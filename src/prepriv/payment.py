@@ -20,7 +20,18 @@ from prepriv.guarantees.printed import percent
 
 
 class Access(Protocol):
-    """What a fit may see. Each payment takes what it pays for, and nothing else."""
+    """What a fit may see. Each payment takes what it pays for, and nothing else.
+
+    Notes
+    -----
+    A protocol: the runner of a plan hands one to `Way.fit`.
+
+    Examples
+    --------
+    >>> from prepriv.payment import Access
+    >>> [name for name in vars(Access) if not name.startswith("_")]
+    ['n', 'public', 'private', 'mechanisms']
+    """
 
     @property
     def n(self) -> int:
@@ -45,8 +56,17 @@ C = TypeVar("C", bound="Caps")
 class Caps(Mapping[str, Any]):
     """What is declared of the data for one step, checked when it is made: a mapping of the caps that are declared.
 
+    Notes
+    -----
     A subclass names its caps as fields, each with a default, and says their units; here are none, for a step that needs
-    none. A cap by column name is copied, and nobody changes the copy. renamed: old names of caps, and the new ones.
+    none. A cap by column name is copied, and nobody changes the copy. `renamed` of the class: old names of caps, and the
+    new ones.
+
+    Examples
+    --------
+    >>> from prepriv.preprocessing import MeanImputer
+    >>> dict(MeanImputer.Caps(missing=0.02))
+    {'missing': 0.02}
     """
 
     renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -99,11 +119,28 @@ class Caps(Mapping[str, Any]):
 
 
 class Way:
-    """How a step is paid for: what it may be fitted on, what leaves, and how far apart neighbours are behind it.
+    """How a step is paid for: what it may be fitted on, what leaves, and how far apart neighbours are after it.
 
-    share, test: parts of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
-    caps: what is declared of the data. data: the public table. private: whether private rows are read; leaves: whether
-    the fitted map may.
+    Attributes
+    ----------
+    way : str
+        Of the class: its name, "free", "public", "budget" or "sensitivity".
+    private : bool
+        Of the class: whether private rows are read.
+    leaves : bool
+        Of the class: whether the fitted map may leave.
+    share, test : float
+        Parts of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
+    caps : mapping
+        What is declared of the data.
+    data : table or None
+        The public table.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> prepriv.Budget(0.1).leaves, prepriv.Sensitivity().leaves
+    (True, False)
     """
 
     way: ClassVar[str] = "free"
@@ -315,9 +352,25 @@ WAYS: tuple[str, ...] = (Public.way, Budget.way, Sensitivity.way)
 
 
 def check_payment(step: str, payment: Any) -> None:
-    """ValueError unless `payment` is None or an instance of one of the three: of no subclass, which could say anything.
+    """Refuse a payment that is neither None nor an instance of one of the three: of no subclass, which could say anything.
 
-    step: its name, for the sentence.
+    Parameters
+    ----------
+    step : str
+        The name of the step, for the sentence.
+    payment : object
+        What was given.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.payment import check_payment
+    >>> check_payment("Center", prepriv.Budget())
     """
     if payment is None or type(payment) in (Public, Budget, Sensitivity):
         return

@@ -17,8 +17,18 @@ __all__ = ["Reading", "Space"]
 class Reading:
     """How raw records become the rows that a sentence speaks of, in words, each rule once: no cell may be read otherwise.
 
-    rows, labels: how raw cells and raw labels are encoded, the odd ones too; empty where nobody declared it. after: the
-    steps that the rows went through since.
+    Parameters
+    ----------
+    rows, labels : str, default ""
+        How raw cells and raw labels are encoded, the odd ones too; empty where nobody declared it.
+    after : tuple of str, default ()
+        The steps that the rows went through since.
+
+    Examples
+    --------
+    >>> from prepriv.space import Reading
+    >>> Reading().then("Normalize").words
+    'rows are as encoded and after Normalize'
     """
 
     rows: str = ""

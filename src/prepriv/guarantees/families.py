@@ -187,22 +187,116 @@ class ApproximateDP(TradeoffFunction):
 
 
 def gaussian(mu: float) -> Gaussian:
-    """mu-GDP: T(N(0, 1), N(mu, 1)), mu >= 0."""
+    """Give the trade-off function of mu-GDP: T(N(0, 1), N(mu, 1)).
+
+    Parameters
+    ----------
+    mu : float
+        Not negative.
+
+    Returns
+    -------
+    Gaussian
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Proof: docs/proofs/families.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.gaussian(1.0).epsilon(1e-5), 3)
+    4.377
+    """
     return Gaussian(number("mu", mu, at_least=0.0))
 
 
 def laplace(epsilon: float) -> Laplace:
-    """The Laplace mechanism of scale sensitivity / epsilon, epsilon >= 0; pure epsilon-DP and better."""
+    """Give the trade-off function of the Laplace mechanism of scale sensitivity / epsilon; pure epsilon-DP and better.
+
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+
+    Returns
+    -------
+    Laplace
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Proof: docs/proofs/families.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.laplace(1.0).delta(0.5) < g.randomized_response(1.0).delta(0.5)
+    True
+    """
     return Laplace(number("epsilon", epsilon, at_least=0.0))
 
 
 def approximate_dp(epsilon: float, delta: float) -> ApproximateDP:
-    """Nothing known but (epsilon, delta)-DP: epsilon >= 0, delta in [0, 1)."""
+    """Give the trade-off function where nothing is known but (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+    delta : float
+        In [0, 1).
+
+    Returns
+    -------
+    ApproximateDP
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.approximate_dp(1.0, 1e-6).epsilon(1e-6), 6)
+    1.0
+    """
     return ApproximateDP(
         number("epsilon", epsilon, at_least=0.0), number("delta", delta, at_least=0.0, below=1.0)
     )
 
 
 def randomized_response(epsilon: float) -> ApproximateDP:
-    """Binary randomized response, the worst epsilon-DP mechanism: epsilon >= 0."""
+    """Give the trade-off function of binary randomized response, the worst epsilon-DP mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+
+    Returns
+    -------
+    ApproximateDP
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.randomized_response(1.0).delta(1.0)
+    0.0
+    """
     return ApproximateDP(number("epsilon", epsilon, at_least=0.0))

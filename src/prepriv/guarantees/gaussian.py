@@ -79,8 +79,29 @@ def gdp_delta(mu: float, epsilon: float) -> float: ...
 @overload
 def gdp_delta(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any: ...
 def gdp_delta(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
-    """delta at which mu-GDP gives (epsilon, delta)-DP, rounded up; mu, epsilon >= 0, arrays broadcast.
+    """Give the delta at which mu-GDP gives (epsilon, delta)-DP, rounded up.
 
+    Parameters
+    ----------
+    mu, epsilon : float or array
+        Not negative; arrays broadcast.
+
+    Returns
+    -------
+    float or array
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Rounding: docs/proofs/families.md.
+
+    Examples
+    --------
+    >>> from prepriv.guarantees import gdp_delta
     >>> round(gdp_delta(1.0, 1.0), 6)
     0.126937
     """
@@ -90,10 +111,31 @@ def gdp_delta(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Smallest certified epsilon at which mu-GDP gives (epsilon, delta)-DP, rounded up.
+    """Find the smallest certified epsilon at which mu-GDP gives (epsilon, delta)-DP, rounded up.
 
-    mu >= 0, delta in (0, 1).
+    Parameters
+    ----------
+    mu : float
+        Not negative.
+    delta : float
+        In (0, 1).
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Rounding: docs/proofs/families.md.
+
+    Examples
+    --------
+    >>> from prepriv.guarantees import gdp_epsilon
     >>> round(gdp_epsilon(1.0, 1e-5), 4)
     4.3772
     """

@@ -28,10 +28,35 @@ Part = tuple[TradeoffFunction, int]
 
 
 def compose(parts: Sequence[Part], *, interval: float | None = None) -> TradeoffFunction:
-    """The adaptive composition of all parts, (trade-off function, number of uses) each.
+    """Compose mechanisms, each of them adaptive.
 
-    interval: width of the loss grid, 1e-12 to 100; by default 1/400 of the typical spread of a part's loss (wider
-    where the grid would pass 4 million points). A finer grid gives a smaller epsilon and takes longer.
+    Parameters
+    ----------
+    parts : sequence of (TradeoffFunction, int)
+        Each with its number of uses.
+    interval : float, optional
+        Width of the loss grid, 1e-12 to 100. A finer grid gives a smaller epsilon and takes longer. None: 1/400 of the
+        typical spread of a part's loss (wider where the grid would pass 4 million points).
+
+    Returns
+    -------
+    TradeoffFunction
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Proof: docs/proofs/composition.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> f = g.compose([(g.laplace(0.1), 10), (g.gaussian(0.2), 1)])
+    >>> 0.8 < f.epsilon(1e-5) < 1.9
+    True
     """
     if interval is not None:
         interval = number("interval", interval, at_least=1e-12, at_most=100.0)
@@ -177,10 +202,30 @@ class LossDistribution(TradeoffFunction):
 
 
 def from_dp_accounting(distribution: Any) -> LossDistribution:
-    """The trade-off function of a dp_accounting PrivacyLossDistribution (pessimistic estimates only).
+    """Read a PrivacyLossDistribution of dp_accounting (pessimistic estimates only).
 
-    Its "remove" order becomes delta of f, its "add" order delta of the inverse; a claim about both
-    is f.symmetrized().
+    Parameters
+    ----------
+    distribution : PrivacyLossDistribution
+        Its "remove" order becomes delta of f, its "add" order delta of the inverse.
+
+    Returns
+    -------
+    LossDistribution
+        A claim about both orders is `.symmetrized()` of it.
+
+    Raises
+    ------
+    ValueError
+        For another object, or an optimistic estimate.
+
+    Examples
+    --------
+    >>> from dp_accounting.pld import privacy_loss_distribution as pld
+    >>> from prepriv import guarantees as g
+    >>> f = g.from_dp_accounting(pld.from_gaussian_mechanism(2.0, value_discretization_interval=0.01))
+    >>> 1.8 < f.epsilon(1e-5) < 2.3
+    True
     """
     pmfs = [distribution._pmf_remove.to_dense_pmf()]
     if not distribution._symmetric:
@@ -196,7 +241,25 @@ def from_dp_accounting(distribution: Any) -> LossDistribution:
 
 
 def to_dp_accounting(function: TradeoffFunction, interval: float = 1e-4) -> Any:
-    """A dp_accounting PrivacyLossDistribution that is at least as pessimistic as f."""
+    """Make a PrivacyLossDistribution of dp_accounting that is at least as pessimistic.
+
+    Parameters
+    ----------
+    function : TradeoffFunction
+        What it shall say.
+    interval : float, default 1e-4
+        Its discretization.
+
+    Returns
+    -------
+    PrivacyLossDistribution
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.to_dp_accounting(g.gaussian(0.5), 0.01).get_epsilon_for_delta(1e-5) >= 1.9
+    True
+    """
     from dp_accounting.pld.pld_pmf import DensePLDPmf
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 

@@ -73,11 +73,31 @@ class Symmetrized(TradeoffFunction):
 def piecewise_linear(
     epsilons: npt.ArrayLike, deltas: npt.ArrayLike, *, symmetric: bool = True
 ) -> PiecewiseLinear:
-    """The best trade-off function that follows from finitely many (epsilon, delta) claims.
+    """Give the best trade-off function that follows from finitely many (epsilon, delta) claims.
 
-    epsilons: shape (m,), any sign, at most 600 in size; deltas: shape (m,), in [0, 1], each an
-    upper bound of the hockey-stick divergence at its epsilon (at least 1 - e^epsilon).
-    symmetric: the claims hold for both orders of the pair, as (epsilon, delta)-DP does.
+    Parameters
+    ----------
+    epsilons : array, (m,)
+        Any sign, at most 600 in size.
+    deltas : array, (m,)
+        In [0, 1], each an upper bound of the hockey-stick divergence at its epsilon (at least 1 - e^epsilon).
+    symmetric : bool, default True
+        The claims hold for both orders of the pair, as (epsilon, delta)-DP does.
+
+    Returns
+    -------
+    PiecewiseLinear
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.piecewise_linear([0.5, 1.0], [1e-3, 1e-6]).epsilon(1e-6), 6)
+    1.0
     """
     s = numbers("epsilons", epsilons, at_least=-STEEPEST, at_most=STEEPEST)
     d = numbers("deltas", deltas, at_least=0.0, at_most=1.0)
@@ -98,9 +118,27 @@ def piecewise_linear(
 
 
 def discrete_pair(p: npt.ArrayLike, q: npt.ArrayLike) -> PiecewiseLinear:
-    """T(P, Q) of two distributions on finitely many outcomes, exact up to rounding.
+    """Give T(P, Q) of two distributions on finitely many outcomes, exact up to rounding.
 
-    p, q: shape (k,), non-negative, each with sum 1 (to 1e-9; they are normalised).
+    Parameters
+    ----------
+    p, q : array, (k,)
+        Not negative, each with sum 1 (to 1e-9; they are normalised).
+
+    Returns
+    -------
+    PiecewiseLinear
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.discrete_pair([0.75, 0.25], [0.25, 0.75]).epsilon(1e-9), 4)  # log 3
+    1.0986
     """
     one, two = numbers("p", p, at_least=0.0), numbers("q", q, at_least=0.0)
     if one.ndim != 1 or one.shape != two.shape:

@@ -23,9 +23,20 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 class RenyiCurve:
     """Upper bound of the Renyi divergence of every order, in both orders of every pair of neighbours.
 
-    function: order in (1, inf] to divergence in [0, inf], non-decreasing; rho: set when the function
-    is exactly rho * order (zCDP), which makes conversions and group privacy exact.
+    Parameters
+    ----------
+    function : callable
+        Order in (1, inf] to divergence in [0, inf], non-decreasing.
+    rho : float, optional
+        Set when the function is exactly rho * order (zCDP), which makes conversions and group privacy exact. None: it is
+        another one.
 
+    Notes
+    -----
+    Proof: docs/proofs/renyi.md.
+
+    Examples
+    --------
     >>> from prepriv.guarantees.renyi import zcdp
     >>> round(zcdp(0.5).epsilon(1e-5), 3)
     4.728
@@ -107,33 +118,117 @@ class RenyiCurve:
 
 
 def zcdp(rho: float) -> RenyiCurve:
-    """rho-zero-concentrated DP: divergence rho * order, rho >= 0."""
+    """Give the curve of rho-zero-concentrated DP: divergence rho * order.
+
+    Parameters
+    ----------
+    rho : float
+        Not negative.
+
+    Returns
+    -------
+    RenyiCurve
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.zcdp(0.5)(2.0), 6)
+    1.0
+    """
     level = number("rho", rho, at_least=0.0)
     return RenyiCurve(lambda order: level * order if level > 0.0 else 0.0, level)
 
 
 def gaussian_renyi(mu: float) -> RenyiCurve:
-    """mu-GDP: divergence mu^2 order / 2."""
+    """Give the curve of mu-GDP: divergence mu^2 order / 2.
+
+    Parameters
+    ----------
+    mu : float
+        Not negative.
+
+    Returns
+    -------
+    RenyiCurve
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.gaussian_renyi(1.0)(3.0), 6)
+    1.5
+    """
     scale = number("mu", mu, at_least=0.0)
     return zcdp(0.5 * scale * scale * (1.0 + 4.0 * ULP))
 
 
 def pure_renyi(epsilon: float) -> RenyiCurve:
-    """Pure epsilon-DP: the divergence of randomized response, its worst case; at most epsilon."""
+    """Give the curve of pure epsilon-DP: the divergence of randomized response, its worst case; at most epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+
+    Returns
+    -------
+    RenyiCurve
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> 0 < g.pure_renyi(1.0)(2.0) < 1.0
+    True
+    """
     from prepriv.guarantees.families import randomized_response
 
     return renyi_curve(randomized_response(epsilon))
 
 
 def bounded_range_renyi(epsilon: float) -> RenyiCurve:
-    """The exponential mechanism (epsilon-bounded range): the smaller of epsilon^2 order / 8 and pure DP."""
+    """Bound the exponential mechanism (epsilon-bounded range): the smaller of epsilon^2 order / 8 and pure DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+
+    Returns
+    -------
+    RenyiCurve
+
+    Notes
+    -----
+    Proof: docs/proofs/renyi.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.bounded_range_renyi(1.0)(2.0), 3)
+    0.25
+    """
     pure = pure_renyi(epsilon)
     level = epsilon * epsilon / 8.0 * (1.0 + 4.0 * ULP)
     return RenyiCurve(lambda order: min(level * order if level > 0.0 else 0.0, pure.function(order)))
 
 
 def renyi_curve(function: TradeoffFunction) -> RenyiCurve:
-    """The curve of a trade-off function: the larger of both orders."""
+    """Give the curve of a trade-off function: the larger of both orders.
+
+    Parameters
+    ----------
+    function : TradeoffFunction
+        Its bound.
+
+    Returns
+    -------
+    RenyiCurve
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(g.renyi_curve(g.gaussian(1.0))(3.0), 3)
+    1.5
+    """
     instance("function", function, TradeoffFunction, "a trade-off function of prepriv.guarantees")
     both = (function,) if function.symmetric else (function, function.inverse())
     pure = max(f._pure_epsilon() for f in both)

@@ -31,34 +31,35 @@ class TradeoffFunction(abc.ABC):
 
     A mechanism is f-DP when T(M(D0), M(D1)) >= f for all neighbours D0, D1 (both orders). Numbers
     are rounded so that the claim stays true: f(alpha) down, delta and epsilon up, divergences up.
-    Proofs: docs/proofs/tradeoff.md. Example::
 
-        >>> from prepriv import guarantees as g
-        >>> f = g.gaussian(1.0)
-        >>> round(f.delta(1.0), 6), round(f.epsilon(1e-5), 3), round(f(0.05), 4)
-        (0.126937, 4.377, 0.7405)
+    Notes
+    -----
+    Proofs: docs/proofs/tradeoff.md. A subclass supplies
 
-    How to write a subclass. Supply
-
-    `_delta(epsilon)`   upper bound of H_{e^epsilon}(Q || P) for a float array epsilon >= 0 of any
-                        shape (no overflow for large epsilon). Negative epsilon is handled here by
-                        duality: delta(-e) = 1 - e^{-e} (1 - inverse delta(e)). It should have a
-                        small *relative* error, and be positive unless the truth is exactly 0.
-    `inverse()`         T(Q, P). Return self if the function is symmetric.
+    - `_delta(epsilon)`, upper bound of H_{e^epsilon}(Q || P) for a float array epsilon >= 0 of any shape (no overflow for
+      large epsilon). Negative epsilon is handled here by duality: delta(-e) = 1 - e^{-e} (1 - inverse delta(e)). It should
+      have a small *relative* error, and be positive unless the truth is exactly 0.
+    - `inverse()`, T(Q, P). Return self if the function is symmetric.
 
     and, where better than the defaults,
 
-    `_pure_epsilon()`   an epsilon at and beyond which delta is 0 (default inf).
-    `_epsilon(delta)`   scalar in, smallest certified epsilon out (default: a root search, 8 to 20
-                        calls of `_delta` with one point each).
-    `_beta(alpha)`      lower bound of f at alpha (default: from `lines()`).
-    `_loss_atoms()`     LossAtoms of a dominating pair: the law of log(dQ/dP) under Q, for
-                        composition (default: the atoms of `lines()`). Losses need not be on a
-                        grid; `loss_distribution` rounds them pessimistically. Masses may miss the
-                        tails if what is missing is put into infinite_mass.
-    `_renyi(order)`     upper bound of the Renyi divergence D_order(P || Q), order >= 1, 1 being KL
-                        (default: from `lines()`, infinite if the loss is unbounded).
-    `line_budget`       class variable: about how many points `_delta` is asked for by `lines()`.
+    - `_pure_epsilon()`, an epsilon at and beyond which delta is 0 (default inf).
+    - `_epsilon(delta)`, scalar in, smallest certified epsilon out (default: a root search, 8 to 20 calls of `_delta` with
+      one point each).
+    - `_beta(alpha)`, lower bound of f at alpha (default: from `lines()`).
+    - `_loss_atoms()`, LossAtoms of a dominating pair: the law of log(dQ/dP) under Q, for composition (default: the atoms of
+      `lines()`). Losses need not be on a grid; `loss_distribution` rounds them pessimistically. Masses may miss the tails
+      if what is missing is put into infinite_mass.
+    - `_renyi(order)`, upper bound of the Renyi divergence D_order(P || Q), order >= 1, 1 being KL (default: from
+      `lines()`, infinite if the loss is unbounded).
+    - `line_budget`, class variable: about how many points `_delta` is asked for by `lines()`.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> f = g.gaussian(1.0)
+    >>> round(f.delta(1.0), 6), round(f.epsilon(1e-5), 3), round(f(0.05), 4)
+    (0.126937, 4.377, 0.7405)
     """
 
     line_budget: ClassVar[int] = 1024

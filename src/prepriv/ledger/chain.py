@@ -28,7 +28,26 @@ _BEHIND = " | "  # between what was charged and what it rests on
 
 @dataclass(frozen=True)
 class Header:
-    """What is fixed when a ledger is created: data set, adjacency, unit and cap."""
+    """What is fixed when a ledger is created.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The declared name of the data set.
+    adjacency : {"replace-one", "add-or-remove-one"}
+        The neighbours that every charge refers to.
+    unit : {"basic", "zcdp", "gdp"}
+        What is added up.
+    cap : Quanta
+        What everything costs together, at most.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from prepriv.ledger import Ledger
+    >>> Ledger.create(f"{tempfile.mkdtemp()}/L.db", "census", mu=1.0, unit="gdp").header.unit
+    'gdp'
+    """
 
     dataset_id: str
     adjacency: str
@@ -52,12 +71,29 @@ class Header:
 def condition_note(
     conditions: Sequence[str], remarks: Sequence[str] = (), what: str = "", unit: str | None = None
 ) -> str:
-    """The note of a charge whose cost rests on these declared conditions, at most 200 characters.
+    """Make the note of a charge whose cost rests on declared conditions, at most 200 characters.
 
-    As many whole conditions as fit, and how many more there are: half a sentence could say less than was meant. Behind
-    them the remarks on the claim, as far as they fit, or that there are some. what: was charged, in front of them: a
-    list with commas, of which as many whole parts stay as fit in 90 characters. unit: the column that says whose row it
-    is, where the cost is of units (`whose`): it stands in front of all, in full, and takes its part of the 90.
+    Parameters
+    ----------
+    conditions : sequence of str
+        As many whole ones as fit are said, and how many more there are: half a sentence could say less than was meant.
+    remarks : sequence of str, default ()
+        On the claim: after the conditions as far as they fit, or that there are some.
+    what : str, default ""
+        What was charged, in front of them: a list with commas, of which as many whole parts stay as fit in 90 characters.
+    unit : str, optional
+        The column that says whose row it is, where the cost is of units (`whose`): it stands in front of all, in full, and
+        takes its part of the 90. None: the cost is of records.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from prepriv.ledger import condition_note
+    >>> "at most 2 % miss a cell" in condition_note(["at most 2 % miss a cell"], what="train: MeanImputer")
+    True
     """
     mark = "" if unit is None else f"one `{unit}`: "
     what, room = _printable(what), _MOST_WHAT - len(mark)
@@ -97,11 +133,38 @@ def _as_many(head: str, sentences: Sequence[str], most: int) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """One row. `cost` and `spent` (the total after the row) are in quanta of the ledger's unit (units.py).
+    """One row of a ledger.
 
-    kind: "charged" (plan_uid may open the data) or "released" (artifact, a SHA-256, was published).
-    day: the UTC date on which a charge was booked; a release carries its predecessor's date, since the time
-    between the two is the run time, which can depend on the data.
+    Parameters
+    ----------
+    sequence : int
+        Its number, from 1.
+    kind : {"charged", "released"}
+        "charged": plan_uid may open the data; "released": artifact was published.
+    plan_uid : str
+        The run of the plan.
+    plan_hash : str
+        SHA-256 of the plan.
+    cost, spent : Quanta
+        Of this row, and the total after it, in quanta of the ledger's unit (units.py).
+    artifact : str
+        SHA-256 of what was published.
+    note : str
+        What was charged, and on which conditions.
+    previous, head : str
+        The chain's head before and after the row.
+    day : str
+        The UTC date on which a charge was booked; a release carries its predecessor's date, since the time between the
+        two is the run time, which can depend on the data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from prepriv.ledger import Ledger
+    >>> ledger = Ledger.create(f"{tempfile.mkdtemp()}/L.db", "census", epsilon=1.0, delta=1e-6)
+    >>> charge = ledger.charge("run-1", "0" * 64, epsilon=0.5, delta=0, adjacency="replace-one")
+    >>> [(entry.sequence, entry.kind) for entry in ledger.entries()]
+    [(1, 'charged')]
     """
 
     sequence: int

@@ -14,10 +14,24 @@ MOST_NOTE = 60  # characters
 class Noted(os.PathLike[str]):
     """The path or URL of a ledger, and a note that stands in front of each charge made through it, in `ledger show`.
 
-    note: 1 to 60 printable characters without a comma, a backtick or a |, never about what the data hold. Estimators, functions and the command
-    line (`--note`) take it as `ledger`; clones keep it. ValueError for another note, and for
-    a URL that holds a password.
+    Parameters
+    ----------
+    path : path or URL
+        Of the ledger.
+    note : str
+        1 to 60 printable characters without a comma, a backtick or a |, never about what the data hold.
 
+    Raises
+    ------
+    ValueError
+        For another note, and for a URL that holds a password.
+
+    Notes
+    -----
+    Estimators, functions and the command line (`--note`) take it as `ledger`; clones keep it.
+
+    Examples
+    --------
     >>> from prepriv.ledger import Noted
     >>> Noted("L.db", note="pilot of March").note
     'pilot of March'

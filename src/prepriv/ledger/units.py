@@ -50,8 +50,27 @@ class Quanta:
 class Budget:
     """An amount of privacy in one unit; the fields of other units are None.
 
+    Parameters
+    ----------
+    unit : {"basic", "zcdp", "gdp"}
+        What is added up.
+    epsilon, delta : float, optional
+        In unit "basic".
+    rho : float, optional
+        In unit "zcdp".
+    mu : float, optional
+        In unit "gdp".
+
+    Notes
+    -----
     The floats are rounded down to numbers that the ledger counts as at most the exact amount, so a charge
     of exactly what `Ledger.remaining()` says is granted.
+
+    Examples
+    --------
+    >>> from prepriv.ledger import Budget
+    >>> Budget("gdp", mu=0.5).mu
+    0.5
     """
 
     unit: Unit

@@ -19,7 +19,21 @@ _SHOWN = 20  # problems listed before "and more"
 
 @dataclass(frozen=True)
 class Charge:
-    """Proof of a committed charge, to be embedded in the artifact: the row's number and the chain's head."""
+    """Proof of a committed charge, to be embedded in the artifact.
+
+    Parameters
+    ----------
+    sequence : int
+        The row's number.
+    head : str
+        The chain's head after it, a SHA-256.
+
+    Examples
+    --------
+    >>> from prepriv.ledger import Charge
+    >>> Charge(1, "0" * 64).sequence
+    1
+    """
 
     sequence: int
     head: str
@@ -62,6 +76,15 @@ def verify_file(
     ------
     LedgerUnavailable
         If it is missing, locked, or of a newer format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from prepriv.ledger import Ledger, verify_file
+    >>> path = f"{tempfile.mkdtemp()}/L.db"
+    >>> ledger = Ledger.create(path, "census", epsilon=1.0, delta=1e-6)
+    >>> verify_file(path)
+    []
     """
     return verify(locate(path, timeout), receipts)
 

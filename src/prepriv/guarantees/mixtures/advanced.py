@@ -100,10 +100,38 @@ class AdvancedMixture(TradeoffFunction):
 def advanced_mixture(
     pairs: tuple[Pair, Pair], weight: float, *, gamma: float | None = None, eta: float | None = None
 ) -> AdvancedMixture:
-    """Lower bound of T((1-w) P1 + w P2, (1-w) Q1 + w Q2) from pairs[i][j] = T(P_i, Q_j) (Lemma 6.3).
+    """Bound a mixture of two pairs by all four pairs: T((1-w) P1 + w P2, (1-w) Q1 + w Q2) from T(P_i, Q_j).
 
-    weight w in (0, 1); gamma in [0, w] and eta in [w, 1], both or neither (then optimised). Never
-    below `mixture` of the two diagonal pairs when optimised.
+    Parameters
+    ----------
+    pairs : ((f, f), (f, f))
+        Lower bounds, pairs[i][j] of T(P_i, Q_j), each a TradeoffFunction.
+    weight : float
+        w, in (0, 1).
+    gamma, eta : float, optional
+        In [0, w] and in [w, 1], both or neither. None: they are optimised.
+
+    Returns
+    -------
+    AdvancedMixture
+        Optimised, never below `mixture` of the two diagonal pairs.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Lemma 6.3. Proof: docs/proofs/mixtures.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> own, cross = g.gaussian(1.0), g.gaussian(0.2)  # P_i is nearer to the other Q
+    >>> f = g.advanced_mixture(((own, cross), (cross, own)), 0.5)
+    >>> f.delta(1.0) < g.mixture([own, own], [0.5, 0.5]).delta(1.0)
+    True
     """
     w = number("weight", weight, above=0.0, below=1.0)
     if (gamma is None) != (eta is None):

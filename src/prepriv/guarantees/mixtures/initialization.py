@@ -143,25 +143,45 @@ def random_initialization(
     claim: str = "instance",
     adjacency: str = "add-or-remove-one",
 ) -> RandomInitialization:
-    """One noisy step of linear regression y ~ theta x from theta = I ~ N(0, 1), step size 1.
+    """Bound one noisy step of linear regression y ~ theta x from theta = I ~ N(0, 1), step size 1.
 
-    Each record's gradient (y - theta x)(-x) is clipped to `clip` (> 0; math.inf: not clipped), Gaussian
-    noise of standard deviation `noise_std` (> 0) is added to the sum. `claim` says for which data:
+    Parameters
+    ----------
+    clip : float
+        Each record's gradient (y - theta x)(-x) is clipped to it; > 0; math.inf: not clipped.
+    target : float, default 1.0
+        Bound of |y|, declared, not read off the data.
+    noise_std : float, default 1.0
+        Standard deviation of the Gaussian noise that is added to the sum, > 0.
+    claim : {"instance", "bounded", "unrestricted"}, default "instance"
+        For which data it holds. "instance", Theorem 5.1: the given data set y = target x, x = +-1, and any one record
+        removed; mu_I = min(clip, |target - I|). It says nothing of other data. "bounded": every data set with |x| <= 1,
+        |y| <= target; mu_I = min(clip, target + |I|); with adjacency="replace-one",
+        min(clip, target + |I|) + min(clip, target). "unrestricted": every data set: the shift is clip (replace-one:
+        2 clip), initialisation gains nothing.
+    adjacency : {"add-or-remove-one", "replace-one"}, default "add-or-remove-one"
+        What neighbouring data sets are.
 
-    "instance"      Theorem 5.1: the given data set y = target x, x = +-1, and any one record removed.
-                    mu_I = min(clip, |target - I|). It is no statement about other data.
-    "bounded"       every data set with |x| <= 1, |y| <= target (target >= 0 declared, not read off the
-                    data): mu_I = min(clip, target + |I|); with adjacency="replace-one",
-                    min(clip, target + |I|) + min(clip, target).
-    "unrestricted"  every data set: the shift is clip (replace-one: 2 clip), initialisation gains nothing.
+    Returns
+    -------
+    RandomInitialization
 
-    Holds also if I is published. One step only, I independent of the data: no claim for more steps, for
-    a start from pretraining or earlier models, nor for hiding I. Raises ValueError outside these ranges.
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
 
-        >>> from prepriv import guarantees as g
-        >>> f = g.random_initialization(clip=1.0)
-        >>> round(f(0.1), 4), round(g.gaussian(1.0)(0.1), 4)
-        (0.6769, 0.6109)
+    Notes
+    -----
+    Holds also if I is published. One step only, I independent of the data: no claim for more steps, for a start from
+    pretraining or earlier models, nor for hiding I. Proof: docs/proofs/random_initialization.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> f = g.random_initialization(clip=1.0)
+    >>> round(f(0.1), 4), round(g.gaussian(1.0)(0.1), 4)
+    (0.6769, 0.6109)
     """
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {', '.join(CLAIMS)}; got {claim!r}")
@@ -189,13 +209,40 @@ def random_initialization(
 def initialization_mixture(
     shift_cdf: Callable[[FloatArray], FloatArray], largest: float, *, claim: str, cells: int = 4096
 ) -> RandomInitialization:
-    """One noisy step, any model: the law of the worst shift over neighbouring data is supplied.
+    """Bound one noisy step of any model: the law of the worst shift over neighbouring data is supplied.
 
-    shift_cdf: P[mu <= m] for m of shape (k,), or a lower bound of it, where mu(I) is the supremum over
-        neighbouring data of the l2 distance of the gradients at I, in units of the noise.
-    largest: a number mu never exceeds, > 0 and finite.
-    claim: what the supremum was taken over; kept as it is.
-    Cells are rounded to their right ends, so the answer errs by about largest/cells, upwards.
+    Parameters
+    ----------
+    shift_cdf : callable
+        P[mu <= m] for m of shape (k,), or a lower bound of it, where mu(I) is the supremum over neighbouring data of the l2
+        distance of the gradients at I, in units of the noise.
+    largest : float
+        A number mu never exceeds, > 0 and finite.
+    claim : str
+        What the supremum was taken over; kept as it is.
+    cells : int, default 4096
+        Of the law, rounded to their right ends, so the answer errs by about largest/cells, upwards.
+
+    Returns
+    -------
+    RandomInitialization
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Proof: docs/proofs/random_initialization.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv import guarantees as g
+    >>> f = g.initialization_mixture(lambda m: np.clip(m, 0, 1), 1.0, claim="uniform shifts", cells=64)
+    >>> f.delta(1.0) < g.gaussian(1.0).delta(1.0)
+    True
     """
     top = number("largest", largest, above=0.0, at_most=_LARGEST)
     edges = np.linspace(0.0, top, cells + 1)

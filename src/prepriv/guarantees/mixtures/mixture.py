@@ -70,10 +70,30 @@ class Mixture(TradeoffFunction):
 
 
 def mixture(components: Sequence[TradeoffFunction], weights: Sequence[float]) -> Mixture:
-    """Lower bound of T(sum w_i P_i, sum w_i Q_i) from f_i <= T(P_i, Q_i) (Lemma 3.1).
+    """Bound T(sum w_i P_i, sum w_i Q_i) from below, from f_i <= T(P_i, Q_i) (Lemma 3.1).
 
-    components: trade-off functions; weights: as many, >= 0, with sum 1 (to 1e-9; normalised upwards).
+    Parameters
+    ----------
+    components : sequence of TradeoffFunction
+        f_i.
+    weights : sequence of float
+        As many, >= 0, with sum 1 (to 1e-9; normalised upwards).
 
+    Returns
+    -------
+    Mixture
+
+    Raises
+    ------
+    ValueError
+        For weights that are not these.
+
+    Notes
+    -----
+    Proof: docs/proofs/mixtures.md.
+
+    Examples
+    --------
     >>> from prepriv import guarantees as g
     >>> f = g.mixture([g.gaussian(0.5), g.gaussian(2.0)], [0.9, 0.1])
     >>> round(f.delta(1.0), 4)
@@ -100,11 +120,33 @@ def mixture(components: Sequence[TradeoffFunction], weights: Sequence[float]) ->
 def joint_concavity_is_exact(
     p: npt.ArrayLike, q: npt.ArrayLike, weights: Sequence[float], *, tolerance: float = 1e-9
 ) -> bool:
-    """Whether Lemma 3.1 holds with equality for discrete components (Proposition 6.1, corrected).
+    """Tell whether Lemma 3.1 holds with equality for discrete components (Proposition 6.1, corrected).
 
-    p, q: shape (components, outcomes), rows sum to 1. Equality holds if and only if, wherever two
-    components can both produce an outcome, their likelihood ratios p_i/q_i agree there (the paper's
-    condition is not sufficient). tolerance: on the log ratio.
+    Parameters
+    ----------
+    p, q : array, (components, outcomes)
+        Rows sum to 1.
+    weights : sequence of float, (components,)
+        With sum 1.
+    tolerance : float, default 1e-9
+        On the log ratio.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Equality holds if and only if, wherever two components can both produce an outcome, their likelihood ratios p_i/q_i
+    agree there (the paper's condition is not sufficient). Proof: docs/proofs/mixtures.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.joint_concavity_is_exact([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5])
+    False
+    >>> g.joint_concavity_is_exact([[1, 0], [0, 1]], [[1, 0], [0, 1]], [0.5, 0.5])
+    True
     """
     one, two = numbers("p", p, at_least=0.0), numbers("q", q, at_least=0.0)
     w = numbers("weights", weights, at_least=0.0)

@@ -92,9 +92,36 @@ class PaperSwapMixture(TradeoffFunction):
 
 
 def swap_mixture(base: TradeoffFunction, weight: float, *, method: str = "exact") -> TradeoffFunction:
-    """T((1-w) P0 + w Q0, (1-w) Q0 + w P0) from a lower bound of T(P0, Q0); weight w in [0, 1/2].
+    """Bound T((1-w) P0 + w Q0, (1-w) Q0 + w P0) from a lower bound of T(P0, Q0).
 
-    method: "exact", or "paper" for Proposition 6.4 (never above the exact one).
+    Parameters
+    ----------
+    base : TradeoffFunction
+        The bound.
+    weight : float
+        w, in [0, 1/2].
+    method : {"exact", "paper"}, default "exact"
+        "paper" is Proposition 6.4, never above the exact one.
+
+    Returns
+    -------
+    TradeoffFunction
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Proof: docs/proofs/mixtures.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> f = g.swap_mixture(g.gaussian(1.0), 0.25)
+    >>> f.delta(0.5) < g.gaussian(1.0).delta(0.5)
+    True
     """
     w = number("weight", weight, at_least=0.0, at_most=0.5)
     if method not in ("exact", "paper"):

@@ -187,23 +187,41 @@ class BlanketShuffle(Shuffled):
 def shuffle(
     epsilon0: float, n: int, method: str = "exact", *, randomizer: LocalRandomizer | None = None
 ) -> Shuffled:
-    """What n users' shuffled reports satisfy, each user running the same epsilon0-DP randomizer once.
+    """Give what n users' shuffled reports satisfy, each user running the same epsilon0-DP randomizer once.
 
-    epsilon0: the local guarantee, any finite number >= 0 (pure DP; no other restriction).
-    n: users, a whole number >= 1. Adjacency is replace-one: one user's record changes.
-    method: "exact" (default, the dominating pair evaluated exactly), "paper" (Theorem 4.2 of
-        Unified Enhancement of Privacy Bounds, corrected), "fmt" (Feldman, McMillan, Talwar 2023, Theorem 3.2).
-    randomizer: what is known of the randomizer beyond epsilon0, for a tighter bound:
-        `k_randomized_response(k)`, `local_laplace()` or `blanket(mass)`. With method="exact" only.
+    Parameters
+    ----------
+    epsilon0 : float
+        The local guarantee, any finite number >= 0 (pure DP; no other restriction).
+    n : int
+        Users, at least 1. Adjacency is replace-one: one user's record changes.
+    method : {"exact", "paper", "fmt"}, default "exact"
+        "exact" evaluates the dominating pair exactly; "paper" is Theorem 4.2 of Unified Enhancement of Privacy Bounds,
+        corrected; "fmt" is Feldman, McMillan, Talwar 2023, Theorem 3.2.
+    randomizer : LocalRandomizer, optional
+        What is known of the randomizer beyond epsilon0, for a tighter bound: `k_randomized_response(k)`,
+        `local_laplace()` or `blanket(mass)`. With method="exact" only. None: nothing.
 
-    Not for shuffled mini-batches of DP-SGD: a Gaussian step on a batch is no pure-DP local randomizer.
-    Raises ValueError for arguments outside these ranges. Proofs: docs/proofs/shuffling.md,
-    docs/proofs/variation_ratio.md. Example::
+    Returns
+    -------
+    Shuffled
 
-        >>> from prepriv import guarantees as g
-        >>> f = g.shuffle(4.444, 10_000)
-        >>> round(f.epsilon(1e-6), 4), round(f.delta(0.5), 12)
-        (0.5325, 2.744638e-06)
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    Not for shuffled mini-batches of DP-SGD: a Gaussian step on a batch is not a pure-DP local randomizer. Proofs:
+    docs/proofs/shuffling.md, docs/proofs/variation_ratio.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> f = g.shuffle(4.444, 10_000)
+    >>> round(f.epsilon(1e-6), 4), round(f.delta(0.5), 12)
+    (0.5325, 2.744638e-06)
     """
     local = number("epsilon0", epsilon0, at_least=0.0)
     users = integer("n", n)

@@ -67,17 +67,73 @@ class Blanket(LocalRandomizer):
 
 
 def k_randomized_response(k: int) -> KRandomizedResponse:
-    """k-ary randomized response, k >= 2 (k = 2 gains nothing over epsilon0 alone)."""
+    """Describe k-ary randomized response, for `shuffle`.
+
+    Parameters
+    ----------
+    k : int
+        At least 2 (2 gains nothing over epsilon0 alone).
+
+    Returns
+    -------
+    KRandomizedResponse
+
+    Notes
+    -----
+    Proof: docs/proofs/variation_ratio.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> with_k = g.shuffle(2.0, 1000, randomizer=g.k_randomized_response(10))
+    >>> with_k.epsilon(1e-6) < g.shuffle(2.0, 1000).epsilon(1e-6)
+    True
+    """
     return KRandomizedResponse(integer("k", k, at_least=2))
 
 
 def local_laplace() -> LocalLaplace:
-    """Laplace noise of scale 1/epsilon0 on a number in [0, 1]."""
+    """Describe Laplace noise of scale 1/epsilon0 on a number in [0, 1], for `shuffle`.
+
+    Returns
+    -------
+    LocalLaplace
+
+    Notes
+    -----
+    Proof: docs/proofs/variation_ratio.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.shuffle(1.0, 1000, randomizer=g.local_laplace()).epsilon(1e-6) < 1.0
+    True
+    """
     return LocalLaplace()
 
 
 def blanket(mass: float) -> Blanket:
-    """A randomizer with blanket mass at least `mass`, in [0, 1]."""
+    """Describe a randomizer by its blanket mass, for `shuffle`.
+
+    Parameters
+    ----------
+    mass : float
+        At least so much, in [0, 1].
+
+    Returns
+    -------
+    Blanket
+
+    Notes
+    -----
+    Proof: docs/proofs/variation_ratio.md.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> g.shuffle(1.0, 1000, randomizer=g.blanket(0.5)).epsilon(1e-6) < 1.0
+    True
+    """
     return Blanket(number("mass", mass, at_least=0.0, at_most=1.0))
 
 
