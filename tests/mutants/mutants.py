@@ -747,9 +747,9 @@ _OLDER = (
     Mutant(
         "one odd label sets the type of all",
         "domain inference: diffprivlib, dpmm",
-        "tables/containers.py",
-        "        return values\n    arrow,",
-        "        return values if isinstance(values, nw.Series) else np.asarray(values)\n    arrow,",
+        "tables/encode.py",
+        "        return [_alone(label) for label in labels]",
+        "        return np.asarray([_alone(label) for label in labels])",
         ("tests/trust/test_trust_records.py", "-k", "label"),
     ),
     Mutant(
