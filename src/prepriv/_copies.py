@@ -65,7 +65,7 @@ def nothing_noted(*things: object) -> Iterator[None]:
 
 
 def _held(cls: type[Any]) -> dict[tuple[str, str], Any]:
-    """(name of a third-party class, name) -> what that class holds itself and is no code. ValueError for what can change."""
+    """(name of a third-party class, name) -> what that class holds itself and is not code. ValueError for what can change."""
     known = {name for c in cls.__mro__ if is_ours(c) for name in vars(c)}
     found: dict[tuple[str, str], Any] = {}
     for c in cls.__mro__:

@@ -64,7 +64,7 @@ class TargetLoss(Loss):
 
 @dataclass(frozen=True)
 class SquaredError(TargetLoss):
-    """Half the squared error of a number to predict: ½(score − y)².
+    """Half the squared error of a regression target: ½(score − y)².
 
     Notes
     -----

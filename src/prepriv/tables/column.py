@@ -115,7 +115,7 @@ def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[An
             found = fast(column)
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException:  # a panic in polars is no Exception
+    except BaseException:  # a panic in polars is not an Exception
         found = None
     return slow(column) if found is None else found
 

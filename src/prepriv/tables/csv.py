@@ -226,7 +226,7 @@ def _records(content: bytes, comma: bytes) -> Iterator[tuple[list[bytes], int]]:
 
 
 def _quoted(content: bytes, at: int) -> tuple[int, bool]:
-    """(offset behind the quote that closes the quoted cell which `at` is in, True); (the end, False) where none does.
+    """(offset after the quote that closes the quoted cell which `at` is in, True); (the end, False) where none does.
 
     Remembers no quote: each pair of them stands for one.
     """

@@ -14,7 +14,7 @@ from prepriv.tables.readers import BadData
 
 
 def of_no_subclass(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself: a column of an np.matrix is no column. What is masked stays so."""
+    """The array itself: a column of an np.matrix is not a column. What is masked stays so."""
     if isinstance(array, np.ma.MaskedArray):
         return np.ma.MaskedArray(np.asarray(array.data), np.ma.getmaskarray(array))
     return np.asarray(array)

@@ -50,7 +50,7 @@ def _cells_of_row(row: Any, domain: Domain) -> Sequence[Any]:
                 return found
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException:  # a panic in polars is no Exception
+    except BaseException:  # a panic in polars is not an Exception
         pass
     return [None] * width
 

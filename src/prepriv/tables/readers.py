@@ -73,7 +73,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def check_table_file(path: Path) -> None:
-    """BadData where it is no file, or its name says that nothing here reads it. It is not opened."""
+    """BadData where it is not a file, or its name says that nothing here reads it. It is not opened."""
     if not path.is_file():
         raise BadData(no_file(path))
     if not path.name.lower().endswith(ENDINGS):

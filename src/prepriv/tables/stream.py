@@ -196,7 +196,7 @@ class Span(Stream):
 @dataclass(eq=False)
 class Batches(Stream):
     """What makes record batches: a dataset, a reader, a query. open: (columns) -> batches; once: for one pass only. paths: of
-    the files behind it, as far as it tells them.
+    the files that it reads, as far as it tells them.
     """
 
     columns: Sequence[str]
@@ -366,7 +366,7 @@ def _withheld() -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit, BadData):
         raise
-    except BaseException:  # a panic in polars is no Exception
+    except BaseException:  # a panic in polars is not an Exception
         raise BadData("the table could not be read to its end; what its library says is withheld") from None
 
 

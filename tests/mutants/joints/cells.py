@@ -55,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a row that is missing stops all",
         "one record decides",
         "tables/lists.py",
-        "    except BaseException:  # a panic in polars is no Exception\n        pass\n    return [None]",
+        "    except BaseException:  # a panic in polars is not an Exception\n        pass\n    return [None]",
         "    except AttributeError:\n        pass\n    return [None]",
         (EVERY, "-k", "test_a_table and gap and validate"),
     ),
