@@ -108,7 +108,17 @@ def imported():
                 yield module, name.split(" as ")[0].strip()
 
 
-WHOLE = ("columns", "domain", "guarantees", "learners", "ledger", "payment", "preprocessing", "space")
+WHOLE = (
+    "audit",
+    "columns",
+    "domain",
+    "guarantees",
+    "learners",
+    "ledger",
+    "payment",
+    "preprocessing",
+    "space",
+)
 NAMED = {(f"prepriv.{m}", name) for m in WHOLE for name in import_module(f"prepriv.{m}").__all__}
 PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()) | NAMED)
 DESCRIBED = [

@@ -27,8 +27,24 @@ _THRESHOLDS = 400
 class Experiment:
     """A mechanism on two neighbours, its claim, and the attacker's statistic.
 
-    name: in the report. claim: the trade-off function to refute. draw(neighbour, runs, source): the statistic of `runs` independent runs, (runs,), on the first data set
-    (neighbour = False) or on the second; larger values speak for the second.
+    Parameters
+    ----------
+    name : str
+        In the report.
+    claim : TradeoffFunction
+        What is to be refuted.
+    draw : callable
+        draw(neighbour, runs, source) gives the statistic of `runs` independent runs, (runs,), on the first data set
+        (neighbour = False) or on the second; larger values speak for the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv import guarantees as g
+    >>> from prepriv.audit import Experiment
+    >>> made_up = Experiment("a sum", g.gaussian(1.0), lambda neighbour, runs, source: np.zeros(runs) + neighbour)
+    >>> made_up.name
+    'a sum'
     """
 
     name: str
@@ -38,10 +54,26 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit saw.
+    """What an audit of an experiment saw. Made by `audit`.
 
-    name: of the experiment. runs: on each data set. false_alarms, misses: upper bounds that hold together with the confidence. mu: the Gaussian mechanism leaks
-    at least this much too (a lower bound). claimed: the same number for the claim at that rate of false alarms.
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    runs : int
+        On each data set.
+    false_alarms, misses : float
+        Upper bounds that hold together with the confidence.
+    mu : float
+        The Gaussian mechanism leaks at least this much too (a lower bound).
+    claimed : float
+        The same number for the claim at that rate of false alarms.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Verdict
+    >>> Verdict("a sum", 1000, 0.2, 0.6, 0.5, 1.0).refuted
+    False
     """
 
     name: str
@@ -60,9 +92,38 @@ class Verdict:
 def audit(
     experiment: Experiment, runs: int, *, doubt: float = 1e-6, source: NoiseSource | None = None
 ) -> Verdict:
-    """Attack an experiment with `runs` runs on each data set; with probability above 1 - doubt a true claim is not refuted.
+    """Attack an experiment; with probability above 1 - doubt a true claim is not refuted.
 
-    source: of its noise; None: fresh. ValueError for fewer than 100 runs.
+    Parameters
+    ----------
+    experiment : Experiment
+        What is attacked.
+    runs : int
+        On each of the two data sets, at least 100.
+    doubt : float, default 1e-6
+        How likely a false alarm may be.
+    source : NoiseSource, optional
+        Of its noise. None: a fresh one.
+
+    Returns
+    -------
+    Verdict
+        `refuted` says whether the claim is broken.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 100 runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv import guarantees as g
+    >>> from prepriv.audit import Experiment, audit
+    >>> def no_noise(neighbour, runs, source):
+    ...     return np.zeros(runs) + neighbour
+    >>> audit(Experiment("a sum without noise", g.gaussian(1.0), no_noise), 1000).refuted
+    True
     """
     if runs < 100:
         raise ValueError(f"runs must be at least 100; got {runs}")

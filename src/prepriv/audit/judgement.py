@@ -13,8 +13,22 @@ Word = Literal["held", "broken", "not decided"]
 class Finding:
     """Something that goes beyond what is declared, or betrays a record.
 
-    kind: of the neighbour. what: what differed, without private values. group: what it has in common with findings that
-    differ in numbers alone (default: what). size: how far it goes, to compare it with those.
+    Parameters
+    ----------
+    kind : str
+        Of the neighbour.
+    what : str
+        What differed, without private values.
+    group : str, default ""
+        What it has in common with findings that differ in numbers alone. Empty: what.
+    size : float, default 0.0
+        How far it goes, to compare it with those.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Finding
+    >>> Finding("far away", "the number of releases").kind
+    'far away'
     """
 
     kind: str
@@ -38,9 +52,16 @@ class Judgement:
 
     Parameters
     ----------
-    word : "held", "broken" or "not decided"
+    word : {"held", "broken", "not decided"}
+        The verdict.
     why : str
         What held; where it broke, with what was declared and what was found; or why nothing was decided.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Judgement
+    >>> Judgement("held", "no pair differed").word
+    'held'
     """
 
     word: Word

@@ -47,8 +47,25 @@ class UnreleasedPlan(Plan):
 
 @dataclass
 class ChainsResult:
-    """chains: tried; refused: by the plan, with a sentence. ratios: largest shift found over the declared one, by the
-    step behind which it was found. result: of all replays."""
+    """What an attack on random chains saw. Made by `attack_chains`.
+
+    Parameters
+    ----------
+    chains : int, default 0
+        Tried.
+    refused : int, default 0
+        By the plan, with a sentence.
+    ratios : dict of str to float
+        Largest shift found over the declared one, by the step after which it was found.
+    result : Result
+        Of all replays.
+
+    Examples
+    --------
+    >>> from prepriv.audit import ChainsResult
+    >>> ChainsResult().chains
+    0
+    """
 
     chains: int = 0
     refused: int = 0
@@ -59,9 +76,29 @@ class ChainsResult:
 def attack_chains(
     chains: int, *, pairs: int = 12, seed: int = 0, progress: Callable[[int, int], object] | None = None
 ) -> ChainsResult:
-    """Attack this many random chains with so many neighbour pairs each; the same seed gives the same attack.
+    """Attack random chains of steps with neighbour pairs; the same seed gives the same attack.
 
-    progress: called with (chains done, of how many)."""
+    Parameters
+    ----------
+    chains : int
+        How many.
+    pairs : int, default 12
+        Neighbour pairs of each.
+    seed : int, default 0
+        Decides chains and pairs.
+    progress : callable, optional
+        Called with (chains done, of how many). None: nobody is told.
+
+    Returns
+    -------
+    ChainsResult
+
+    Examples
+    --------
+    >>> from prepriv.audit import attack_chains
+    >>> attack_chains(1, pairs=2).result.findings
+    []
+    """
     draws, out = Draws(seed), ChainsResult()
     for k in range(chains):
         if progress is not None:

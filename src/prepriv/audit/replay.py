@@ -38,10 +38,27 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One use of a mechanism.
+    """One use of a mechanism, as a `Recorder` writes it down.
 
-    name: under which it was asked. mechanism: all it was told besides the private value. form: shape and type of that, where it is an array. exact: the
-    private value, as `Mechanism.recorded` keeps it.
+    Parameters
+    ----------
+    name : str
+        Under which it was asked.
+    mechanism : Mechanism
+        All it was told besides the private value.
+    form : tuple
+        Shape and type of that, where it is an array.
+    exact : object
+        The private value, as `Mechanism.recorded` keeps it.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Recorder
+    >>> recorder = Recorder(seed=0)
+    >>> found = prepriv.count([True, False], epsilon=1.0, session=recorder)
+    >>> [call.name for call in recorder.calls]
+    ['count']
     """
 
     name: str
@@ -67,7 +84,29 @@ class Call:
 class Recorder(Session):
     """A session that writes down what it is asked and answers from a public stream, or with frozen outputs.
 
+    Parameters
+    ----------
+    frozen : sequence, optional
+        The outputs to answer with. None: they come from the stream.
+    seed : int, default 0
+        Of the stream.
+
+    Attributes
+    ----------
+    calls : list of Call
+        What it was asked.
+    outputs : list
+        What it answered.
+
+    Notes
+    -----
     `private` is False: nothing made with it protects anybody. Every test passes.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Recorder
+    >>> Recorder(seed=0).private
+    False
     """
 
     private = False
@@ -122,7 +161,21 @@ Run = Callable[[D, Recorder], Mapping[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class Neighbour(Generic[D]):
-    """A data set one record away from another one. kind: what the record is, in words."""
+    """A data set one record away from another one.
+
+    Parameters
+    ----------
+    kind : str
+        What the record is, in words.
+    data : object
+        The data set, of the type that the run takes.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Neighbour
+    >>> Neighbour("far away", [[1e9, 0.0]]).kind
+    'far away'
+    """
 
     kind: str
     data: D
@@ -132,11 +185,32 @@ class Neighbour(Generic[D]):
 class Result:
     """What a replay saw.
 
-    pairs, skipped: how many were compared, and how many broke a condition. calls: of mechanisms, in all. findings: each
-    difference that no noise explains. kinds: pairs by kind of neighbour. reach: for each mechanism, the largest movement over its declared sensitivity.
-    rows: for each step of a plan how far apart its rows were, and are declared to be, at most. unmatched: pairs whose rows
-    were too many to be matched by content. failed: kinds of error that ended runs, and how often. unseen: what the claim
-    rests on and no pair can show, if there is anything.
+    Parameters
+    ----------
+    pairs, skipped : int, default 0
+        How many were compared, and how many broke a condition.
+    calls : int, default 0
+        Of mechanisms, in all.
+    findings : list of Finding
+        Each difference that no noise explains.
+    reach : dict of str to float
+        For each mechanism, the largest movement over its declared sensitivity.
+    kinds : dict of str to int
+        Pairs by kind of neighbour.
+    rows : dict of str to (RowShift, RowShift)
+        For each step of a plan how far apart its rows were, and are declared to be, at most.
+    unmatched : int, default 0
+        Pairs whose rows were too many to be matched by content.
+    failed : Counter
+        Kinds of error that ended runs, and how often.
+    unseen : str, default ""
+        What the claim rests on and no pair can show, if there is anything.
+
+    Examples
+    --------
+    >>> from prepriv.audit import Result
+    >>> Result().findings
+    []
     """
 
     pairs: int = 0

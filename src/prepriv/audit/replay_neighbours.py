@@ -49,9 +49,23 @@ HOSTILE: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """A table before it is read: rows (n, inputs) of any Python objects, and labels of any kind, one for each.
+    """A table before it is read.
 
-    units: whose row each is, where the domain has units.
+    Parameters
+    ----------
+    rows : array, (n, inputs)
+        Of any Python objects.
+    labels : tuple, (n,)
+        Of any kind, one for each.
+    units : tuple, default ()
+        Whose row each is, where the domain has units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.audit import RawTable
+    >>> RawTable(np.array([["17", None]], dtype=object), ("yes",)).rows.shape
+    (1, 2)
     """
 
     rows: NDArray[Any]
@@ -93,10 +107,31 @@ class RawTable:
 
 
 def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0, alike: bool = False) -> RawTable:
-    """A table of n records drawn from the declared domain.
+    """Draw a table of n records from a declared domain.
 
-    draws: what decides it, and repeats it. missing: share of empty cells in columns to be imputed, reached about and exceeded never.
-    alike: n copies of one record, beside which a neighbour's record is the only one that is far out.
+    Parameters
+    ----------
+    domain : Domain
+        What is declared.
+    n : int
+        Number of records.
+    draws : Draws
+        What decides it, and repeats it.
+    missing : float, default 0.0
+        Share of empty cells in columns to be imputed, reached about and exceeded never.
+    alike : bool, default False
+        n copies of one record, beside which a neighbour's record is the only one that is far out.
+
+    Returns
+    -------
+    RawTable
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Draws, synthetic
+    >>> synthetic(prepriv.Domain.box(0, 1, features=2, classes=[0, 1]), 5, Draws(0)).rows.shape
+    (5, 2)
     """
     rows = [[_ordinary(c, draws) for c in _columns(domain)] for _ in range(n)]
     if alike:
@@ -118,9 +153,33 @@ def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0, ali
 def neighbours(
     table: RawTable, domain: Domain, draws: Draws, count: int, *, at_end: bool = False
 ) -> Iterator[Neighbour[RawTable]]:
-    """`count` neighbours of `table` under the domain's adjacency, every kind of record in turn.
+    """Make neighbours of a table under the domain's adjacency, every kind of record in turn.
 
-    draws: what decides them, and repeats them. at_end: records come and go at the end only (for samplers, whose coins belong to positions).
+    Parameters
+    ----------
+    table : RawTable
+        The first data set of each pair.
+    domain : Domain
+        What is declared of it.
+    draws : Draws
+        What decides them, and repeats them.
+    count : int
+        How many.
+    at_end : bool, default False
+        Records come and go at the end only (for samplers, whose coins belong to positions).
+
+    Returns
+    -------
+    iterator of Neighbour
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Draws, neighbours, synthetic
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> table = synthetic(domain, 5, Draws(0))
+    >>> [len(other.data.labels) for other in neighbours(table, domain, Draws(1), 2)]
+    [5, 5]
     """
     start = draws.below(6 * len(HOSTILE))  # so that few pairs of each of many pipelines see every kind
     for k in range(start, start + count):

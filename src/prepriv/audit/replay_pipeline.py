@@ -55,12 +55,37 @@ ONE = Threads(1)
 
 
 class PlanRun:
-    """Runs one plan on raw tables; call it with a table and a session (`replay.Run`).
+    """Run one plan on raw tables, to replay it; call it with a table and a session (`replay.Run`).
 
-    `holds` says whether the conditions of all steps held in the last run, so that pairs the claim does not cover, or
-    covers by what a test may miss, can be left out; `beyond` what the rows after its steps show against the plan, beside
-    those of the run that it replays. form: how a table is handed in. overspent: what was released in any run beyond what
-    the plan claims. failed: kinds of error that ended runs, and how often.
+    Parameters
+    ----------
+    plan : Plan
+        What is run.
+    form : callable
+        How a table is handed in. Default: as an array of objects.
+    engine : engine
+        One of `prepriv.engines`. Default: one thread.
+
+    Attributes
+    ----------
+    overspent : set of str
+        What was released in any run beyond what the plan claims.
+    failed : Counter
+        Kinds of error that ended runs, and how often.
+
+    Notes
+    -----
+    Pairs that the claim does not cover, or covers by what a test may miss, are left out where `holds` is False.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import PlanRun
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=20)
+    >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
+    >>> callable(PlanRun(plan))
+    True
     """
 
     def __init__(self, plan: Plan, *, form: Encode = as_objects, engine: Engine = ONE) -> None:
@@ -194,10 +219,40 @@ def replay_plan(
     form: Encode = as_objects,
     bases: int = 1,
 ) -> Result:
-    """Replay a plan on `pairs` adversarial neighbour pairs, of `table` or of synthetic ones (`bases` of them).
+    """Replay a plan on adversarial neighbour pairs: nothing may differ but what noise hides.
 
-    seed: decides the pairs. missing: share of empty cells of a synthetic table. form: makes of a table and the plan what
-    `train` is handed."""
+    Parameters
+    ----------
+    plan : Plan
+        What is attacked.
+    pairs : int
+        How many.
+    seed : int, default 0
+        Decides the pairs.
+    table : RawTable, optional
+        Whose neighbours are made. None: synthetic tables.
+    missing : float, default 0.0
+        Share of empty cells of a synthetic table.
+    form : callable
+        Makes of a table and the plan what `train` is handed. Default: an array of objects.
+    bases : int, default 1
+        Number of synthetic tables.
+
+    Returns
+    -------
+    Result
+        `findings` is empty where the plan held.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import replay_plan
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=20)
+    >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
+    >>> replay_plan(plan, pairs=3).findings
+    []
+    """
     draws = Draws(seed)
     total, run = Result(), PlanRun(plan, form=form)
     at_end = plan.learner.samples

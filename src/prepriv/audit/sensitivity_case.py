@@ -47,8 +47,22 @@ WORDS = {
 class Pair:
     """Two data sets: row 0 differs freely, the others by at most what may come in.
 
-    first, second: (n, d) rows of the declared space. gone: (n,) rows 1, 2, ... that the second has lost.
-    labels: (2, n) classes, equal but for row 0.
+    Parameters
+    ----------
+    first, second : array, (n, d)
+        Rows of the declared space.
+    gone : array of bool, (n,)
+        Rows 1, 2, ... that the second has lost.
+    labels : array of int, (2, n)
+        Classes, equal but for row 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.audit import Pair
+    >>> rows = np.zeros((3, 2))
+    >>> Pair(rows, rows.copy(), np.zeros(3, dtype=bool), np.zeros((2, 3), dtype=np.int64)).first.shape
+    (3, 2)
     """
 
     first: Floats
@@ -64,15 +78,40 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is attacked, and its name in the table of attacks.
+    """What is attacked by `search`, and its name in the table of attacks.
 
-    steps: one step, or a chain. space, n: declared. incoming: how far apart the common rows may be before the
-    first step (to attack `sensitivity(..., incoming)` without building the steps that cause it).
-    hints: numbers that structured data sets are built from: "scale" (a radius eta), "missing" (share of the
-    records that miss a cell), "spread" (a standard deviation), "apart" (1: most rows far from each other);
-    "big" sets the n of the structured sets alone.
-    paper: the paper's bound for a given pair, where it has been found false. removed: the second data set has no record 0,
-    and its rows are numbered from 0 all the same. lies: what pairs showed against the steps beside the four numbers, and how often.
+    Parameters
+    ----------
+    name : str
+        In the table.
+    steps : tuple of steps
+        One step, or a chain.
+    space : Space
+        Declared of the rows that reach the first.
+    n : int
+        Number of records.
+    incoming : RowShift, default UNTOUCHED
+        How far apart the common rows may be before the first step (to attack `sensitivity(..., incoming)` without building
+        the steps that cause it).
+    hints : mapping of str to float
+        Numbers that structured data sets are built from: "scale" (a radius eta), "missing" (share of the records that miss
+        a cell), "spread" (a standard deviation), "apart" (1: most rows far from each other); "big" sets the n of the
+        structured sets alone.
+    paper : callable, optional
+        The paper's bound for a given pair, where it has been found false. None: there is none.
+    removed : bool, default False
+        The second data set has no record 0, and its rows are numbered from 0 all the same.
+    lies : dict of str to int
+        What pairs showed against the steps beside the four numbers, and how often.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Case
+    >>> from prepriv.preprocessing import SoftPCA
+    >>> steps = (SoftPCA(0.1, payment=prepriv.Sensitivity()),)
+    >>> Case("soft PCA", steps, prepriv.Domain.ball(2, [0, 1]).space, n=20).n
+    20
     """
 
     name: str

@@ -16,7 +16,22 @@ _BUFFER = 8192
 
 
 class Draws:
-    """Uniform, normal and integer choices from a seed: the same seed gives the same search."""
+    """Uniform, normal and integer choices from a seed: the same seed gives the same search.
+
+    Parameters
+    ----------
+    seed : int
+        Decides all of them.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Draws, synthetic
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> one, other = (synthetic(domain, 5, Draws(7)) for _ in range(2))
+    >>> one.labels == other.labels
+    True
+    """
 
     def __init__(self, seed: int) -> None:
         self._source = NoiseSource.for_tests(seed)

@@ -25,10 +25,28 @@ CLIMB = 40  # moves without success before a new start
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The largest shifts found, each over all pairs, beside the declared bound.
+    """The largest shifts found, each over all pairs, beside the declared bound. Made by `search`.
 
-    pairs: pairs tried of which every condition held. beaten, paper_factor: pair that beats the paper's
-    bound by the largest factor, and that factor (0 if the case has no such bound). worst: the pair of the largest total shift.
+    Parameters
+    ----------
+    case : Case
+        What was attacked.
+    found, bound : RowShift
+        What was found, and what is declared.
+    pairs : int
+        Pairs tried of which every condition held.
+    worst : Pair or None
+        The pair of the largest total shift.
+    paper_factor : float, default 0.0
+        The largest factor by which a pair beats the paper's bound (0 if the case has no such bound).
+    beaten : Pair, optional
+        That pair. None: there is none.
+
+    Examples
+    --------
+    >>> from prepriv.audit import SearchResult
+    >>> [name for name in SearchResult.__match_args__][:3]
+    ['case', 'found', 'bound']
     """
 
     case: Case
@@ -61,9 +79,39 @@ class SearchResult:
 def search(
     case: Case, *, seed: int = 0, pairs: int | None = None, seconds: float | None = None
 ) -> SearchResult:
-    """Attack one case with a budget of pairs (reproducible by its seed) or of processor seconds.
+    """Attack one case: look for pairs of data sets whose rows move further than is declared.
 
-    ValueError unless at least one is given."""
+    Parameters
+    ----------
+    case : Case
+        What is attacked.
+    seed : int, default 0
+        Decides the pairs.
+    pairs : int, optional
+        How many are tried (the search is then reproducible). None: as many as fit in `seconds`.
+    seconds : float, optional
+        Of the processor. None: until `pairs` are tried.
+
+    Returns
+    -------
+    SearchResult
+        The largest shifts found, beside the declared bound.
+
+    Raises
+    ------
+    ValueError
+        Unless at least one of `pairs` and `seconds` is given.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.audit import Case, search
+    >>> from prepriv.preprocessing import SoftPCA
+    >>> steps = (SoftPCA(0.1, payment=prepriv.Sensitivity()),)
+    >>> found = search(Case("soft PCA", steps, prepriv.Domain.ball(2, [0, 1]).space, n=20), pairs=5)
+    >>> 0 < found.found.total_shift <= found.bound.total_shift
+    True
+    """
     if pairs is None and seconds is None:
         raise ValueError("search needs a budget: pairs, or seconds")
     attack = _Attack(case, Draws(seed))
