@@ -8,7 +8,6 @@ import inspect
 import json
 import pkgutil
 import re
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -108,25 +107,26 @@ def imported():
                 yield module, name.split(" as ")[0].strip()
 
 
-WHOLE = (
-    "audit",
-    "columns",
-    "domain",
-    "guarantees",
-    "learners",
-    "ledger",
-    "payment",
-    "preprocessing",
-    "space",
-)
-NAMED = {(f"prepriv.{m}", name) for m in WHOLE for name in import_module(f"prepriv.{m}").__all__}
-PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()) | NAMED)
-DESCRIBED = [
-    pair
-    for pair in PUBLISHED
-    if isinstance(getattr(import_module(pair[0]), pair[1]), type)
-    or inspect.isfunction(getattr(import_module(pair[0]), pair[1]))
-]
+def listed():
+    """(module, name) of everything that docs/reference lists."""
+    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+        for kind, full in re.findall(r"\.\. auto(\w+):: ([\w.]+)", page.read_text(encoding="utf-8")):
+            module, _, name = full.rpartition(".")
+            yield module, name
+            if kind == "module":
+                of = import_module(full)
+                own = [n for n, x in vars(of).items() if n[0] != "_" and getattr(x, "__module__", "") == full]
+                yield from ((full, n) for n in getattr(of, "__all__", own))
+
+
+def called(pair):
+    return getattr(import_module(pair[0]), pair[1])
+
+
+PUBLISHED = sorted({("prepriv", name) for name in prepriv._HOMES} | set(imported()))
+REFERENCE = sorted(set(listed()))
+DESCRIBED = list({id(called(pair)): pair for pair in (*REFERENCE, *PUBLISHED)}.values())
+DESCRIBED = [pair for pair in DESCRIBED if inspect.isclass(called(pair)) or inspect.isfunction(called(pair))]
 
 
 def sections(thing):
@@ -154,7 +154,7 @@ def taken(thing):
 
 @pytest.mark.parametrize("module, name", DESCRIBED, ids=[".".join(pair) for pair in DESCRIBED])
 def test_a_published_name_has_a_docstring_in_numpydoc_form(module, name):
-    thing = getattr(import_module(module), name)
+    thing = called((module, name))
     said, names = sections(thing), set(taken(thing))
     summary, _, rest = (inspect.getdoc(thing) or "").partition("\n")
     assert summary.endswith(".") and summary[0].isupper() and rest[:1] in ("", "\n"), (
@@ -169,27 +169,7 @@ def test_a_published_name_has_a_docstring_in_numpydoc_form(module, name):
         assert ">>>" in said.get("Examples", ""), "has no example"
 
 
-@cache
-def referred():
-    """All objects that docs/reference lists."""
-    found = []
-    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
-        for kind, full in re.findall(r"\.\. auto(\w+):: ([\w.]+)", page.read_text(encoding="utf-8")):
-            if kind == "module":
-                module = import_module(full)
-                every = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
-                things = [getattr(module, n) for n in every]
-                ours = [
-                    x for x in things if hasattr(module, "__all__") or getattr(x, "__module__", "") == full
-                ]
-                found += [module, *ours]
-            else:
-                module, _, name = full.rpartition(".")
-                found.append(getattr(import_module(module), name))
-    return found
-
-
 @pytest.mark.parametrize("module, name", PUBLISHED, ids=[".".join(pair) for pair in PUBLISHED])
 def test_the_reference_lists_it(module, name):
-    thing = getattr(import_module(module), name)
-    assert any(thing is listed for listed in referred()), "docs/reference does not list it"
+    thing = called((module, name))
+    assert any(thing is called(pair) for pair in REFERENCE), "docs/reference does not list it"

@@ -56,7 +56,19 @@ class RowsOnDisk(UserWarning):
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What `PrivateClassifier` and `PrivateRegressor` share: the plan, the fit, what of it may leave."""
+    """What `PrivateClassifier` and `PrivateRegressor` share: the plan, the fit, what of it may leave.
+
+    Notes
+    -----
+    Use one of the two; their parameters and attributes stand there.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.estimators import PrivateEstimator
+    >>> issubclass(prepriv.PrivateClassifier, PrivateEstimator)
+    True
+    """
 
     domain: Domain | None
     epsilon: float

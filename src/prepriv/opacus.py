@@ -77,6 +77,15 @@ class Calibrated:
         Of a Poisson batch; None where the batches are shuffled.
     transformer : PrivateTransformer or None
         Fits the steps that are paid by budget, with their part of it; None where there are none.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.opacus import Calibrated
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> claim = prepriv.Guarantee.of_gaussians([GaussianEvent("training", 2.0)], "replace-one")
+    >>> Calibrated(2.0, claim, 1.0, n=2000, epochs=1, steps=20, sample_rate=0.05, transformer=None).opacus["noise_multiplier"]
+    2.0
     """
 
     noise_multiplier: float

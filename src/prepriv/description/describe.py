@@ -103,6 +103,15 @@ class Description:
         Of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
     receipt : mapping, optional
         Of the charge in a ledger. None: it was charged to none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from prepriv import Domain, Numeric, describe
+    >>> domain = Domain({"age": Numeric(0, 100)}, classes=["a", "b"])
+    >>> found = describe(pd.DataFrame({"age": [40] * 1000}), domain, epsilon=1.0)
+    >>> list(found.columns), found.rows.value, found.guarantee_.epsilon(1e-6) <= 1.0
+    (['age'], 1000.0, True)
     """
 
     plan: DescribePlan

@@ -32,6 +32,12 @@ class Estimate:
     low, high : float
         They hold what would be seen without noise, with a chance of at least 95 %, the noise being all that is random;
         nan where nothing can be said.
+
+    Examples
+    --------
+    >>> from prepriv.description.estimates import Estimate
+    >>> print(Estimate(500.0, 490.0, 510.0))
+    500 (95 %: 490 to 510)
     """
 
     value: float

@@ -81,6 +81,12 @@ class Histogram:
         In the units of the column.
     counts : tuple of Estimate, (bins,)
         Of records between them.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> prepriv.histogram([1, 2, 3], 0, 4, epsilon=1.0, bins=4).edges
+    (0.0, 1.0, 2.0, 3.0, 4.0)
     """
 
     edges: tuple[float, ...]
@@ -98,6 +104,12 @@ class Quantile:
     ranks : float
         How many records its rank is off, at most, with a chance of at least 95 %. NaN under add-or-remove-one: the rank is
         sought among the declared n records, and nobody knows how far that is from the private number of records.
+
+    Examples
+    --------
+    >>> from prepriv.description.questions import Quantile
+    >>> float(Quantile(41.5, ranks=12.0))
+    41.5
     """
 
     value: float

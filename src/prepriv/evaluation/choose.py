@@ -110,6 +110,17 @@ class Choice:
         Its model, whose claim is that of all candidates and the choice.
     private : bool
         Whether noise from the operating system protected the run.
+
+    Examples
+    --------
+    >>> import numpy as np, prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0); y = np.repeat([0, 1], 100)
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> learners = [GradientDescent(Logistic(), steps=k) for k in (2, 4)]
+    >>> found = prepriv.choose([{"steps": "linear", "learner": learners}], X, y, domain, epsilon=2.0)
+    >>> found.number in (0, 1), found.model_.guarantee.epsilon(1e-5) <= 2.0
+    (True, True)
     """
 
     plan: ChoicePlan

@@ -12,11 +12,25 @@ FALSE_ALARMS = 0.01
 
 
 def right_guesses(guarantee: Guarantee) -> float:
-    """The largest chance to guess right which of two neighbours, each as likely, was used: (1 + δ(0)) / 2.
+    """Give the largest chance to guess right which of two neighbours, each as likely, was used: (1 + δ(0)) / 2.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        What is claimed.
+
+    Returns
+    -------
+    float
+        Between 0.5 and 1.
+
+    Notes
+    -----
     The best test errs with probability min over α of (α + f(α)) / 2, and δ(0) = 1 - min over α of (α + f(α)) is the
-    total variation (Dong, Roth and Su, Gaussian Differential Privacy, Proposition 2.12). Between 0.5 and 1.
+    total variation (Dong, Roth and Su, Gaussian Differential Privacy, Proposition 2.12).
 
+    Examples
+    --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> round(right_guesses(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")), 4)
     0.6915
@@ -25,8 +39,26 @@ def right_guesses(guarantee: Guarantee) -> float:
 
 
 def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> float:
-    """The largest rate of true alarms of a test with this rate of false ones, 1 - f(α). Raises ValueError outside [0, 1].
+    """Give the largest rate of true alarms of a test with a given rate of false ones, 1 - f(α).
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        What is claimed.
+    false_alarms : float, default 0.01
+        α, in [0, 1].
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For a rate outside [0, 1].
+
+    Examples
+    --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> round(true_alarms(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")), 4)
     0.0924
@@ -35,7 +67,23 @@ def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> flo
 
 
 def attacker(guarantee: Guarantee) -> tuple[str, str]:
-    """What the best attacker reaches: one sentence on guesses, one on alarms."""
+    """Say what the best attacker reaches: one sentence on guesses, one on alarms.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        What is claimed.
+
+    Returns
+    -------
+    (str, str)
+
+    Examples
+    --------
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> len(attacker(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")))
+    2
+    """
     whose = "one record" if guarantee.unit is None else f"all rows of one `{guarantee.unit}`"
     secret = {
         "replace-one": f"which of two versions of {whose} was used",
@@ -51,8 +99,21 @@ def attacker(guarantee: Guarantee) -> tuple[str, str]:
 
 
 def short(guarantee: Guarantee | None, delta: float) -> str:
-    """The claim in one line, ε first.
+    """Say the claim in one line, ε first.
 
+    Parameters
+    ----------
+    guarantee : Guarantee or None
+        What is claimed; None: nothing.
+    delta : float
+        Where ε is computed.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> short(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one"), 1e-5)
     'ε = 0.9264 at δ = 1e-05; 0.2501-GDP, replace-one'
@@ -63,6 +124,26 @@ def short(guarantee: Guarantee | None, delta: float) -> str:
 
 
 def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:
-    """For a notebook: the claim in one line, then in words."""
+    """Say the claim for a notebook: in one line, then in words.
+
+    Parameters
+    ----------
+    guarantee : Guarantee or None
+        What is claimed; None: nothing.
+    delta : float
+        Where ε is computed.
+    title : str
+        Of the object that makes it.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> claim_in_html(None, 1e-5, "Model").startswith("<")
+    True
+    """
     words = "".join(f"<br>{escape(s)}" for s in attacker(guarantee)) if guarantee is not None else ""
     return f"<p><b>{escape(title)}: {escape(short(guarantee, delta))}</b>{words}</p>"

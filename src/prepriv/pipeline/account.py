@@ -66,6 +66,15 @@ class Account(Guarantee):
         where the way is closed.
     at_delta : float
         Where routes were compared, and the epsilons of steps and alternatives computed.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import AnyModel, GradientDescent
+    >>> domain = prepriv.Domain.ball(3, classes=[0, 1], n=1000)
+    >>> found = prepriv.account([], GradientDescent(AnyModel()), domain=domain, noise_multiplier=50.0)
+    >>> found.training_alone.epsilon(1e-5) <= found.epsilon(1e-5), found.steps
+    (True, ())
     """
 
     by_route: Mapping[str, TradeoffFunction] = field(default_factory=dict)

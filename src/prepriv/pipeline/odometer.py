@@ -98,6 +98,13 @@ class Spent:
         Every fit, in order.
     without_privacy : int, default 0
         Fits without noise of the operating system (epsilon = inf), which are in no total.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> spent = prepriv.spent(1e-6)
+    >>> len(spent.totals) <= len(spent.fits), sorted(spent.epsilon) == sorted(spent.totals)
+    (True, True)
     """
 
     delta: float

@@ -48,6 +48,12 @@ class Price:
         Whether the pipeline pays this way.
     note : str
         Terms, or the reason why the way is closed.
+
+    Examples
+    --------
+    >>> from prepriv.pipeline.price import Price
+    >>> Price("Center", "budget", 1.05, 1.02, True, "10% of the budget").open
+    True
     """
 
     step: str

@@ -87,6 +87,18 @@ class WayOut:
     apart : str, default ""
         Why steps that are fitted on the table itself would be another pipeline than the one that was read; "" where they
         are not.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import AnyModel, GradientDescent
+    >>> from prepriv.pipeline.way_out import ways_out
+    >>> from prepriv.preprocessing import Center
+    >>> domain = prepriv.Domain.ball(3, classes=[0, 1], n=1000)
+    >>> steps = [Center(payment=prepriv.Budget())]
+    >>> best, other = ways_out(steps, GradientDescent(AnyModel()), domain=domain, epsilon=1.0, delta=1e-5)
+    >>> best.ways, best.factor
+    ((('Center', 'public'),), 1.0)
     """
 
     steps: tuple[Step, ...]

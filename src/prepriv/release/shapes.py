@@ -41,6 +41,13 @@ class Shape:
     band : array, (values,), or None
         Two standard deviations of what the noise of training alone makes of each; None for another learner than
         `GradientDescent`. It holds no error of the rows or of the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.release.shapes import Shape
+    >>> Shape("job", None, ("clerk", "other", "missing"), np.zeros((3, 1)), None).names[0]
+    'clerk'
     """
 
     column: str
