@@ -548,7 +548,17 @@ class Domain:
         return {"columns": data["columns"], "ball": data.get("ball")}
 
     def with_n(self, n: int) -> Domain:
-        """The same domain with n declared."""
+        """Declare n, all else as it is.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, or of units.
+
+        Returns
+        -------
+        Domain
+        """
         return replace(self, n=n)
 
     def to_json(self) -> dict[str, Any]:
@@ -583,7 +593,22 @@ class Domain:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Domain:
-        """Inverse of `to_json`. Raises ValueError on anything malformed."""
+        """Read a domain back from `to_json`.
+
+        Parameters
+        ----------
+        data : mapping
+            Plain data.
+
+        Returns
+        -------
+        Domain
+
+        Raises
+        ------
+        ValueError
+            For anything malformed.
+        """
         try:
             return Domain._from_json(data)
         except (KeyError, TypeError, AttributeError):

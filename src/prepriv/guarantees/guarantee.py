@@ -269,13 +269,35 @@ class Guarantee:
 
     @staticmethod
     def from_dp_event(event: Any, adjacency: Adjacency) -> Guarantee:
-        """Of a DpEvent of dp-accounting (`prepriv.guarantees.dp_events`)."""
+        """Make it of a DpEvent of dp-accounting.
+
+        Parameters
+        ----------
+        event : DpEvent
+            As `prepriv.guarantees.dp_events` reads it.
+        adjacency : {"replace-one", "add-or-remove-one"}
+            What neighbouring data sets are.
+
+        Returns
+        -------
+        Guarantee
+        """
         from prepriv.guarantees.dp_events import from_dp_event
 
         return from_dp_event(event, adjacency)
 
     def to_json(self, delta: float) -> dict[str, Any]:
-        """Plain data, at the delta the user chose: valid JSON, an infinite number is the text "inf"."""
+        """Write it as plain data: valid JSON, an infinite number is the text "inf".
+
+        Parameters
+        ----------
+        delta : float
+            The one that the user chose, where epsilon is computed.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "epsilon": plain(self.epsilon(delta)),
             "delta": float(delta),

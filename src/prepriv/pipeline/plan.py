@@ -194,9 +194,16 @@ class Plan:
         return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
-        """Plain data: what was declared and decided, written once. The same plan gives the same bytes.
+        """Write what was declared and decided as plain data, once. The same plan gives the same bytes.
 
-        claimed: False after a run whose noise protects nobody: no guarantee is stated.
+        Parameters
+        ----------
+        claimed : bool, default True
+            False after a run whose noise protects nobody: no guarantee is stated.
+
+        Returns
+        -------
+        dict
         """
         return copy.deepcopy(self._written) | ({} if claimed else {"guarantee": None})
 

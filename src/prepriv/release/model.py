@@ -118,7 +118,17 @@ class Model:
 
     @staticmethod
     def of(trained: Trained) -> Model:
-        """What of a run may leave, as a model."""
+        """Make a model of what of a run may leave.
+
+        Parameters
+        ----------
+        trained : Trained
+            The run.
+
+        Returns
+        -------
+        Model
+        """
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
         link = Link.of(plan)
@@ -182,7 +192,17 @@ class Model:
         return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
-        """Index of the predicted class among the declared ones, (n,)."""
+        """Predict the index of the class of raw rows, among the declared ones.
+
+        Parameters
+        ----------
+        data : array or table, (n, columns)
+            As for `scores`.
+
+        Returns
+        -------
+        array of int, (n,)
+        """
         self._need_classes()
         scores, norms = predict_scores(self.maps, self.weights, encode(data, self.domain))
         return (
@@ -190,7 +210,18 @@ class Model:
         )
 
     def decided(self, p: Floats) -> NDArray[np.intp]:
-        """Index of the class with the largest weight times probability, (n,), of probabilities (n, classes)."""
+        """Find the class with the largest weight times probability.
+
+        Parameters
+        ----------
+        p : array, (n, classes)
+            Probabilities.
+
+        Returns
+        -------
+        array of int, (n,)
+            Indices among the declared classes.
+        """
         return np.asarray((p if self.class_weight is None else p * self.class_weight).argmax(axis=1))
 
     @cached_property
