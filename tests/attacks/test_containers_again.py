@@ -26,6 +26,7 @@ from prepriv.pipeline.embeddings import embedding_matrix
 from prepriv.preprocessing import StandardScaler
 from prepriv.tables import csv as _csv
 from prepriv.tables.column import codes_by
+from prepriv.tables.containers import column_of
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData, column_names, read_table
@@ -400,3 +401,9 @@ def test_a_record_longer_than_the_pattern_is_matched_with_is_one_record(monkeypa
             monkeypatch.setattr(_csv, name, size)
         assert _csv.parse(content, ",").to_pylist() == want
     assert len(want) == 4 and want[0]["y"] == b'a\n"b'
+
+
+def test_an_id_that_no_text_can_hold_is_nobodys_and_stops_no_other():
+    """Python turns no whole number of more than 4,300 digits into a text: it raises."""
+    codes, distinct = codes_by(column_of(["a", 10**5000, "b", "a"], "ids"), id_of)
+    assert [None if code < 0 else distinct[code] for code in codes] == ["a", None, "b", "a"]

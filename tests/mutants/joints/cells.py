@@ -145,7 +145,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "tables/column.py",
         "            found = name(value)\n        except Exception:\n            found = None\n",
         "            found = name(value)\n        except TypeError:\n            found = None\n",
-        (EVERY, "-k", "ids_of_units and validate"),
+        ("tests/attacks/test_containers_again.py", "-k", "no_text_can_hold"),
     ),
     Mutant(
         "a condition that is refused by the type that one cell gave it",
