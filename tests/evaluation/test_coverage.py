@@ -132,6 +132,33 @@ def test_an_interval_of_r2_does_not_rest_on_a_declared_number_of_rows():
     assert half(500, BOTH[1]) > 0.9 * half(500, BOTH[0])
 
 
+@pytest.mark.parametrize("expected", [2, 3, 12])
+@pytest.mark.parametrize("n", [2000, 20_000])
+def test_an_interval_of_r2_covers_where_few_errors_are_large(n, expected):
+    """The variance at the estimate alone: it covered in 91 %."""
+    rng, share, draws = np.random.default_rng(expected), expected / n, 400
+    plan = plan_evaluation(
+        prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 1)), n=n, epsilon=8.0, measures="r2"
+    )
+    truth, held = (
+        1 - share * 3 / 4,
+        0,
+    )  # a quarter of the squared distance of the bounds, over a variance of 1/3
+
+    def pair(total):
+        return np.array([total, n - total]) + rng.normal(0, plan.noise, 2)
+
+    for _ in range(draws):
+        counts = {
+            "squared_error": pair(rng.binomial(n, share)),
+            "target": pair(n / 2 + rng.normal(0, np.sqrt(n / 12))),
+            "target_square": pair(n / 3 + rng.normal(0, np.sqrt(n * 4 / 45))),
+        }
+        figure = PrivateEvaluation(plan, counts, False)["R2"]
+        held += figure.low <= truth <= figure.high
+    assert held >= 0.96 * draws
+
+
 def moments(present, n, noise=10.0):
     return Moments((PRESENT * present, 0.0, 0.0), noise, n)
 

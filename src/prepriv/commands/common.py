@@ -374,14 +374,19 @@ def reserved_file(out: Path | None, check: Callable[[Path], Any], *beside: Path)
     check: Stop where it cannot be written.
     """
     if out is None:
-        if sys.stdout is None:
-            raise Stop("there is no standard output: choose --out")
+        check_standard_output()
         yield
         return
     check(out)
     with _reserved([*map(_lock_of, (out, *beside))], out):
         check(out)
         yield
+
+
+def check_standard_output() -> None:
+    """Stop where what goes to standard output would be nowhere."""
+    if sys.stdout is None:
+        raise Stop("standard output is closed: choose --out")
 
 
 def _lock_of(file: Path) -> Path:

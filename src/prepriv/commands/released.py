@@ -16,6 +16,7 @@ import typer
 from prepriv._text import csv_cell
 from prepriv.commands.common import (
     AsJson,
+    check_standard_output,
     console,
     print_guarantee,
     print_json,
@@ -39,9 +40,9 @@ def predict(
 ) -> None:
     """Predict labels of raw rows with the released model alone."""
     released = Model.load(model)
-    if out is None and sys.stdout is None:
-        raise Stop("there is no standard output: choose --out")
-    if out is not None:
+    if out is None:
+        check_standard_output()
+    else:
         _check_predictions(out, (data, artifact_file(model)))
     rows = read_table(data, list(released.domain.columns) or None)
     if released.domain.target is not None:

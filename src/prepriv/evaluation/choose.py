@@ -62,7 +62,7 @@ _SHRINK = 0.97
 class ChoicePlan:
     """All candidates' plans and the mechanism that chooses, priced before a record is read.
 
-    Whose coin fell how is no part of it, and is handed back nowhere: units stand in the order of their names, and one that is
+    It does not hold the coins, and nothing hands them back: units stand in the order of their names, and one that is
     replaced turns the coins of all others (docs/proofs/units.md). signals: of each method that can be carried out, µ times the records a candidate is
     trained on, times the chance that a candidate is tried; the method with the largest is taken.
     """

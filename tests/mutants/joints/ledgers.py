@@ -292,8 +292,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a release for a closed standard output is charged",
         "our own: what was paid for is nowhere",
         "commands/common.py",
-        "        if sys.stdout is None:\n            raise Stop",
-        "        if False:\n            raise Stop",
+        "    if sys.stdout is None:\n        raise Stop",
+        "    if False:\n        raise Stop",
         ("tests/commands/test_paid_outputs.py", "-k", "without_an_output and describe"),
     ),
     Mutant(

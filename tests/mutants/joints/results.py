@@ -9,6 +9,14 @@ BALANCED = (COVERAGE, "-k", "balanced_accuracy_covers")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "the errors behind R2 vary as their estimate says alone",
+        "an interval that covers less often than it says",
+        "evaluation/intervals.py",
+        "    return replace(made, low=min(made.low, low), high=max(made.high, high))",
+        "    return made",
+        ("tests/evaluation/test_coverage.py", "-k", "few_errors"),
+    ),
+    Mutant(
         "recalls are clipped before they are averaged",
         "intervals: a bias that grows with the number of classes",
         "evaluation/intervals.py",
