@@ -11,7 +11,7 @@ import math
 
 from prepriv.evaluation.choose import _trial_mu
 from prepriv.guarantees import gdp_mu
-from prepriv.pipeline.chosen import trials_stop, tried
+from prepriv.runs.chosen import trials_stop, tried
 
 
 def main() -> None:

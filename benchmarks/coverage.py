@@ -43,8 +43,8 @@ from prepriv.guarantees import gaussian
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.pipeline.run import execute
 from prepriv.release.model import Model
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 LEAST, AGAIN = 0.94, 5

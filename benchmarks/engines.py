@@ -25,9 +25,9 @@ from prepriv.engines.dask_start import CLOSED
 from prepriv.exact.grid import Grid
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import Labelled
+from prepriv.placed.rows import Mapped
+from prepriv.plans.plan import make_plan
+from prepriv.runs.run import Labelled
 from prepriv.tables.encode import encode
 
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.pipeline.plan import signal
-from prepriv.pipeline.recipes.automatic import CENTER_SHARE, SCALE, recipe
+from prepriv.plans.plan import signal
+from prepriv.recipes.automatic import CENTER_SHARE, SCALE, recipe
 
 DELTA = 1e-5
 CELLS = (("mnist", 1.0), ("mnist", 0.1), ("fashion_mnist", 1.0), ("fashion_mnist", 0.1))

@@ -160,8 +160,8 @@ def least(work: Callable[[], object], repeat: int = 5) -> float:
 def with_features(n: int, m: int, epsilon: float, columns: int) -> float:
     """Accuracy of the recipe with m random features on n rows in memory."""
     from prepriv import Domain, PrivateClassifier
-    from prepriv.pipeline.recipes.automatic import auto_steps
     from prepriv.preprocessing import Normalize, RandomFeatures
+    from prepriv.recipes.automatic import auto_steps
 
     domain = Domain.box(-4, 4, columns, [0, 1])
     *steps, scale = auto_steps(domain, n=n, epsilon=epsilon, delta=1e-6, linear=True)

@@ -59,7 +59,7 @@ def generated(
 def tables(adult: Path | None) -> Iterator[tuple[str, pd.DataFrame, dict[str, Any], float]]:
     """(name, rows with the label last, declared columns, epsilon of the draft)."""
     if adult is not None:
-        from prepriv.pipeline.schema import load_schema
+        from prepriv.schemas.schema import load_schema
 
         schema = load_schema(Path(__file__).parents[1] / "examples" / "adult.yaml")
         yield "adult", pd.read_csv(adult, dtype=str), dict(schema.domain().columns), 0.2

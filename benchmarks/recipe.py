@@ -29,7 +29,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic, Softmax
-from prepriv.release.link import softmax
+from prepriv.plans.link import softmax
 
 DELTA = 1e-5
 BINS = 15

@@ -20,7 +20,7 @@ import numpy as np
 from development import NAMES, load
 from recipe import BINS, fitted, measures
 
-from prepriv.release.link import softmax
+from prepriv.plans.link import softmax
 
 
 def curve(p: Any, y: Any) -> tuple[Any, Any]:

@@ -33,14 +33,14 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import prepriv
 from prepriv import preprocessing as pre
+from prepriv.accounts.from_sklearn import Unpriced, from_sklearn
+from prepriv.accounts.other_libraries import ran_elsewhere
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove
 from prepriv.learners import Logistic, PoissonSGD
 from prepriv.learners.stochastic import smallest_noise
 from prepriv.opacus import calibrate
-from prepriv.pipeline.from_sklearn import Unpriced, from_sklearn
-from prepriv.pipeline.other_libraries import ran_elsewhere
 
 DROPPED = "dropna: rows are left out for what they hold, so the number of rows, which is public, tells of one record"
 Data = Callable[[Path], tuple[Any, Any, Any, Any, prepriv.Domain]]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import prepriv
-from prepriv.pipeline.recipes.pillar import pillar
+from prepriv.recipes.pillar import pillar
 
 
 def main(path: Path, rows: int = 5400) -> float:

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 import prepriv
-from prepriv.pipeline.embeddings import embedding_matrix
-from prepriv.pipeline.recipes.pillar import pillar
+from prepriv.recipes.pillar import pillar
+from prepriv.tables.embeddings import embedding_matrix
 
 WORDS = 1024  # columns of the hashed bag of words
 EPSILON, DELTA = 0.7, 1e-5

@@ -16,7 +16,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: no threads of BLAS
 
 import numpy as np
 
-from prepriv.pipeline import odometer
+from prepriv.runs import odometer
 
 SEED = os.environ.get("PREPRIV_TEST_SEED", "20261121")
 """Seed of the noise keys of the suite's own process; `random` leaves them to the operating system."""

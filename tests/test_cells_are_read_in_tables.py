@@ -29,9 +29,9 @@ FORM = {"len", "isinstance", "type", "hasattr", "id", "callable"}
 """What tells the form of a container and of no cell."""
 
 ALLOWED = {
-    ("pipeline/apart.py", "_arrays"): "where the cells lie in memory; none is read",
-    ("pipeline/apart.py", "_column"): "where the cells lie in memory; none is read",
-    ("pipeline/apart.py", "_arrow"): "where the cells lie in memory; none is read",
+    ("runs/apart.py", "_arrays"): "where the cells lie in memory; none is read",
+    ("runs/apart.py", "_column"): "where the cells lie in memory; none is read",
+    ("runs/apart.py", "_arrow"): "where the cells lie in memory; none is read",
     (
         "commands/audit_replay.py",
         "_raw",
@@ -40,7 +40,7 @@ ALLOWED = {
         "mechanisms/handle.py",
         "floats",
     ): "what a step of a user's own hands to a mechanism, after its cells were encoded",
-    ("release/arrays.py", "unpack"): "numbers of a file of ours, no rows",
+    ("preprocessing/arrays.py", "unpack"): "numbers of a file of ours, no rows",
     ("release/report.py", "of"): "what a model says of public rows",
 }
 

@@ -12,11 +12,11 @@ import pytest
 
 from prepriv import Budget, Domain, PrivateTransformer, Public, Sensitivity, account
 from prepriv import preprocessing as pre
+from prepriv.accounts.other_libraries import ShuffledBatches
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonReplace
 from prepriv.learners import AnyModel
 from prepriv.opacus import calibrate
-from prepriv.pipeline.other_libraries import ShuffledBatches
 
 N, DELTA = 2000, 1e-5
 BOX = Domain.box(0, 1, features=3, classes=[0, 1], n=N)

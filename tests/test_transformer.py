@@ -20,7 +20,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.preparation import make_preparation, run_preparation
+from prepriv.runs.preparation import make_preparation, run_preparation
 from prepriv.tables.encode import encode
 
 N, DELTA = 1000, 1e-5

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prepriv import guarantees, preprocessing
+    from prepriv.accounts.account import account
+    from prepriv.accounts.from_sklearn import from_sklearn
     from prepriv.columns import Categorical, Numeric, Text
     from prepriv.description.describe import describe
     from prepriv.description.questions import count, histogram, mean, quantiles
@@ -13,14 +15,12 @@ if TYPE_CHECKING:
     from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity
-    from prepriv.pipeline.account import account
-    from prepriv.pipeline.from_sklearn import from_sklearn
-    from prepriv.pipeline.odometer import CompositionWarning, spent
-    from prepriv.pipeline.plan import Plan, make_plan
-    from prepriv.pipeline.validate import Validation, validate
+    from prepriv.plans.plan import Plan, make_plan
     from prepriv.regressor import PrivateRegressor
     from prepriv.release.model import Model
     from prepriv.release.report import Report
+    from prepriv.runs.odometer import CompositionWarning, spent
+    from prepriv.runs.validate import Validation, validate
     from prepriv.transformer import PrivateTransformer
 
     __version__: str
@@ -62,35 +62,37 @@ _HOMES = {
     "Budget": "payment",
     "Categorical": "domain",
     "Text": "domain",
-    "CompositionWarning": "pipeline.odometer",
+    "CompositionWarning": "runs.odometer",
     "Domain": "domain",
     "Guarantee": "guarantees.guarantee",
     "Model": "release.model",
     "Numeric": "domain",
-    "Plan": "pipeline.plan",
+    "Plan": "plans.plan",
     "PrivateClassifier": "estimators",
     "PrivateRegressor": "regressor",
     "PrivateTransformer": "transformer",
     "Public": "payment",
     "Report": "release.report",
     "Sensitivity": "payment",
-    "account": "pipeline.account",
+    "account": "accounts.account",
     "choose": "evaluation.choose",
     "count": "description.questions",
     "describe": "description.describe",
     "histogram": "description.questions",
     "mean": "description.questions",
     "quantiles": "description.questions",
-    "from_sklearn": "pipeline.from_sklearn",
-    "make_plan": "pipeline.plan",
-    "spent": "pipeline.odometer",
-    "Validation": "pipeline.validate",
-    "validate": "pipeline.validate",
+    "from_sklearn": "accounts.from_sklearn",
+    "make_plan": "plans.plan",
+    "spent": "runs.odometer",
+    "Validation": "runs.validate",
+    "validate": "runs.validate",
 }
+_ASKED_BELOW = {"draft_domain": "description.draft"}  # of rooms that may not import it: `Domain.draft`
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__", "estimators", "learners", "ledger", "pipeline"]
+    rooms = ("accounts", "estimators", "learners", "ledger", "plans", "recipes", "schemas")
+    return [*__all__, "__version__", *rooms]
 
 
 def __getattr__(name: str) -> Any:
@@ -100,8 +102,8 @@ def __getattr__(name: str) -> Any:
         from prepriv._version import own_version
 
         value: Any = own_version()
-    elif name in _HOMES:
-        value = getattr(import_module(f"prepriv.{_HOMES[name]}"), name)
+    elif home := _HOMES.get(name) or _ASKED_BELOW.get(name):
+        value = getattr(import_module(f"prepriv.{home}"), name)
     else:
         value = _submodule(name)
     globals()[name] = value

@@ -10,6 +10,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from importlib import import_module
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -155,7 +156,7 @@ class Domain:
 
     See Also
     --------
-    prepriv.pipeline.schema.load_schema : The same facts from a YAML file.
+    prepriv.schemas.schema.load_schema : The same facts from a YAML file.
 
     Notes
     -----
@@ -445,13 +446,11 @@ class Domain:
         >>> sorted(domain.classes), list(domain.columns)
         (['a', 'b'], ['age'])
         """
-        from prepriv.description.draft import (
-            draft_domain,
-        )  # the one import upwards: a constructor by its name
-
-        return draft_domain(
+        # a constructor by its name: the top of the package knows who makes it, this room does not
+        made: Domain = import_module("prepriv").draft_domain(
             table, epsilon=epsilon, delta=delta, n=n, label=label, adjacency=adjacency, ledger=ledger
         )
+        return made
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -26,19 +26,19 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.learners.base import Learner
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.admit import say_weak
-from prepriv.pipeline.charge import LedgerSetting, check_ledger
-from prepriv.pipeline.checks import check_budget, check_domain, check_places
-from prepriv.pipeline.decision import ascending, decision
-from prepriv.pipeline.odometer import Priced
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.run import Trained, room_for
-from prepriv.pipeline.train import train
+from prepriv.placed.checks import check_budget, check_domain, check_places
+from prepriv.plans.decision import ascending, decision
+from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
+from prepriv.recipes.automatic import recipe
 from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.runs.admit import say_weak
+from prepriv.runs.charge import LedgerSetting, check_ledger
+from prepriv.runs.odometer import Priced
+from prepriv.runs.run import Trained, room_for
+from prepriv.runs.train import train
 from prepriv.tables.encode import check_stream, count_rows, label_of
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData

@@ -16,24 +16,11 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import integer, length, truth
-from prepriv.domain import Domain
-from prepriv.guarantees import gdp_epsilon, gdp_mu
-from prepriv.guarantees.drafts import check_drafts, with_drafts
-from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Learner
-from prepriv.learners.losses import AnyModel
-from prepriv.pipeline.account import rests_on, steps_of, zero_rows
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.claim import claim
-from prepriv.pipeline.other_libraries import COIN, PoissonBatches, ShuffledBatches
-from prepriv.pipeline.plan import budget, decide
-from prepriv.pipeline.ran import what_ran
-from prepriv.pipeline.raw_units import RawUnits
-from prepriv.pipeline.rehearsal import rehearse
-from prepriv.pipeline.settings import whole
-from prepriv.pipeline.torch_loaders import (
+from prepriv.accounts.account import rests_on, steps_of, zero_rows
+from prepriv.accounts.other_libraries import COIN, PoissonBatches, ShuffledBatches
+from prepriv.accounts.ran import what_ran
+from prepriv.accounts.settings import whole
+from prepriv.accounts.torch_loaders import (
     check_loader,
     check_optimizer,
     check_poisson,
@@ -42,7 +29,20 @@ from prepriv.pipeline.torch_loaders import (
     lengths,
     secure_generator,
 )
+from prepriv.domain import Domain
+from prepriv.guarantees import gdp_epsilon, gdp_mu
+from prepriv.guarantees.drafts import check_drafts, with_drafts
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.notes import notes_on
+from prepriv.guarantees.printed import down, up
+from prepriv.learners.base import Learner
+from prepriv.learners.losses import AnyModel
+from prepriv.placed.checks import check_budget
+from prepriv.placed.raw_units import RawUnits
+from prepriv.plans.claim import claim
+from prepriv.plans.plan import budget, decide
 from prepriv.preprocessing.base import Step
+from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.transformer import PrivateTransformer
 
 _DIGITS = 6  # of a noise multiplier, rounded up

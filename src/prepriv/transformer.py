@@ -15,12 +15,12 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.charge import LedgerSetting, check_ledger
-from prepriv.pipeline.checks import check_domain, check_places, names_of
-from prepriv.pipeline.handed import held
-from prepriv.pipeline.preparation import Preparation, make_preparation, run_preparation
-from prepriv.pipeline.rows import Mapped
+from prepriv.placed.checks import check_domain, check_places, names_of
+from prepriv.placed.handed import held
+from prepriv.placed.rows import Mapped
 from prepriv.preprocessing.base import Step
+from prepriv.runs.charge import LedgerSetting, check_ledger
+from prepriv.runs.preparation import Preparation, make_preparation, run_preparation
 from prepriv.tables.encode import encode, rows_of
 from prepriv.tables.stream import Stream, as_stream
 

@@ -21,7 +21,7 @@ import pytest
 import scipy.sparse
 
 import prepriv
-from prepriv.pipeline import odometer
+from prepriv.runs import odometer
 
 os.environ["RUST_BACKTRACE"] = "0"
 

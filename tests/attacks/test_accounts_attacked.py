@@ -15,6 +15,8 @@ import pytest
 import prepriv
 from prepriv import CompositionWarning, Domain, PrivateClassifier, Public, Sensitivity, account
 from prepriv import preprocessing as pre
+from prepriv.accounts.account import DIRECT, SMOOTH
+from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.cli import run
 from prepriv.commands.plan import show_learner
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
@@ -25,11 +27,9 @@ from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.ledger import Ledger
-from prepriv.pipeline import odometer
-from prepriv.pipeline.account import DIRECT, SMOOTH
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.ran import ReleasedStatistic
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.base import RowShift
+from prepriv.runs import odometer
 
 FULL = GradientDescent(Logistic(), steps=2, weight_bound=2.0, learning_rate=20.0)
 SOFT = pre.SoftPCA(0.05, payment=Sensitivity())

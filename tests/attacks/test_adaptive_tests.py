@@ -23,8 +23,8 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.propose_test_release import GaussianTest
-from prepriv.pipeline import chain
-from prepriv.pipeline.claim import TEST_SHARES, composed
+from prepriv.placed import chain
+from prepriv.plans.claim import TEST_SHARES, composed
 
 LEARNER = GradientDescent(Logistic(), steps=50, weight_bound=2.0)
 BALL = Domain.ball(10, [0, 1], n=10_000)

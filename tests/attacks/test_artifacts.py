@@ -27,12 +27,12 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, LeastSquares, Logistic, Softmax
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.stored import OtherClaim, plan_from_json
+from prepriv.plans.plan import Plan
+from prepriv.plans.stored import OtherClaim, plan_from_json
+from prepriv.preprocessing.arrays import pack
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.random_features import directions
 from prepriv.release import strict_json
-from prepriv.release.arrays import pack
 from prepriv.release.model import BadArtifact
 
 DOMAIN = Domain({"a": Numeric(0, 1, "impute"), "b": Numeric(-1, 2)}, ("no", "yes"), n=400)

@@ -24,8 +24,8 @@ import pytest
 import scipy.sparse
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
-from prepriv.pipeline.apart import check_apart
 from prepriv.preprocessing import StandardScaler
+from prepriv.runs.apart import check_apart
 from prepriv.tables.cell import UNREADABLE, cell_of, number_of, text_of
 from prepriv.tables.column import cells, cells_one_by_one, codes_by, numbers, numbers_one_by_one
 from prepriv.tables.containers import column_of

@@ -17,8 +17,8 @@ from prepriv.guarantees.premise import Premise
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.propose_test_release import GaussianTest
-from prepriv.pipeline.run import Refused, execute
 from prepriv.preprocessing.base import ConfidentialMap, RowShift
+from prepriv.runs.run import Refused, execute
 from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=2, weight_bound=5.0)

@@ -21,12 +21,12 @@ from prepriv.cli import run
 from prepriv.commands.plan import plan_for
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.pipeline.run import execute
-from prepriv.pipeline.schema import load_schema
 from prepriv.preprocessing._crowd import cluster_grid
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.pca import leading
 from prepriv.preprocessing.second_moment import moment_grid
+from prepriv.runs.run import execute
+from prepriv.schemas.schema import load_schema
 from prepriv.space import Space
 from prepriv.tables.encode import encode
 

@@ -22,11 +22,11 @@ import scipy.sparse as sp
 from prepriv import Budget, Domain, Numeric, PrivateTransformer
 from prepriv.cli import run
 from prepriv.ledger import Ledger
-from prepriv.pipeline.embeddings import embedding_matrix
 from prepriv.preprocessing import StandardScaler
 from prepriv.tables import csv as _csv
 from prepriv.tables.column import codes_by
 from prepriv.tables.containers import column_of
+from prepriv.tables.embeddings import embedding_matrix
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData, column_names, read_table

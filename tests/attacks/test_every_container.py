@@ -35,8 +35,8 @@ from every_container import (
 
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
-from prepriv.pipeline.embeddings import embedding_matrix
 from prepriv.preprocessing import MeanImputer, StandardScaler
+from prepriv.tables.embeddings import embedding_matrix
 
 # ---------------------------------------------------------------------------------------------- one column
 

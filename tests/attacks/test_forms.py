@@ -24,9 +24,9 @@ from prepriv import (
     quantiles,
     validate,
 )
-from prepriv.pipeline.decision import decision
-from prepriv.pipeline.embeddings import embedding_matrix
+from prepriv.plans.decision import decision
 from prepriv.preprocessing import StandardScaler
+from prepriv.tables.embeddings import embedding_matrix
 from prepriv.tables.encode import encode, encode_labels, rows_of
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData

@@ -10,7 +10,7 @@ import pytest
 from prepriv import Domain, Model, PrivateClassifier
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.ledger import Ledger, condition_note
-from prepriv.pipeline.stored import plan_from_json
+from prepriv.plans.stored import plan_from_json
 
 X, Y = np.tile([[0.0, 1.0], [1.0, 0.0]], (2, 1)), [0, 1, 0, 1]
 

@@ -18,7 +18,7 @@ from prepriv._text import csv_cell, shown
 from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report
 

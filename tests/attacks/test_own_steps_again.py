@@ -25,14 +25,14 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.session import NoisySession, SpentError
-from prepriv.pipeline.premises import of_part
-from prepriv.pipeline.preparation import make_preparation
-from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import execute
+from prepriv.placed.rows import Mapped
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.impute_caps import FewMissing
 from prepriv.preprocessing.said import check_words
 from prepriv.release.model import Model
+from prepriv.runs.premises import of_part
+from prepriv.runs.preparation import make_preparation
+from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.encode import encode, encode_targets
 

@@ -16,6 +16,7 @@ from prepriv import Domain, Numeric, learners, make_plan
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv._said import check_said
+from prepriv.accounts.account import account
 from prepriv.audit.random_chains import LEARNER, UnreleasedPlan
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.audit.replay_neighbours import RawTable
@@ -26,13 +27,12 @@ from prepriv.learners.base import CLAIMS, TRAINS, Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import SpentError
-from prepriv.pipeline.account import account
-from prepriv.pipeline.handed import Inside
-from prepriv.pipeline.preparation import make_preparation
-from prepriv.pipeline.price import prices
-from prepriv.pipeline.run import execute
+from prepriv.placed.handed import Inside
+from prepriv.plans.price import prices
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, Identity, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.said import MAKES, check_words, says_its_sum, shift_after
+from prepriv.runs.preparation import make_preparation
+from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.encode import encode
 

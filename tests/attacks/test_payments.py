@@ -20,8 +20,8 @@ from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, SpentError
 from prepriv.payment import check_payment
-from prepriv.pipeline.run import execute
-from prepriv.pipeline.stored import plan_from_json
+from prepriv.plans.stored import plan_from_json
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=3, weight_bound=5.0)

@@ -18,8 +18,8 @@ from prepriv import Categorical, Domain, Numeric
 from prepriv import preprocessing as pre
 from prepriv.guarantees.premise import Premise
 from prepriv.payment import Sensitivity
-from prepriv.pipeline.chain import chain
-from prepriv.pipeline.rows import Mapped
+from prepriv.placed.chain import chain
+from prepriv.placed.rows import Mapped
 from prepriv.preprocessing._columns import ColumnPremise
 from prepriv.preprocessing._projector import _Spectrum
 from prepriv.tables.encode import encode, encode_targets

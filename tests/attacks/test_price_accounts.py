@@ -13,6 +13,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from prepriv import Budget, Domain, Sensitivity, account
 from prepriv import preprocessing as pre
+from prepriv.accounts.account import DIRECT
+from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.cli import run
 from prepriv.guarantees import approximate_dp, gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
@@ -22,13 +24,11 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
-from prepriv.pipeline import price as price_module
-from prepriv.pipeline.account import DIRECT
-from prepriv.pipeline.chain import chain
-from prepriv.pipeline.claim import cost
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.price import prices
-from prepriv.pipeline.ran import ReleasedStatistic
+from prepriv.placed.chain import chain
+from prepriv.plans import price as price_module
+from prepriv.plans.claim import cost
+from prepriv.plans.plan import make_plan
+from prepriv.plans.price import prices
 
 # --------------------------------------------------------------------------------- PCA paid for by sensitivity
 

@@ -21,14 +21,14 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.apart import check_apart
-from prepriv.pipeline.declared_file import BadSchema
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.public import check_public
-from prepriv.pipeline.recipes.pillar import pillar
-from prepriv.pipeline.run import execute
-from prepriv.pipeline.schema import load_schema
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.center import Subtract
+from prepriv.recipes.pillar import pillar
+from prepriv.runs.apart import check_apart
+from prepriv.runs.public import check_public
+from prepriv.runs.run import execute
+from prepriv.schemas.declared_file import BadSchema
+from prepriv.schemas.schema import load_schema
 from prepriv.space import Space
 from prepriv.tables.encode import encode, encode_labels
 

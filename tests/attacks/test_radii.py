@@ -12,7 +12,7 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.run import execute
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 N = 120

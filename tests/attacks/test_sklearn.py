@@ -30,9 +30,9 @@ from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
-from prepriv.pipeline import odometer
-from prepriv.pipeline.rows import PrivateTable
+from prepriv.placed.rows import PrivateTable
 from prepriv.release.model import Model
+from prepriv.runs import odometer
 
 N = 60
 DOMAIN = Domain.box(0, 1, 2, [0, 1])

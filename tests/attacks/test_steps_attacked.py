@@ -22,10 +22,10 @@ from prepriv.audit.replay import Recorder
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import ExactSession
-from prepriv.pipeline.premises import check
-from prepriv.pipeline.recipes.dpsgd_f import RECIPES
-from prepriv.pipeline.run import execute
 from prepriv.preprocessing.base import Identity, walk
+from prepriv.recipes.dpsgd_f import RECIPES
+from prepriv.runs.premises import check
+from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.encode import encode
 

@@ -35,12 +35,12 @@ from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.session import ExactSession, Metered, SpentError
-from prepriv.pipeline.handed import placeless
-from prepriv.pipeline.rows import PrivateTable
-from prepriv.pipeline.run import execute
+from prepriv.placed.handed import placeless
+from prepriv.placed.rows import PrivateTable
 from prepriv.preprocessing.base import ConfidentialMap, Identity, ReleasedMap, RowShift, Step
 from prepriv.preprocessing.center import Subtract
 from prepriv.release.model import Model
+from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.encode import encode, encode_targets
 from prepriv.tables.table import BLOCK

@@ -26,8 +26,8 @@ from prepriv import preprocessing as pre
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.learners import gradient_descent, losses, noisy_sgd, one_pass, stochastic
 from prepriv.ledger import Ledger
-from prepriv.pipeline.charge import check_ledger
-from prepriv.pipeline.recipes.pillar import pillar
+from prepriv.recipes.pillar import pillar
+from prepriv.runs.charge import check_ledger
 from prepriv.tables.encode import encode, encode_labels
 from prepriv.tables.readers import read_table
 

@@ -20,10 +20,10 @@ from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logisti
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.recipes.automatic import WIDE, recipe
-from prepriv.pipeline.recipes.dpsgd_f import RECIPES
+from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
+from prepriv.recipes.automatic import WIDE, recipe
+from prepriv.recipes.dpsgd_f import RECIPES
 
 N = 24
 ONE, ADD = "replace-one", "add-or-remove-one"

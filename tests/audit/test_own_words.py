@@ -11,7 +11,7 @@ from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import BOUNDS, Logistic
 from prepriv.learners.targets import Huber, SquaredError
-from prepriv.pipeline import rehearsal
+from prepriv.rehearsals import rehearsal
 
 HEAD = """
 import dataclasses, math

@@ -69,7 +69,7 @@ def test_every_kind_has_a_case(kind):
 
 def test_every_step_that_can_move_rows_is_attacked():
     """A step that pays by sensitivity, or that may stand after one, has a case."""
-    from prepriv.pipeline.schema import step_kinds
+    from prepriv.schemas.schema import step_kinds
 
     attacked = {type(s) for case in cases().values() for s in case.steps}
     assert {k for k in step_kinds().values()} - attacked == _NEVER_AFTER_A_SHIFT()

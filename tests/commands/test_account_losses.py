@@ -8,12 +8,13 @@ import pytest
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv.accounts.account import account
 from prepriv.cli import run
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import LeastSquares, Loss
-from prepriv.pipeline.account import account
-from prepriv.pipeline.declared_learner import OLD_NAMES, kinds
+from prepriv.learners.names import OLD_NAMES
+from prepriv.schemas.declared_learner import kinds
 
 TEXT = """
 rows: 1000

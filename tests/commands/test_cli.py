@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from prepriv.cli import run
-from prepriv.pipeline.schema import load_schema
 from prepriv.release.model import Model
+from prepriv.schemas.schema import load_schema
 
 SCHEMA = """
 label: {name: income, classes: [low, high]}
@@ -289,7 +289,7 @@ def test_the_model_is_found_in_the_folder_of_its_run(folder, capsys):
 
 def test_no_message_holds_a_value_of_a_record(folder, capsys, monkeypatch):
     """Whatever breaks after the data is open, only one fixed sentence leaves."""
-    from prepriv.pipeline import train as module
+    from prepriv.runs import train as module
 
     def explode(plan, table, *_args, **_kwargs):
         raise RuntimeError(f"oops: {table.block(0, 2)} SECRET-JOB")

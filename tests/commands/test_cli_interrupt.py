@@ -40,11 +40,11 @@ def interrupt(*_args, **_kwargs):
     [
         ("prepriv.commands.train.plan_for", "before anything was charged; nothing was written", None),
         (
-            "prepriv.pipeline.admit.charge",
+            "prepriv.runs.admit.charge",
             "while the ledger was charged; a charge that `prepriv ledger show` lists stays; nothing",
             "",
         ),
-        ("prepriv.pipeline.train.execute", "after the charge, which stays; nothing was written", None),
+        ("prepriv.runs.train.execute", "after the charge, which stays; nothing was written", None),
         (
             "Model.save",
             "after the charge, which stays, while run was written",
@@ -60,7 +60,7 @@ def test_an_interrupted_run_says_what_stays(folder, monkeypatch, capsys, at, say
     assert run([*TRAIN, "--ledger", "l.db"]) == 130
     err = capsys.readouterr().err
     assert err.startswith(f"prepriv: interrupted {says}") and len(err.splitlines()) == 1
-    assert len(Ledger.open("l.db").entries()) == (at in ("prepriv.pipeline.train.execute", "Model.save"))
+    assert len(Ledger.open("l.db").entries()) == (at in ("prepriv.runs.train.execute", "Model.save"))
     if without_ledger != "":
         assert run(TRAIN) == 130
         err = capsys.readouterr().err
@@ -134,6 +134,6 @@ finally:
 def test_the_public_names_are_there_when_they_are_asked_for():
     for name in (*prepriv.__all__, "__version__", "tables"):
         assert getattr(prepriv, name) is not None
-    assert prepriv.account is prepriv.pipeline.account.account
+    assert prepriv.account is prepriv.accounts.account.account
     assert not hasattr(prepriv, "nothing_of_that_name") and not hasattr(prepriv, "_csvx")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

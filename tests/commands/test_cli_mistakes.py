@@ -12,9 +12,9 @@ import pytest
 from prepriv.cli import run
 from prepriv.commands import common
 from prepriv.ledger import Ledger
-from prepriv.pipeline.schema import BadSchema, Schema, load_schema
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.schemas.schema import BadSchema, Schema, load_schema
 
 SCHEMA = "label: {name: status, classes: [yes, no]}\ncolumns:\n  age: {type: numeric, low: 20, high: 60}\n"
 SECRET = "SECRET-4711"

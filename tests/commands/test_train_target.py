@@ -10,8 +10,8 @@ import pytest
 
 from prepriv.cli import run
 from prepriv.ledger import Ledger
-from prepriv.pipeline.schema import load_schema
 from prepriv.release.model import Model
+from prepriv.schemas.schema import load_schema
 
 SCHEMA = """
 label: {name: price, low: -5, high: 45}

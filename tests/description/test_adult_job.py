@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from prepriv.cli import run
-from prepriv.pipeline.schema import load_schema
 from prepriv.release.model import Model
+from prepriv.schemas.schema import load_schema
 from real_data import real_data
 
 BY_HAND = Path(__file__).parents[2] / "examples" / "adult.yaml"

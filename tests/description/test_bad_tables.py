@@ -8,7 +8,7 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.pipeline.schema import load_schema
+from prepriv.schemas.schema import load_schema
 
 N = 300
 SECRET = "s3cr3t-of-anna"

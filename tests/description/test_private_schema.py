@@ -26,7 +26,7 @@ from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bin_of, ends
 from prepriv.guarantees import approximate_dp, gaussian
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import SpentError
-from prepriv.pipeline.schema import load_schema
+from prepriv.schemas.schema import load_schema
 from prepriv.tables.readers import BadData
 
 N = 4000

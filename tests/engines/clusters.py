@@ -12,8 +12,8 @@ from prepriv.engines.dask_start import CLOSED
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.run import room_for
-from prepriv.pipeline.train import train
+from prepriv.runs.run import room_for
+from prepriv.runs.train import train
 
 DOMAIN = prepriv.Domain({"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 1)}, [0, 1], label="y")
 

@@ -25,7 +25,7 @@ from prepriv.exact.grid import Grid
 from prepriv.learners import Huber, SufficientStatistics
 from prepriv.learners.losses import Softmax
 from prepriv.learners.stochastic import FixedBatchSGD
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 
 N, D = 5000, 7
 GRID = Grid.of(5.1, 0.7, N, fine=False)

@@ -15,7 +15,7 @@ from engines.clusters import DOMAIN, cluster, released
 from prepriv.engines import Threads
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 
 
 def killing(at):

@@ -219,9 +219,9 @@ def test_half_of_what_is_free_is_taken():
 
 def test_rows_behind_a_confidential_map_are_read_nowhere_else(folder):
     """Its state dies with the run, in this process."""
-    from prepriv.pipeline.rows import Mapped
-    from prepriv.pipeline.run import Labelled
+    from prepriv.placed.rows import Mapped
     from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
+    from prepriv.runs.run import Labelled
     from prepriv.tables.encode import encode
 
     class Secret(ConfidentialMap):

@@ -80,8 +80,8 @@ def test_a_whole_fit_releases_the_same_bits_on_a_device(rng, device, monkeypatch
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("this machine has no GPU")
     from engines.clusters import released
-    from prepriv.pipeline.plan import make_plan
-    from prepriv.pipeline.recipes.automatic import recipe
+    from prepriv.plans.plan import make_plan
+    from prepriv.recipes.automatic import recipe
 
     x = rng.random((4000, 5))
     y = (x.sum(axis=1) > 2.5).astype(int)

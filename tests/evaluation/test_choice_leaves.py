@@ -18,8 +18,8 @@ from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.chosen import METHODS, TRIALS
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
+from prepriv.runs.chosen import METHODS, TRIALS
 from prepriv.tables.encode import encode
 
 N = 397  # no other length is as long

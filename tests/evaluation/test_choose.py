@@ -27,9 +27,9 @@ from prepriv.learners.losses import Logistic, SquaredHinge
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.chosen import METHODS, TRIALS
 from prepriv.preprocessing import PCA, Rescale
 from prepriv.release.model import Model
+from prepriv.runs.chosen import METHODS, TRIALS
 from prepriv.tables.stream import Stream
 
 DOMAIN = prepriv.Domain.box(0, 1, 3, [0, 1])

@@ -165,7 +165,7 @@ def test_nothing_but_mechanism_outputs_leaves(adjacency, classes):
 def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses(tmp_path, monkeypatch):
     path = tmp_path / "L.db"
     Ledger.create(path, "people", epsilon=0.15, delta=1e-3)
-    monkeypatch.setattr("prepriv.pipeline.rows.PrivateTable.read", lambda *_: pytest.fail("a cell was read"))
+    monkeypatch.setattr("prepriv.placed.rows.PrivateTable.read", lambda *_: pytest.fail("a cell was read"))
     with pytest.raises(pytest.fail.Exception):
         CLF.evaluate(X, Y, ledger=path)
     assert Ledger.open(path).remaining().epsilon == pytest.approx(0.05)  # it stays

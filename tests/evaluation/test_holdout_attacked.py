@@ -16,7 +16,7 @@ from prepriv.drafted import Drafted
 from prepriv.evaluation.holdout import Holdout
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from prepriv import Sensitivity
 from prepriv import preprocessing as pre
 from prepriv.evaluation.holdout import Holdout, plan_holdout
 from prepriv.learners import GradientDescent, Logistic
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.premises import of_part
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.impute_caps import ImputerCaps
 from prepriv.release.model import Model
+from prepriv.runs.premises import of_part
 
 N = 2000
 GAPS = prepriv.Domain.box(0, 1, 2, [0, 1], missing="impute")

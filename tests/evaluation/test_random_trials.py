@@ -24,8 +24,8 @@ from prepriv.learners import Logistic, SquaredError
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.mechanisms.coins import trial_numbers
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.chosen import TRIALS, Chosen, score_steps, tried
 from prepriv.release.model import Model
+from prepriv.runs.chosen import TRIALS, Chosen, score_steps, tried
 
 MANY = [GradientDescent(Logistic(), steps=s) for s in range(2, 10)]
 

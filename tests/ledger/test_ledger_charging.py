@@ -16,8 +16,8 @@ from prepriv import domain
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.holdout import train_and_evaluate
 from prepriv.ledger import Budget, BudgetExceeded, Charge, Ledger, PlanRefused, book, schema, store
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.train import train
+from prepriv.runs.admit import admit
+from prepriv.runs.train import train
 
 HASH, OTHER, ARTIFACT = "5e" * 32, "0f" * 32, "ab" * 32
 

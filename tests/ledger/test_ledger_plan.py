@@ -15,7 +15,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.ledger.units import Quanta
 from prepriv.payment import Budget
-from prepriv.pipeline.left import largest_run
+from prepriv.runs.left import largest_run
 
 X = np.random.default_rng(0).random((60, 2))
 Y = X[:, 0] > 0.5

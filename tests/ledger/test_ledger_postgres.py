@@ -35,8 +35,8 @@ from prepriv.ledger import (
     verify_file,
 )
 from prepriv.ledger.units import Quanta
-from prepriv.pipeline import admit as admission
-from prepriv.pipeline.rows import PrivateTable
+from prepriv.placed.rows import PrivateTable
+from prepriv.runs import admit as admission
 
 _NAMES = itertools.count()
 TIMEOUT = 300.0

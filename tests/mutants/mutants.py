@@ -41,7 +41,7 @@ _OLDER = (
     Mutant(
         "an unknown category is a gap, in ONNX",
         "train/serve skew: unknown categories",
-        "release/onnx_model.py",
+        "integrations/onnx_model.py",
         '"default_int64": len(column.categories),',
         '"default_int64": len(column.categories) + 1,',
         ONNX,
@@ -49,7 +49,7 @@ _OLDER = (
     Mutant(
         "a graph that projects in one half of the bits",
         "train/serve skew: float precision",
-        "release/onnx_maps.py",
+        "integrations/onnx_maps.py",
         '    y = g("Add", g("Mul", g("MatMul", low, whole), 2.0**-bits), g("MatMul", high, whole))\n',
         '    y = g("MatMul", high, whole)\n',
         ONNX,
@@ -57,7 +57,7 @@ _OLDER = (
     Mutant(
         "a graph whose probabilities are not calibrated",
         "train/serve skew: post-processing left out",
-        "release/onnx_model.py",
+        "integrations/onnx_model.py",
         '    return g("Add", g("Mul", raw, q), g("Mul", 1 - raw, p))\n',
         "    return q\n",
         ONNX,
@@ -65,7 +65,7 @@ _OLDER = (
     Mutant(
         "a graph that puts a gap at an end of its range",
         "train/serve skew: missing values",
-        "release/onnx_model.py",
+        "integrations/onnx_model.py",
         'g("Where", gap, 0.5, unit)',
         'g("Where", gap, 0.0, unit)',
         ONNX,
@@ -73,7 +73,7 @@ _OLDER = (
     Mutant(
         "one of two scores for scikit-learn",
         "binary softmax read as a single logit",
-        "release/to_sklearn.py",
+        "integrations/to_sklearn.py",
         "weights[:, 1:] - weights[:, :1], bias",
         "weights[:, 1:], bias",
         ("tests/release/test_to_sklearn.py",),
@@ -81,7 +81,7 @@ _OLDER = (
     Mutant(
         "a regression in half its range for scikit-learn",
         "train/serve skew: units of the target",
-        "release/to_sklearn.py",
+        "integrations/to_sklearn.py",
         "half * (bias[0] + 1)",
         "half * bias[0]",
         ("tests/release/test_to_sklearn.py",),
@@ -212,7 +212,7 @@ _OLDER = (
     Mutant(
         "the rate of Opacus taken from the batch size, not from the length of the DataLoader",
         "sampling rate of another sampler",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "    n, batches = lengths(loader)\n",
         "    n, batches = len(loader.dataset), -(-len(loader.dataset) // loader.batch_size)\n",
         ("tests/test_opacus.py", "-k", "drop_last"),
@@ -577,7 +577,7 @@ _OLDER = (
     Mutant(
         "a step that spends nothing",
         "SmartNoise #621: an odometer that misses a term",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "return GaussianEvent(self.step.name, self.noise_multiplier) if self.noise_multiplier else None",
         "return None",
         replayed("center and budget"),
@@ -796,10 +796,10 @@ _OLDER = (
     Mutant(
         "public rows behind a private map",
         "data-dependent pre-processing of public data",
-        "pipeline/run.py",
+        "runs/run.py",
         "        rows = public_rows(data, self.plan.domain, self.released)\n",
         "        rows = public_rows(data, self.plan.domain, self.rows.maps)\n",
-        ("tests/pipeline/test_run.py", "-k", "public_rows"),
+        ("tests/runs/test_run.py", "-k", "public_rows"),
     ),
     Mutant(
         "the number of rows on stdout",
@@ -841,7 +841,7 @@ _OLDER = (
     Mutant(
         "a pickle in the artifact",
         "code run when a model is loaded",
-        "release/arrays.py",
+        "preprocessing/arrays.py",
         "import base64\nimport binascii\n",
         "import base64\nimport binascii\nimport pickle  # noqa: F401\n",
         ("tests/trust/test_choke_point.py", "-k", "arrays"),
@@ -849,7 +849,7 @@ _OLDER = (
     Mutant(
         "weights that are not numbers",
         "a hostile artifact",
-        "release/arrays.py",
+        "preprocessing/arrays.py",
         "    if not np.isfinite(array).all():\n",
         "    if False:\n",
         ("tests/trust/test_trust_artifact.py", "tests/release/test_model.py", "-k", "hostile"),
@@ -962,7 +962,7 @@ _OLDER = (
     Mutant(
         "a choice whose scores move by one where they move by two",
         "wrong adjacency factor",
-        "pipeline/chosen.py",
+        "runs/chosen.py",
         '_SIDES = {"replace-one": 2,',
         '_SIDES = {"replace-one": 1,',
         ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
@@ -970,7 +970,7 @@ _OLDER = (
     Mutant(
         "candidates on the same rows are not composed",
         "hyperparameter search for the price of one fit",
-        "pipeline/chosen.py",
+        "runs/chosen.py",
         "[composed(private)]",
         "private",
         ("tests/evaluation/test_choose.py", "-k", "account_of_its_own"),
@@ -986,7 +986,7 @@ _OLDER = (
     Mutant(
         "the best of many trials for the price of one",
         "hyperparameter search for the price of one fit",
-        "pipeline/chosen.py",
+        "runs/chosen.py",
         "tradeoff=_of_trials(one.mu, stop), mu=None",
         "tradeoff=one.tradeoff, mu=None",
         ("tests/evaluation/test_random_trials.py", "-k", "account_of_its_own"),
@@ -1019,7 +1019,7 @@ _OLDER = (
     Mutant(
         "charged after the data was read",
         "diffprivlib: check at the start, spend at the end",
-        "pipeline/rows.py",
+        "placed/rows.py",
         "        if self.sealed:\n            return\n",
         "",
         ("tests/trust/test_trust_ledger_run.py", "-k", "unopened"),
@@ -1035,7 +1035,7 @@ _OLDER = (
     Mutant(
         "the plan on the charge is not compared",
         "time of check, time of use",
-        "pipeline/charge.py",
+        "runs/charge.py",
         "    booked = book.confirm(uid, plan.hash)\n",
         "    booked = book.entries()[-1]\n",
         ("tests/trust/test_trust_ledger_run.py", "-k", "edited"),
@@ -1043,7 +1043,7 @@ _OLDER = (
     Mutant(
         "in Python charged after the data was read",
         "prepriv 0.1: Python users charged by hand, or not at all",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "            receipt = charge(ledger, plan)\n",
         "            rows.read(0)\n            receipt = charge(ledger, plan)\n",
         ("tests/attacks/test_sklearn.py", "-k", "no_cell"),
@@ -1051,26 +1051,26 @@ _OLDER = (
     Mutant(
         "an odometer that forgets",
         "prepriv 0.1: GridSearchCV trained 21 times and said ε = 1",
-        "pipeline/odometer.py",
+        "runs/odometer.py",
         "        self._fits.append(",
         "        self._fits[:-1] = ()\n        self._fits.append(",
-        ("tests/pipeline/test_odometer.py", "tests/attacks/test_sklearn.py", "-k", "add_as or every_fit"),
+        ("tests/runs/test_odometer.py", "tests/attacks/test_sklearn.py", "-k", "add_as or every_fit"),
     ),
     Mutant(
         "a sum that is its largest part",
         "fits on the same people taken for parallel composition",
-        "pipeline/odometer.py",
+        "runs/odometer.py",
         "    curve = compose([(g.tradeoff, 1) for g in guarantees])\n",
         "    curve = max((g.tradeoff for g in guarantees), key=lambda f: f.delta(0.0))\n",
-        ("tests/pipeline/test_odometer.py", "-k", "add_as or other_curves"),
+        ("tests/runs/test_odometer.py", "-k", "add_as or other_curves"),
     ),
     Mutant(
         "a run that is counted only when it ends well",
         "a refused or failed run taken for free",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "            odometer.record(plan, session.private, receipt)\n    tell(READING)\n    return Admitted(rows.read(0 if place is None else place.memory), session, place, receipt)\n",
         "            pass\n    tell(READING)\n    there = rows.read(0 if place is None else place.memory)\n    odometer.record(plan, session.private, receipt)\n    return Admitted(there, session, place, receipt)\n",
-        ("tests/pipeline/test_admit.py", "-k", "counted"),
+        ("tests/runs/test_admit.py", "-k", "counted"),
     ),
     Mutant(
         "clones that lose the ledger",
@@ -1083,7 +1083,7 @@ _OLDER = (
     Mutant(
         "no receipt in the artifact",
         "a ledger rolled back that nobody sees",
-        "pipeline/run.py",
+        "runs/run.py",
         "plan.private and session.private, receipt)\n",
         "plan.private and session.private)\n",
         ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
@@ -1131,7 +1131,7 @@ _OLDER = (
     Mutant(
         "what is left is rounded up for the next run",
         "a budget that is named and then refused",
-        "pipeline/left.py",
+        "runs/left.py",
         "    steps = math.floor(epsilon * 10**digits)\n    while steps > 0 and gdp_mu(steps / 10**digits, at) > mu:\n",
         "    steps = math.ceil(epsilon * 10**digits)\n    while steps < 0:\n",
         ("tests/ledger/test_ledger_plan.py",),
@@ -1147,7 +1147,7 @@ _OLDER = (
     Mutant(
         "columns of new rows in another order",
         "scikit-learn: the feature names should match those of the fit",
-        "pipeline/checks.py",
+        "placed/checks.py",
         " and by_place and given != [*fitted]:",
         " and by_place and sorted(given) != sorted(fitted):",
         ("tests/tables/test_inspect.py", "-k", "taken_by_place"),
@@ -1323,7 +1323,7 @@ _OLDER = (
     Mutant(
         "what ran before a test is forgotten",
         "the two cases of a test are not all that leaves",
-        "pipeline/claim.py",
+        "plans/claim.py",
         "            parts = [(test.combined(compose(parts).symmetrized()), 1)]\n",
         "            return test.combined(compose(parts).symmetrized())\n",
         ("tests/attacks/test_adaptive_tests.py", "-k", "earlier_release or between"),
@@ -1331,7 +1331,7 @@ _OLDER = (
     Mutant(
         "a plan that keeps its claim when a part is replaced",
         "our own: replace(plan, learner=ten times the steps) still epsilon = 1, found by an audit",
-        "pipeline/claim.py",
+        "plans/claim.py",
         "        events.append(GaussianEvent(learner.name, multiplier, learner.steps))\n",
         "        events.append(GaussianEvent(learner.name, multiplier, 3))\n",
         ("tests/attacks/test_payments.py", "-k", "another_part"),
@@ -1347,7 +1347,7 @@ _OLDER = (
     Mutant(
         "one test of two conditions takes the larger distance",
         "the least distance counts: the first condition that breaks",
-        "pipeline/run.py",
+        "runs/run.py",
         "max(0.0, min(distances))",
         "max(0.0, max(distances))",
         ("tests/attacks/test_chained_tests.py",),
@@ -1363,7 +1363,7 @@ _OLDER = (
     Mutant(
         "public data may be a view of the private rows",
         "our own: exact private means released under epsilon = 1, found by an audit",
-        "pipeline/apart.py",
+        "runs/apart.py",
         "            return bool(np.shares_memory(self.array, other.array, max_work=_WORK))  # type: ignore[arg-type]\n",
         "            return False\n",
         ("tests/attacks/test_public.py", "-k", "same_memory"),
@@ -1371,7 +1371,7 @@ _OLDER = (
     Mutant(
         "a public file is told from the private one by its name",
         "our own: --public-test on the training file, found by an audit",
-        "pipeline/apart.py",
+        "runs/apart.py",
         "        same = any(public.samefile(part) for part in files(private))\n",
         "        same = public == private\n",
         ("tests/attacks/test_public.py", "-k", "before_the_charge and test"),
@@ -1379,7 +1379,7 @@ _OLDER = (
     Mutant(
         "public data is compared after the charge",
         "what a caller hands in is refused before anything is spent",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "        check_apart(fit.pipeline, *rows.tables)\n",
         "",
         ("tests/attacks/test_public.py", "-k", "nothing_is_charged"),
@@ -1387,7 +1387,7 @@ _OLDER = (
     Mutant(
         "an unedited draft trains",
         "our own: exact private extremes in the artifact, found by an audit",
-        "pipeline/schema.py",
+        "schemas/schema.py",
         "    if schema.draft and not drafts:\n",
         "    if False:\n",
         ("tests/attacks/test_public.py", "-k", "draft"),
@@ -1445,7 +1445,7 @@ _OLDER = (
     Mutant(
         "the claim of an artifact is believed",
         "an audit of this library: a forged epsilon was printed",
-        "pipeline/stored.py",
+        "plans/stored.py",
         "    if not same(made, data):\n",
         "    if False:\n",
         ("tests/attacks/test_artifacts.py", "-k", "forged"),
@@ -1501,7 +1501,7 @@ _OLDER = (
     Mutant(
         "one µ for what it costs to ignore a step",
         "our own: Poisson and fixed batches converted as if they were Gaussian; 4.186 printed, 4.410 lost; found by an audit",
-        "pipeline/price.py",
+        "plans/price.py",
         "real = cost(placed, learner, setting, free * (unmoved / shift), delta)",
         "real = __import__('prepriv').guarantees.gdp_epsilon(__import__('prepriv').guarantees.gdp_mu(epsilon, delta) * multiplier / free, delta)",
         ("tests/attacks/test_price_accounts.py", "-k", "optimistic"),
@@ -1509,15 +1509,15 @@ _OLDER = (
     Mutant(
         "what a private fit releases is left out of its price",
         "the price of a step is an account of all that runs",
-        "pipeline/claim.py",
+        "plans/claim.py",
         "return min(composed(steps.stages, parts).epsilon(delta) for parts in accounts)",
         "return min(composed((), parts).epsilon(delta) for parts in accounts)",
-        ("tests/pipeline/test_plan.py", "-k", "prices_cover"),
+        ("tests/plans/test_plan.py", "-k", "prices_cover"),
     ),
     Mutant(
         "an account that does not say what has to stay secret",
         'our own: "the pipeline really has ε" of a scaler that every prediction needs, found by an audit',
-        "pipeline/account.py",
+        "accounts/account.py",
         "        *rests_on(steps),\n",
         "",
         ("tests/attacks/test_price_accounts.py", "-k", "stay_secret"),
@@ -1690,7 +1690,7 @@ _OLDER = (
         "mechanisms/handle.py",
         "        if self.apart != Apart():\n",
         "        if False:\n",
-        ("tests/pipeline/test_dpsgd_f.py", "-k", "refuse_moved_ones"),
+        ("tests/recipes/test_dpsgd_f.py", "-k", "refuse_moved_ones"),
     ),
     Mutant(
         "a test of the first cap that a bound needs",
@@ -1735,7 +1735,7 @@ _OLDER = (
     Mutant(
         "an account behind dropped rows without its condition",
         "our own: a library that sees only the rows that are left spends 24.7, 2.84 was printed, found by an audit",
-        "pipeline/account.py",
+        "accounts/account.py",
         "    if not names:\n        return ()\n",
         "    if not names or not isinstance(ran, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped and Gradient"),
@@ -1743,7 +1743,7 @@ _OLDER = (
     Mutant(
         "a statistic behind dropped rows without its condition",
         "our own: the mean of the rows that are left moves by more than the account says, found by an audit",
-        "pipeline/account.py",
+        "accounts/account.py",
         "    if not names:\n        return ()\n",
         "    if not names or isinstance(ran, ReleasedStatistic):\n        return ()\n",
         ("tests/attacks/test_accounts_attacked.py", "-k", "behind_dropped"),
@@ -1759,7 +1759,7 @@ _OLDER = (
     Mutant(
         "the odometer speaks after the charge",
         "our own: a warning made an error left a charge without a model, found by an audit",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "            odometer.announce(plan, charged=",
         "            (lambda *_, **__: None)(plan, charged=",
         ("tests/attacks/test_accounts_attacked.py", "-k", "before_its_charge"),
@@ -1794,40 +1794,40 @@ _OLDER = (
         "release/model.py",
         "link.for_norm(plan.space.radius)) if same(x.to_json(), data))",
         "link.for_norm(plan.space.radius)))",
-        ("tests/release/test_link.py", "-k", "refused"),
+        ("tests/plans/test_link.py", "-k", "refused"),
     ),
     Mutant(
         "probabilities of clipped training without the clip",
         "our own: 90 of 132 cells had a log loss above that of the class shares",
-        "release/link.py",
+        "plans/link.py",
         "np.maximum(1.0, residual / cut[:, None])",
         "np.maximum(1.0, 0.0 * residual / cut[:, None])",
-        ("tests/release/test_link.py", "-k", "frequencies"),
+        ("tests/plans/test_link.py", "-k", "frequencies"),
     ),
     # ------------------------------------------------------------------------------- pipelines of others
     Mutant(
         "raw units taken for shares of the declared width",
         "our own: an account in units that the model does not see is too small by the width",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "return [RawUnits(self.domain.columns, (",
         "return [RawUnits({}, (",
-        ("tests/pipeline/test_from_sklearn.py", "-k", "raw_units or computes"),
+        ("tests/accounts/test_from_sklearn.py", "-k", "raw_units or computes"),
     ),
     Mutant(
         "a scaler without its condition",
         "scikit-learn divides by whatever the deviation is: without a floor no bound holds",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         'StandardScaler(least, "none", "mean"',
         'StandardScaler(least, "max", "mean"',
-        ("tests/pipeline/test_from_sklearn.py", "-k", "rests_on"),
+        ("tests/accounts/test_from_sklearn.py", "-k", "rests_on"),
     ),
     Mutant(
         "shuffled batches accounted as Poisson samples",
         "the usual gap between the sampler of a loader and the account",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'if truth("poisson_sampling", given.get("poisson", True)):',
         'if truth("poisson_sampling", given.get("poisson", True)) or True:',
-        ("tests/pipeline/test_other_libraries.py", "-k", "shuffled"),
+        ("tests/accounts/test_other_libraries.py", "-k", "shuffled"),
     ),
     Mutant(
         "any model taken for one that follows its rows",
@@ -1835,7 +1835,7 @@ _OLDER = (
         "learners/losses.py",
         "    def input_lipschitz(self, radius: float, weight_norm: float) -> float:\n        return math.inf\n\n    def smoothness(self, radius: float) -> float:\n        return math.inf\n",
         "    def input_lipschitz(self, radius: float, weight_norm: float) -> float:\n        return 1.0\n\n    def smoothness(self, radius: float) -> float:\n        return math.inf\n",
-        ("tests/pipeline/test_other_libraries.py", "-k", "two_clips"),
+        ("tests/accounts/test_other_libraries.py", "-k", "two_clips"),
     ),
     Mutant(
         "DP-PCA is drawn without a rejection",
@@ -1864,7 +1864,7 @@ _OLDER = (
     Mutant(
         "pre-processing alone spends each share of the whole anew",
         "our own: shares of steps without a learner are proportions, and add up to the budget",
-        "pipeline/preparation.py",
+        "runs/preparation.py",
         "mu = budget(self.epsilon, self.delta) / math.sqrt(shares) if shares else math.inf",
         "mu = budget(self.epsilon, self.delta) / min(p.paid.share for p in self.pipeline) if shares else math.inf",
         ("tests/test_transformer.py", "-k", "no_more or claimed"),
@@ -1872,7 +1872,7 @@ _OLDER = (
     Mutant(
         "pre-processing alone that no ledger hears of",
         "our own: a release beside the training",
-        "pipeline/preparation.py",
+        "runs/preparation.py",
         "fits=[plan], ledger=ledger, session=session)",
         "fits=[plan], ledger=None, session=session)",
         ("tests/test_transformer.py", "-k", "ledger_is_charged"),
@@ -1945,7 +1945,7 @@ _OLDER = (
     Mutant(
         "rows behind a confidential map are read by workers",
         "private fitted state on the machines of a cluster",
-        "pipeline/run.py",
+        "runs/run.py",
         "        sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)\n",
         "        sent = True\n",
         ("tests/engines/test_engines.py", "-k", "confidential"),
@@ -1969,7 +1969,7 @@ _OLDER = (
     Mutant(
         "a stream is read before its charge",
         "diffprivlib: check at the start, spend at the end",
-        "pipeline/rows.py",
+        "placed/rows.py",
         "            check_stream(stream, self.domain, *self._label)\n            return stream.rows if",
         "            check_stream(stream, self.domain, *self._label)\n            _ = list(stream.parts(stream.names))\n            return stream.rows if",
         ("tests/commands/test_cli_streams.py", "-k", "before_a_record"),
@@ -1977,7 +1977,7 @@ _OLDER = (
     Mutant(
         "the parts of a public stream are not compared with the private ones",
         "our own: exact means released from the private file under another name",
-        "pipeline/apart.py",
+        "runs/apart.py",
         "    for path in _paths(table):\n",
         "    for path in ():\n",
         ("tests/commands/test_cli_streams.py", "-k", "public_part"),
@@ -2001,10 +2001,10 @@ _OLDER = (
     Mutant(
         "more signal than there is",
         "our own kind: replace-one counted as add-or-remove-one",
-        "pipeline/plan.py",
+        "plans/plan.py",
         'record = 2 if domain.adjacency == "replace-one" else 1\n    return n *',
         "record = 1\n    return n *",
-        ("tests/release/test_link.py", "-k", "drawn_together"),
+        ("tests/plans/test_link.py", "-k", "drawn_together"),
     ),
     Mutant(
         "the shown moved rows without the record",
@@ -2049,7 +2049,7 @@ _OLDER = (
     Mutant(
         "steps see all rows of a unit",
         "sensitivity of one record, data of units",
-        "pipeline/run.py",
+        "runs/run.py",
         "        rows = Mapped(table, tuple(private), targets)\n        if watch",
         '        rows = Mapped(getattr(table, "every", table), tuple(private), targets)\n        if watch',
         ("tests/units/test_units.py", "-k", "moves_further"),
@@ -2089,7 +2089,7 @@ _OLDER = (
     Mutant(
         "the unit is lost in the claim",
         "our own: a claim of units printed, and added up, as one of records",
-        "pipeline/plan.py",
+        "plans/plan.py",
         "        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)\n",
         "        return dataclasses.replace(made, notes=notes)\n",
         ("tests/units/test_units.py", "-k", "sentence_of_the_claim"),
@@ -2121,7 +2121,7 @@ _OLDER = (
     Mutant(
         "sensitivity under units",
         "our own: a map fitted without noise moves all rows of every other unit",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "    if domain.unit is not None and not paid.leaves:\n",
         "    if domain.unit is not None and paid.leaves is None:\n",
         ("tests/units/test_units.py", "-k", "no_account"),

@@ -268,7 +268,7 @@ def test_the_noise_of_the_figure_is_that_of_a_plan_and_no_less() -> None:
     from prepriv import payment as pay
     from prepriv import preprocessing as pre
     from prepriv.domain import Domain
-    from prepriv.pipeline.plan import make_plan
+    from prepriv.plans.plan import make_plan
 
     task = data.make_task(data.SMALL)
     n, d = task.rows.shape

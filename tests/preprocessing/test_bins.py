@@ -13,13 +13,13 @@ import pytest
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.pipeline.train import train
 from prepriv.preprocessing import Bins, Center, QuantileBins
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.bins import BinCodes, codes
-from prepriv.release.maps import read_map, write_map
+from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.release.model import Model
 from prepriv.release.shape_picture import shape_picture as picture
+from prepriv.runs.train import train
 
 RNG = np.random.default_rng(0)
 DOMAIN = Domain({"a": Numeric(0, 100), "b": Numeric(-5, 5, "impute"), "c": Categorical(["u", "v"])}, [0, 1])

@@ -16,11 +16,11 @@ from prepriv.domain import as_space
 from prepriv.guarantees.premise import Premise
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import HuberisedHinge, Logistic
-from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import execute
+from prepriv.placed.rows import Mapped
 from prepriv.preprocessing._cells import CELL_SLACK, Cells
 from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
+from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.csv import parse
 from prepriv.tables.encode import encode, encode_labels

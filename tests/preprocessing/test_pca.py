@@ -16,7 +16,7 @@ from prepriv.mechanisms.covariance import Apart, private_second_moment
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.payment import Budget, Public, Sensitivity
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing import base
 from prepriv.preprocessing._projector import Projection, SpectrumCaps
 from prepriv.preprocessing.pca import PCA, Project, RankReduction, leading

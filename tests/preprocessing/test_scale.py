@@ -283,7 +283,7 @@ def test_distance_holds_for_the_variances_as_computed_whatever_n(monkeypatch, ce
 def test_a_pipeline_that_pays_by_sensitivity_is_priced_but_not_released():
     from prepriv.learners.gradient_descent import GradientDescent
     from prepriv.learners.losses import Logistic
-    from prepriv.pipeline.plan import make_plan
+    from prepriv.plans.plan import make_plan
 
     domain = Domain.box(0, 1, 2, ("a", "b"))
     assert scaler(0.1).sensitivity(domain, 1000).total_shift > 0

@@ -16,11 +16,11 @@ from prepriv.audit.replay import Recorder
 from prepriv.cli import run
 from prepriv.evaluation.cells import predicted
 from prepriv.learners import GradientDescent, SquaredHinge
-from prepriv.pipeline.decision import decision
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.train import train
+from prepriv.plans.decision import decision
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing import ClassCounts
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.runs.train import train
 from prepriv.tables.encode import encode
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import pytest
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, Public, Sensitivity
 from prepriv import preprocessing as pre
-from prepriv.release.arrays import pack, unpack
+from prepriv.preprocessing.arrays import pack, unpack
 from prepriv.release.model import BadArtifact, Model
 
 

@@ -7,7 +7,7 @@ import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
 from prepriv import Categorical, Domain, PrivateClassifier
-from prepriv.release.onnx_model import NotExportable, onnx_rows
+from prepriv.integrations.onnx_model import NotExportable, onnx_rows
 
 pytest.importorskip("onnx", reason="ONNX is not installed: pip install 'prepriv[onnx]'")
 runtime = pytest.importorskip(

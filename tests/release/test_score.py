@@ -13,7 +13,7 @@ import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
 import prepriv
-from prepriv.release.maps import _READERS
+from prepriv.preprocessing.maps import _READERS
 
 PAGE = Path(prepriv.__file__).parents[2] / "examples" / "score.py"
 

@@ -11,8 +11,8 @@ import pytest
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Text
 from prepriv.description.describe import plan_description
-from prepriv.pipeline.schema import Schema
 from prepriv.release.model import Model
+from prepriv.schemas.schema import Schema
 from prepriv.tables.encode import encode
 from prepriv.tables.hashed_text import hashed
 

@@ -106,7 +106,7 @@ def test_the_command_prints_the_same_counts(tmp_path, monkeypatch, capsys):
 def test_conditions_of_a_plan_are_checked_on_these_rows():
     from prepriv import preprocessing as pre
     from prepriv.payment import Sensitivity
-    from prepriv.pipeline.plan import make_plan
+    from prepriv.plans.plan import make_plan
 
     domain = Domain({"a": Numeric(0, 1, missing="impute")}, classes=[0, 1])
     steps = (pre.MeanImputer(payment=Sensitivity({"missing": 0.25})),)

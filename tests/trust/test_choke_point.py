@@ -34,7 +34,7 @@ MODULES = {
     "getpass": (),
     "subprocess": (),
     "secrets": (
-        "pipeline/charge.py",
+        "runs/charge.py",
     ),  # the public name of a run in the ledger: not noise, not derived from data
     # how long to wait, to search; no time leaves. And progress on public data
     "time": ("ledger/store.py", "audit/sensitivity_search.py", "papers/verdicts.py", "papers/everything.py"),
@@ -73,7 +73,7 @@ DOORS = {
     "bernoulli_mask": (BATCHES,),
     "private_quantile": (),
     "private_threshold": (),
-    "ExponentialMechanism": ("pipeline/chosen.py",),
+    "ExponentialMechanism": ("runs/chosen.py",),
     "passes": (),
     "perform": (),  # of a Mechanism: a Session calls it, nothing else
     "noiseless": (),
@@ -82,26 +82,26 @@ DOORS = {
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
     "NoisySession": (
-        "pipeline/admit.py",
+        "runs/admit.py",
         "evaluation/",
         PAPERS,
     ),
     "ExactSession": (
-        "pipeline/admit.py",
-        "pipeline/run.py",
-        "pipeline/validate.py",
+        "runs/admit.py",
+        "runs/run.py",
+        "runs/validate.py",
         PAPERS,
     ),
-    "MadeUpSession": ("pipeline/made_up.py", "pipeline/rehearsal_training.py"),
+    "MadeUpSession": ("rehearsals/made_up.py", "rehearsals/rehearsal_training.py"),
 }
 TALK = {
     "print": ("cli.py", "commands/", PAPERS),
     # about the shape of y, which is public; about how many plans were run; about a plan, made of declared facts
     "warn": (
         "estimators.py",
-        "pipeline/odometer.py",
-        "pipeline/admit.py",
-        "pipeline/recipes/automatic.py",  # of declared numbers
+        "runs/odometer.py",
+        "runs/admit.py",
+        "recipes/automatic.py",  # of declared numbers
     ),
 }
 

@@ -23,10 +23,10 @@ from prepriv.learners.losses import Softmax
 from prepriv.ledger import Charge, Ledger, verify_file
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.run import execute
-from prepriv.release.arrays import pack
+from prepriv.preprocessing.arrays import pack
 from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 DOMAIN = Domain({"a": Numeric(0, 1, "impute"), "b": Categorical(("u", "v"))}, ("no", "yes", 3), n=40)

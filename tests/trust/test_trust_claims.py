@@ -22,9 +22,9 @@ from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.run import execute
 from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 

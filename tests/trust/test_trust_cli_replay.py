@@ -18,7 +18,7 @@ from prepriv.audit.replay_neighbours import HOSTILE
 from prepriv.cli import run
 from prepriv.commands import train
 from prepriv.ledger import Ledger
-from prepriv.pipeline import admit as training
+from prepriv.runs import admit as training
 
 N = 40
 SCHEMA = """

@@ -27,10 +27,10 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.run import room_for
-from prepriv.pipeline.train import train
+from prepriv.plans.plan import make_plan
+from prepriv.recipes.automatic import recipe
+from prepriv.runs.run import room_for
+from prepriv.runs.train import train
 
 N = 1300
 DESCENT = GradientDescent(Logistic(), steps=8, weight_bound=2.0)
@@ -160,7 +160,7 @@ def test_one_hash_of_all_that_is_released(frame, adjacency, steps, learner, tmp_
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
 def test_progress_tells_of_rows_only_where_their_number_is_public(frame, adjacency, tmp_path, monkeypatch):
     """Elsewhere it says that rows are read, and no number: that of bytes is of private files."""
-    monkeypatch.setattr("prepriv.pipeline.run._TOLD", 256)
+    monkeypatch.setattr("prepriv.runs.run._TOLD", 256)
     for i, start in enumerate(range(0, N, 500)):
         part = pa.Table.from_pandas(frame[start : start + 500], preserve_index=False)
         pq.write_table(part, tmp_path / f"{i}.parquet")

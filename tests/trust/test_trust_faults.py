@@ -54,7 +54,7 @@ class Fault:
 
     def _event(self, frame, event, _arg):
         code = frame.f_code
-        if code.co_name == "read" and code.co_filename.endswith("pipeline/rows.py"):  # the first private cell
+        if code.co_name == "read" and code.co_filename.endswith("placed/rows.py"):  # the first private cell
             self.open = True
         if code.co_name == "_trained" and event == "return":
             self.open = False

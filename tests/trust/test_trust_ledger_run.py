@@ -21,9 +21,9 @@ import pytest
 from prepriv.cli import run
 from prepriv.commands import train
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
-from prepriv.pipeline import charge as charging
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.runs import charge as charging
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

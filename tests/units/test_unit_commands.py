@@ -11,7 +11,7 @@ import pytest
 
 import prepriv
 from prepriv.cli import run as command
-from prepriv.pipeline.schema import BadSchema, load_schema
+from prepriv.schemas.schema import BadSchema, load_schema
 
 SCHEMA = """label: {name: y, classes: [no, yes]}
 rows: 400

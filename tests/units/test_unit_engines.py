@@ -15,7 +15,7 @@ from prepriv.engines import Threads, Torch
 from prepriv.exact.grid import Grid
 from prepriv.learners import GradientDescent, Logistic, PoissonSGD, SufficientStatistics
 from prepriv.learners.losses import Softmax
-from prepriv.pipeline.plan import make_plan
+from prepriv.plans.plan import make_plan
 
 D, K = 5, 3
 

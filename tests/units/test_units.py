@@ -15,6 +15,7 @@ import pytest
 import prepriv
 from prepriv import opacus
 from prepriv import preprocessing as pre
+from prepriv.accounts.way_out import ways_out
 from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
@@ -25,10 +26,9 @@ from prepriv.learners import GradientDescent, HuberisedHinge, Logistic, OnePassS
 from prepriv.ledger import Ledger, Noted
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.pipeline.odometer import composed
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.run import execute, room_for
-from prepriv.pipeline.way_out import ways_out
+from prepriv.plans.plan import Plan, make_plan
+from prepriv.runs.odometer import composed
+from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import as_frame
 from prepriv.tables.readers import BadData, read_table

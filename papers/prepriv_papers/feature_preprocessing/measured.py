@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.recipes.dpsgd_f import dpsgd, dpsgd_f_modified
-from prepriv.pipeline.run import execute
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.base import Floats
+from prepriv.recipes.automatic import recipe
+from prepriv.recipes.dpsgd_f import dpsgd, dpsgd_f_modified
 from prepriv.release.model import Model
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 from prepriv_papers.feature_preprocessing import as_printed
 from prepriv_papers.provable_privacy.drawing import new_figure

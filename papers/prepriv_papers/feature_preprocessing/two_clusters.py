@@ -14,12 +14,12 @@ from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.recipes.dpsgd_f import dpsgd_f, map_back
-from prepriv.pipeline.run import execute
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.base import Floats, Step
+from prepriv.recipes.automatic import recipe
+from prepriv.recipes.dpsgd_f import dpsgd_f, map_back
 from prepriv.release.model import Model
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 from prepriv_papers.provable_privacy.drawing import new_figure
 

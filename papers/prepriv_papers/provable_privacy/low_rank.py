@@ -21,9 +21,9 @@ from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.plan import make_plan
-from prepriv.pipeline.run import execute
+from prepriv.plans.plan import make_plan
 from prepriv.preprocessing.base import UNTOUCHED, Floats
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 DELTA, BALL, STEPS = 1e-5, 5.0, 50

@@ -21,11 +21,11 @@ from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
-from prepriv.pipeline.failures import Refused
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.run import execute
+from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
+from prepriv.runs.failures import Refused
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 from prepriv_papers.folder import reproduction_folder
 from prepriv_papers.provable_privacy.drawing import legend_below, new_figure

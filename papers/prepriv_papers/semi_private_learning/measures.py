@@ -13,10 +13,10 @@ import prepriv
 from prepriv.domain import Domain
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.pipeline.recipes.automatic import SCALE
-from prepriv.pipeline.recipes.pillar import projected_learner
 from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.normalize import Rescale
+from prepriv.recipes.automatic import SCALE
+from prepriv.recipes.pillar import projected_learner
 from prepriv_papers.semi_private_learning.learned_features import NetworkFeatures
 from prepriv_papers.semi_private_learning.pillar_theory import Estimate, GaussianMixture, estimate
 from prepriv_papers.semi_private_learning.tasks import (

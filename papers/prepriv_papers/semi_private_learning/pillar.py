@@ -15,7 +15,7 @@ import typer
 
 from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
-from prepriv.pipeline.odometer import CompositionWarning
+from prepriv.runs.odometer import CompositionWarning
 from prepriv_papers.folder import reproduction_folder
 from prepriv_papers.provable_privacy.drawing import new_figure
 from prepriv_papers.provable_privacy.tables import show, write_csv

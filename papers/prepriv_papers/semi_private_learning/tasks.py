@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 import prepriv
 from prepriv.domain import Domain
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
-from prepriv.pipeline.recipes.automatic import SCALE
-from prepriv.pipeline.recipes.pillar import ZETA, before_pca, projected_learner, recommend_k
 from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.normalize import Rescale
+from prepriv.recipes.automatic import SCALE
+from prepriv.recipes.pillar import ZETA, before_pca, projected_learner, recommend_k
 from prepriv_papers.semi_private_learning.patch_features import PatchFeatures
 from prepriv_papers.user_data import Collection
 

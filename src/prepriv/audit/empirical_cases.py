@@ -31,8 +31,7 @@ from prepriv.mechanisms.quantile import Grid, private_quantile
 from prepriv.mechanisms.session import NoisySession
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.payment import Budget, Sensitivity
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.run import execute
+from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.deduplicate import Deduplicate
@@ -42,6 +41,7 @@ from prepriv.preprocessing.normalize import Rescale
 from prepriv.preprocessing.pca import PCA
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
 
 _CHUNK = 2**22  # numbers drawn at once

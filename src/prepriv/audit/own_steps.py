@@ -24,10 +24,10 @@ from prepriv.domain import ADJACENCIES, Adjacency, Domain
 from prepriv.guarantees.printed import down
 from prepriv.mechanisms.session import SpentError
 from prepriv.payment import Budget, Payment, Public, Sensitivity
-from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.rows import OpenRows
-from prepriv.pipeline.run import StepAccess
+from prepriv.placed.chain import PlannedStep
+from prepriv.placed.rows import OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
+from prepriv.runs.run import StepAccess
 from prepriv.space import Space
 
 _WAYS = {"free": "free", "public": "by public data", "budget": "by budget", "sensitivity": "by sensitivity"}

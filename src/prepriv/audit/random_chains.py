@@ -27,8 +27,8 @@ from prepriv.evaluation.holdout import Holdout, plan_holdout
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
 from prepriv.payment import Budget, Payment, Public, Sensitivity
-from prepriv.pipeline.chain import chain
-from prepriv.pipeline.plan import Plan
+from prepriv.placed.chain import chain
+from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
 
 LONGEST = 6  # steps of a chain

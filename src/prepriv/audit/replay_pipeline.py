@@ -32,13 +32,13 @@ from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
 from prepriv.engines.base import Room
 from prepriv.mechanisms.session import SpentError
-from prepriv.pipeline.chain import PlannedStep
-from prepriv.pipeline.failures import Refused
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.rows import Mapped
-from prepriv.pipeline.run import execute, room_for
-from prepriv.pipeline.tested import Tested, distance_lies
+from prepriv.placed.chain import PlannedStep
+from prepriv.placed.rows import Mapped
+from prepriv.plans.plan import Plan
+from prepriv.rehearsals.tested import Tested, distance_lies
 from prepriv.release.model import Model
+from prepriv.runs.failures import Refused
+from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import Table, encode, encode_targets
 from prepriv.tables.units import grouped, id_of

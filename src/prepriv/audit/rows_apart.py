@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from prepriv.audit.judgement import Finding
 from prepriv.audit.sensitivity_case import QUANTITIES, ROUNDING, Beaten, Standing, apart, beaten, left_over
 from prepriv.guarantees.printed import down
-from prepriv.pipeline.handed import Inside
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.rows import Mapped, OpenRows
+from prepriv.placed.handed import Inside
+from prepriv.placed.rows import Mapped, OpenRows
+from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import UNTOUCHED, Floats, RowShift
 from prepriv.space import Space
 

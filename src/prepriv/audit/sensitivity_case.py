@@ -1,6 +1,6 @@
 """One attack target: a step or a chain of steps, what is declared about the rows, and what may come in.
 
-A pair of neighbours is run through the chain as `pipeline/run.py` would: steps paid for by sensitivity are
+A pair of neighbours is run through the chain as `runs/run.py` would: steps paid for by sensitivity are
 fitted on each data set by itself, every other map is one and the same for both.
 """
 
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from prepriv.guarantees.premise import Premise
 from prepriv.guarantees.printed import down
-from prepriv.pipeline.rows import OpenAccess, OpenRows
-from prepriv.pipeline.tested import Tested, distance_lies
+from prepriv.placed.rows import OpenAccess, OpenRows
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     FittedMap,
@@ -31,6 +30,7 @@ from prepriv.preprocessing.base import (
     walk,
 )
 from prepriv.preprocessing.said import shift_after
+from prepriv.rehearsals.tested import Tested, distance_lies
 from prepriv.space import Space
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")

@@ -12,6 +12,11 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv import payment as pay
+from prepriv.accounts.account import account
+from prepriv.accounts.from_sklearn import from_sklearn, is_sklearn
+from prepriv.accounts.other_libraries import LIBRARIES, ran_elsewhere
+from prepriv.accounts.ran import Ran, ReleasedStatistic
+from prepriv.accounts.way_out import ways_out
 from prepriv.commands.common import (
     AsJson,
     Plot,
@@ -25,15 +30,10 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.printed import exact, up
 from prepriv.learners import Learner
-from prepriv.pipeline.account import account
-from prepriv.pipeline.declared_file import BadSchema, read_yaml, sentence
-from prepriv.pipeline.declared_learner import build_learner, build_loss, find
-from prepriv.pipeline.from_sklearn import from_sklearn, is_sklearn
-from prepriv.pipeline.other_libraries import LIBRARIES, ran_elsewhere
-from prepriv.pipeline.ran import Ran, ReleasedStatistic
-from prepriv.pipeline.schema import Schema, build_step, load_schema
-from prepriv.pipeline.way_out import ways_out
 from prepriv.release.page import TITLES
+from prepriv.schemas.declared_file import BadSchema, read_yaml, sentence
+from prepriv.schemas.declared_learner import build_learner, build_loss, find
+from prepriv.schemas.schema import Schema, build_step, load_schema
 from prepriv.tables.readers import no_file
 
 STATISTICS = ("gaussian", "laplace", "exponential")

@@ -19,9 +19,9 @@ from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop
 from prepriv.commands.plan import plan_for
 from prepriv.domain import Domain
 from prepriv.payment import Public
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
+from prepriv.recipes.automatic import recipe
 from prepriv.release.model import FILE, Model
 
 EPSILON, DELTA = 1.0, 1e-5

@@ -20,7 +20,7 @@ from prepriv.commands.common import AsJson, console, print_table
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
-from prepriv.pipeline.plan import Plan
+from prepriv.plans.plan import Plan
 from prepriv.tables.readers import BadData, read_table
 
 

@@ -26,15 +26,15 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
 from prepriv.ledger import Noted, NotNoted
-from prepriv.pipeline.admit import CHARGED, CHARGING, READING
-from prepriv.pipeline.failures import Refused
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.price import Price
-from prepriv.pipeline.schema import Schema, load_schema
+from prepriv.plans.plan import Plan
+from prepriv.plans.price import Price
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
 from prepriv.release.writing import write_atomically
+from prepriv.runs.admit import CHARGED, CHARGING, READING
+from prepriv.runs.failures import Refused
+from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files
 
@@ -112,7 +112,7 @@ def private_data_open() -> Iterator[None]:
 
 @dataclass
 class Came:
-    """How far a command came on its way to private rows: `reached` of `prepriv.pipeline.admit.admit`."""
+    """How far a command came on its way to private rows: `reached` of `prepriv.runs.admit.admit`."""
 
     charging: bool = False
     charged: bool = False

@@ -26,13 +26,13 @@ from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.plan import plan_evaluation
 from prepriv.guarantees.printed import exact
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.recipes.dpsgd_f import RECIPES, map_back
-from prepriv.pipeline.train import train
+from prepriv.placed.checks import check_budget
+from prepriv.plans.plan import Plan, make_plan
+from prepriv.recipes.automatic import recipe
+from prepriv.recipes.dpsgd_f import RECIPES, map_back
 from prepriv.release.model import Model
 from prepriv.release.report import Evaluation, Report, paid_for
+from prepriv.runs.train import train
 
 
 def demo(

@@ -15,8 +15,8 @@ from prepriv.guarantees.drafts import spent, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.ledger import Ledger, LedgerError
-from prepriv.pipeline.odometer import composed
 from prepriv.release.model import FILE, BadArtifact, Model
+from prepriv.runs.odometer import composed
 
 _MOST = 50  # models that are looked at
 

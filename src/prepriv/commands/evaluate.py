@@ -32,8 +32,8 @@ from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.guarantees.printed import down, exact, up
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.rows import PrivateTable
+from prepriv.placed.checks import check_budget
+from prepriv.placed.rows import PrivateTable
 from prepriv.release.model import Model
 from prepriv.tables.readers import check_table_file
 from prepriv.tables.stream import Files, files

@@ -110,7 +110,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """The largest budget that each of RUNS runs can declare, in the options of the next one. Charges nothing."""
-    from prepriv.pipeline.left import largest_run
+    from prepriv.runs.left import largest_run
 
     with _exit_codes():
         ledger = Ledger.open(path)

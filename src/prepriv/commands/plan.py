@@ -27,17 +27,17 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
-from prepriv.pipeline.apart import check_other_file
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.price import Price, prices
-from prepriv.pipeline.public import check_public
-from prepriv.pipeline.recipes.automatic import recipe
-from prepriv.pipeline.recipes.pillar import pillar, public_spectrum, recommend_k
-from prepriv.pipeline.schema import Schema
+from prepriv.placed.checks import check_budget
+from prepriv.plans.plan import Plan, make_plan
+from prepriv.plans.price import Price, prices
 from prepriv.preprocessing import Step
+from prepriv.recipes.automatic import recipe
+from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.release.page import TITLES
 from prepriv.release.report import Report, paid_for
+from prepriv.runs.apart import check_other_file
+from prepriv.runs.public import check_public
+from prepriv.schemas.schema import Schema
 from prepriv.tables.encode import encode
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]

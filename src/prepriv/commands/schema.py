@@ -31,8 +31,8 @@ from prepriv.commands.exits import Stop, say
 from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
 from prepriv.domain import check_adjacency
 from prepriv.guarantees.printed import exact, up
-from prepriv.pipeline.declared_file import BadSchema
-from prepriv.pipeline.draft import WARNING, draft
+from prepriv.schemas.declared_file import BadSchema
+from prepriv.schemas.draft import WARNING, draft
 from prepriv.tables.readers import BadData, column_names, read_table
 
 _COMMA, _NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+(\.\d+)?")

@@ -49,16 +49,16 @@ from prepriv.engines.base import Engine, Room
 from prepriv.engines.named import named
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.pipeline.apart import check_other_file
-from prepriv.pipeline.charge import released
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.rows import PrivateTable
-from prepriv.pipeline.run import Progress, Trained, room_for
-from prepriv.pipeline.schema import Schema
-from prepriv.pipeline.train import train as run_plan
+from prepriv.placed.checks import check_budget
+from prepriv.placed.rows import PrivateTable
+from prepriv.plans.plan import Plan
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Errors, Evaluation, Report, paid_for
+from prepriv.runs.apart import check_other_file
+from prepriv.runs.charge import released
+from prepriv.runs.run import Progress, Trained, room_for
+from prepriv.runs.train import train as run_plan
+from prepriv.schemas.schema import Schema
 from prepriv.tables.column import numbers
 from prepriv.tables.encode import encode_labels, label_column
 from prepriv.tables.readers import BadData

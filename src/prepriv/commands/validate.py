@@ -10,8 +10,8 @@ import typer
 from prepriv import payment as pay
 from prepriv.commands.common import AsJson, console, load, print_json, print_table, read_columns
 from prepriv.commands.plan import Delta, Epsilon, Rows, SchemaFile, plan_for
-from prepriv.pipeline.validate import NOT_PRIVATE
-from prepriv.pipeline.validate import validate as validated
+from prepriv.runs.validate import NOT_PRIVATE
+from prepriv.runs.validate import validate as validated
 from prepriv.tables.inspect import FAULTS
 
 

@@ -14,7 +14,7 @@ from prepriv.domain import Domain
 from prepriv.evaluation.plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.disjoint import disjoint
-from prepriv.pipeline.stored import same
+from prepriv.plans.stored import same
 from prepriv.release.model import Model
 from prepriv.release.page import data_of, with_data
 from prepriv.release.report import Errors, Evaluation, Report, as_text

@@ -37,8 +37,8 @@ from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.checks import check_domain
+from prepriv.placed.checks import check_domain
+from prepriv.runs.admit import admit
 from prepriv.tables.encode import Table, encode, encode_labels
 from prepriv.tables.units import by_unit
 
@@ -258,7 +258,7 @@ def describe_in_private(
     reached: Callable[[str], Any] | None = None,
 ) -> Description:
     """Carry out the plan on a table, or on a file, which is opened after the charge: charged, and counted by the odometer,
-    before a cell is read (`prepriv.pipeline.admit.admit`). BadData where the table does not fit."""
+    before a cell is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
     paid = admit(plan.look, _unread(plan, table), ledger=ledger, session=session, reached=reached)
     return replace(_released(plan, *paid.rows, plan.look.session(paid.session)), receipt=paid.receipt)
 

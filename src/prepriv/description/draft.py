@@ -31,8 +31,8 @@ from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.declared_file import BadSchema, written_yaml
+from prepriv.runs.admit import admit
+from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.tables.cell import text
 from prepriv.tables.column import Cells, cells, numbers_of
 from prepriv.tables.encode import MISSING_TEXT
@@ -197,7 +197,7 @@ def draft_in_private(
     reached: Callable[[str], Any] | None = None,
 ) -> PrivateDraft:
     """Carry out the plan on a pandas, polars or Arrow table, or on a file: charged, and counted by the odometer, before a
-    cell is read (`prepriv.pipeline.admit.admit`).
+    cell is read (`prepriv.runs.admit.admit`).
 
     Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows; a
     file is opened after the charge.

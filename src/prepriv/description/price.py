@@ -24,8 +24,8 @@ from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Metered, Session
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.checks import check_budget
+from prepriv.placed.checks import check_budget
+from prepriv.runs.admit import admit
 from prepriv.tables.readers import BadData, check_table_file, read_table
 
 LEAK = 0.25  # of delta, where values that nobody declared are released
@@ -141,7 +141,7 @@ def price(
 
 @dataclass(frozen=True, eq=False)
 class PrivateFrame:
-    """A private table of named columns, as it came: nothing of it is read until `prepriv.pipeline.admit.admit` reads it.
+    """A private table of named columns, as it came: nothing of it is read until `prepriv.runs.admit.admit` reads it.
 
     table: of any library, or the path of a file, which is not opened before. names: of the columns that are read. n: where it
     is public.

@@ -11,9 +11,9 @@ from prepriv._arguments import shown
 from prepriv.domain import Domain
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import Loss
-from prepriv.pipeline.plan import Plan, make_plan
-from prepriv.pipeline.recipes.automatic import recipe
+from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
+from prepriv.recipes.automatic import recipe
 
 _KEYS = ("steps", "learner", "loss")
 MOST = 1000

@@ -13,11 +13,11 @@ from prepriv._copies import copied
 from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
-from prepriv.pipeline.failures import sealed
-from prepriv.pipeline.handed import placeless
+from prepriv.placed.handed import placeless
+from prepriv.plans.link import softmax, winners
 from prepriv.preprocessing.base import Floats
-from prepriv.release.link import softmax, winners
 from prepriv.release.model import Model
+from prepriv.runs.failures import sealed
 from prepriv.tables.table import Table
 
 Cells = dict[str, NDArray[Any]]

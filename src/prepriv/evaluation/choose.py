@@ -34,10 +34,13 @@ from prepriv.mechanisms.coins import record_coins, trial_numbers
 from prepriv.mechanisms.exponential import Scores
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import NoisySession, Session
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.charge import check_ledger
-from prepriv.pipeline.checks import check_budget, check_domain
-from prepriv.pipeline.chosen import (
+from prepriv.placed.checks import check_budget, check_domain
+from prepriv.placed.rows import PrivateTable
+from prepriv.plans.plan import Plan, budget
+from prepriv.release.model import Model
+from prepriv.runs.admit import admit
+from prepriv.runs.charge import check_ledger
+from prepriv.runs.chosen import (
     METHODS,
     TRIALS,
     Chosen,
@@ -46,11 +49,8 @@ from prepriv.pipeline.chosen import (
     trials_stop,
     tried,
 )
-from prepriv.pipeline.plan import Plan, budget
-from prepriv.pipeline.premises import of_part
-from prepriv.pipeline.rows import PrivateTable
-from prepriv.pipeline.run import execute, room_for
-from prepriv.release.model import Model
+from prepriv.runs.premises import of_part
+from prepriv.runs.run import execute, room_for
 from prepriv.tables.encode import count_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table

@@ -14,10 +14,10 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.session import Session
 from prepriv.mechanisms.split import private_split
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.rehearsal import check_released
-from prepriv.pipeline.rows import PrivateTable
+from prepriv.placed.rows import PrivateTable
+from prepriv.rehearsals.rehearsal import check_released
 from prepriv.release.model import Model
+from prepriv.runs.admit import admit
 
 
 def evaluate(
@@ -34,7 +34,7 @@ def evaluate(
     """Carry out a plan on private test rows (any table of the model's columns) and their labels, (n,).
 
     A stream (`prepriv.tables.stream.as_stream`) is read part by part; labels: the name of its column. rows can be a
-    `PrivateTable`, too. ledger, session, counted, reached: as in `prepriv.pipeline.admit.admit`.
+    `PrivateTable`, too. ledger, session, counted, reached: as in `prepriv.runs.admit.admit`.
 
     Raises ValueError, with nothing charged, for rows of another form or number than the plan's; a LedgerError, with no
     cell read, where no charge is granted.

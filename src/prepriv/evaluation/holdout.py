@@ -28,12 +28,12 @@ from prepriv.guarantees.disjoint import disjoint
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
-from prepriv.pipeline.admit import admit
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.premises import of_part
-from prepriv.pipeline.rows import PrivateTable
-from prepriv.pipeline.run import Progress, Trained, execute, room_for
+from prepriv.placed.rows import PrivateTable
+from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
+from prepriv.runs.admit import admit
+from prepriv.runs.premises import of_part
+from prepriv.runs.run import Progress, Trained, execute, room_for
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def plan_holdout(
     """Freeze and price both parts. make: the plan of training for so many records. Reads no row.
 
     Under replace-one the coins of all n records are drawn here. Raises ValueError where a part is left without records, and
-    for a step that rests on a premise that a part of the records need not inherit (`prepriv.pipeline.premises.of_part`).
+    for a step that rests on a premise that a part of the records need not inherit (`prepriv.runs.premises.of_part`).
     """
     coins = None
     test = round(holdout.share * n)
@@ -142,7 +142,7 @@ def train_and_evaluate(
     progress: Progress | None = None,
     reached: Callable[[str], Any] | None = None,
 ) -> tuple[Trained, PrivateEvaluation]:
-    """Carry out both plans on private rows and labels, as `prepriv.pipeline.train.train` does; one charge for both.
+    """Carry out both plans on private rows and labels, as `prepriv.runs.train.train` does; one charge for both.
 
     Raises as that does; where a test of the training refuses, nothing is measured either.
     """

@@ -25,8 +25,8 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice import noise_scale
-from prepriv.pipeline.checks import check_budget
-from prepriv.pipeline.plan import budget
+from prepriv.placed.checks import check_budget
+from prepriv.plans.plan import budget
 from prepriv.release.model import Model
 
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")

@@ -20,8 +20,8 @@ from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
-from prepriv.pipeline.charge import check_charged, released
 from prepriv.release.writing import write_atomically
+from prepriv.runs.charge import check_charged, released
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -197,7 +197,7 @@ class ReleasedMap(FittedMap):
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Plain data for the artifact; "map" names the kind of one of ours (release/maps.py). Lists of numbers may be
+        """Plain data for the artifact; "map" names the kind of one of ours (preprocessing/maps.py). Lists of numbers may be
         arrays, and come back as such."""
 
     @classmethod

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from prepriv.columns import Numeric, Text
+from prepriv.columns import Text
+from prepriv.integrations.linear import raw_units
 from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -47,16 +46,5 @@ def coefficients(model: Model) -> Coefficients:
         behind = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         return Coefficients(flat.weights[:-1], flat.weights[-1], spaces[last + 1].names, behind)
-    weights, bias = raw_units(flat)
+    weights, bias = raw_units(flat.weights, flat.domain)
     return Coefficients(weights, bias, model.domain.space.names, ("hashing of texts",) if texts else ())
-
-
-def raw_units(flat: Model) -> tuple[Floats, Floats]:
-    """(weights (d, K), bias (K,)) of a model without maps, for numbers in the units of their columns."""
-    low, width, at = np.zeros(flat.domain.space.d), np.ones(flat.domain.space.d), 0
-    for column in flat.domain.columns.values():
-        if isinstance(column, Numeric):
-            low[at], width[at] = column.low, column.high - column.low
-        at += column.width
-    weights = flat.weights[:-1] / width[:, None]
-    return weights, flat.weights[-1] - low @ weights

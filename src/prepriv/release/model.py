@@ -26,23 +26,23 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.pipeline.charge import check_charged, released
-from prepriv.pipeline.chosen import Chosen
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.run import Trained, predict_scores
-from prepriv.pipeline.stored import OtherClaim, plan_from_json, same
+from prepriv.plans.link import Link, softmax, winners
+from prepriv.plans.plan import Plan
+from prepriv.plans.stored import OtherClaim, plan_from_json, same
+from prepriv.preprocessing.arrays import pack, unpack
 from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import OneHotMap
+from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures, enough_signs
-from prepriv.release.arrays import pack, unpack
-from prepriv.release.link import Link, softmax, winners
-from prepriv.release.maps import read_map, write_map
 from prepriv.release.strict_json import read_strictly
 from prepriv.release.writing import told_of, write_atomically
+from prepriv.runs.charge import check_charged, released
+from prepriv.runs.chosen import Chosen
+from prepriv.runs.run import Trained, predict_scores
 from prepriv.tables.encode import encode
 from prepriv.tables.inspect import check_new_rows
 
@@ -288,10 +288,10 @@ class Model:
     def to_onnx(self) -> Any:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
 
-        Inputs: `prepriv.release.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
+        Inputs: `prepriv.integrations.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
         (hashed texts, maps of somebody else's), ImportError without `prepriv[onnx]`.
         """
-        from prepriv.release.onnx_model import to_onnx
+        from prepriv.integrations.onnx_model import to_onnx
 
         return to_onnx(self)
 
@@ -302,7 +302,7 @@ class Model:
         named as in `Domain.feature_names`. The same labels; its probabilities are softmax of the scores, without the link.
         Raises ValueError where a map is not linear.
         """
-        from prepriv.release.to_sklearn import to_sklearn
+        from prepriv.integrations.to_sklearn import to_sklearn
 
         return to_sklearn(self)
 

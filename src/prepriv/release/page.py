@@ -21,10 +21,10 @@ from prepriv._version import own_version
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, places, up
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.price import Price
+from prepriv.plans.plan import Plan
+from prepriv.plans.price import Price
+from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
-from prepriv.release.maps import write_map
 from prepriv.release.model import Model
 from prepriv.release.shape_picture import shape_picture
 

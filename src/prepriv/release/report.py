@@ -20,8 +20,8 @@ from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
-from prepriv.pipeline.plan import Plan
-from prepriv.pipeline.price import Price, prices
+from prepriv.plans.plan import Plan
+from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import Floats, RowShift
 from prepriv.release.model import Model
 from prepriv.release.page import page

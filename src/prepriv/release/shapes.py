@@ -18,7 +18,7 @@ from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.root_columns import Roots
 
 if TYPE_CHECKING:
-    from prepriv.pipeline.plan import Plan
+    from prepriv.plans.plan import Plan
     from prepriv.release.model import Model
 
 DEVIATIONS = 2.0  # of the noise: half the width of a band

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-ADMIT = ("tests/pipeline/test_admit.py", "-k")
-DRAFTED = ("tests/pipeline/test_drafted.py", "-k")
+ADMIT = ("tests/runs/test_admit.py", "-k")
+DRAFTED = ("tests/plans/test_drafted.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "weak claims that nobody says",
         "our own: δ = 0.3 was announced by five of eleven entry points",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "        say_weak(plan.guarantee)\n",
         "",
         (*ADMIT, "weak_claim"),
@@ -27,7 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the form of the rows is seen after the charge",
         "our own: a transformer was charged for a table of another number of rows",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "    rows.check()\n",
         "",
         (*ADMIT, "another_form"),
@@ -35,7 +35,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "noise of a transformer that cannot be drawn is found in the run",
         "our own: found after the charge",
-        "pipeline/preparation.py",
+        "runs/preparation.py",
         "    check_noise(plan.steps if plan.private else ())\n",
         "",
         (*ADMIT, "cannot_be_drawn"),
@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "classes of a transformer are counted without labels",
         "our own: noisy counts of labels that were all 0",
-        "pipeline/preparation.py",
+        "runs/preparation.py",
         "if step.reads_labels or step.counts_classes is not None:",
         "if step.reads_labels:",
         (*ADMIT, "read_labels"),
@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a warning made an error after the charge",
         "our own: a charge without a model",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan)\n            tell(CHARGED)\n",
         "        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan)\n            tell(CHARGED)\n        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n",
         (*ADMIT, "made_an_error"),

@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a distance is not held against the conditions",
         "a word that nobody attacks",
-        "pipeline/tested.py",
+        "rehearsals/tested.py",
         "        if not side.holds and (side.distance or 0.0) > TEST_ERROR:\n",
         "        if False:\n",
         (*WORDS, "-k", "of_ones_own and above"),
@@ -108,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an audit hands a fit its own table",
         "an audit that changes what it measures",
-        "pipeline/rows.py",
+        "placed/rows.py",
         "        yield self.x.copy()\n",
         "        yield self.x\n",
         (*WORDS, "-k", "in_place"),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-SETTINGS = ("tests/pipeline/test_every_sklearn_setting.py",)
-LIBRARIES = ("tests/pipeline/test_every_library_setting.py",)
+SETTINGS = ("tests/accounts/test_every_sklearn_setting.py",)
+LIBRARIES = ("tests/accounts/test_every_library_setting.py",)
 OPACUS = ("tests/test_opacus.py", "-k", "held_against or no_account_covers")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a parameter that stands in no table passes",
         "a setting that is not read",
-        "pipeline/settings.py",
+        "accounts/settings.py",
         "        if name not in table:\n",
         "        if False:\n",
         (*SETTINGS, "-k", "newer_version"),
@@ -20,7 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "True passes for 1",
         "a value that is equal and means something else",
-        "pipeline/settings.py",
+        "accounts/settings.py",
         "type(got) is type(v) and got == v",
         "got == v",
         (*SETTINGS, "-k", "priced_transformer"),
@@ -28,7 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "rare categories are joined unseen",
         "our own: OneHotEncoder(min_frequency=) was priced at nothing",
-        "pipeline/sklearn_settings.py",
+        "accounts/sklearn_settings.py",
         '    "min_frequency": _RARE,\n',
         '    "min_frequency": NONE_OR_WHOLE,\n',
         (*SETTINGS, "-k", "priced_transformer"),
@@ -36,7 +36,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a class that inherits has the words of its parent",
         "our own: a subclass was not checked",
-        "pipeline/sklearn_settings.py",
+        "accounts/sklearn_settings.py",
         '    return type(part) is getattr(sys.modules.get(HOMES.get(name, "")), name, None)\n',
         "    return name in HOMES\n",
         (*SETTINGS, "-k", "not_the_class"),
@@ -44,7 +44,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "methods that are set by hand pass",
         "an attribute outside get_params",
-        "pipeline/sklearn_settings.py",
+        "accounts/sklearn_settings.py",
         "        if name not in parameters and not made:\n",
         "        if name not in parameters and not (made or hasattr(type(part), name)):\n",
         (*SETTINGS, "-k", "not_the_class"),
@@ -52,7 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "columns keep their places after a ColumnTransformer",
         "our own: a second ColumnTransformer read the columns of the table",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         '        self.moved = "a ColumnTransformer"\n',
         "",
         (*SETTINGS, "-k", "not_the_class"),
@@ -60,7 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "transformers within a learner are not read",
         "our own: a Pipeline at the end of a Pipeline was taken for a learner",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         " and not is_known(inner):",
         ":",
         (*SETTINGS, "-k", "not_the_class"),
@@ -68,7 +68,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "five per cent of missing cells are assumed",
         "a default is a claim",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "if (declared := getattr(self.declared, cap)) is None:",
         "if (declared := getattr(self.declared, cap) or 0.05) is None:",
         (*SETTINGS, "-k", "no_default"),
@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the rate of batches that leave no record out, of ones that do",
         "our own: Opacus draws at one over the number of batches",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'return (1 / fewest + coin if library == "Opacus" else batch / n), fewest, most',
         "return batch / n, fewest, most",
         (*LIBRARIES, "-k", "numbers_of_opacus"),
@@ -84,7 +84,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "steps are as many epochs as if no batch were left out",
         "our own: 11.48 printed, 17.86 true",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         "-(-steps // fewest)",
         "-(-steps // most)",
         (*LIBRARIES, "-k", "left_out"),
@@ -92,7 +92,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a run of some records is accounted for others",
         "a premise of one thing used of another",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         "if self.records not in (None, setting.n):",
         "if False:",
         (*LIBRARIES, "-k", "other_records"),
@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "microbatches are clipped as one record",
         "TF-Privacy clips the mean gradient of a microbatch",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'if given.get("num_microbatches") not in (None, batch):',
         "if False:",
         (*LIBRARIES, "-k", "takes_is_read"),
@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "noise from a generator with a known seed",
         "a seeded generator of noise",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "if optimizer.generator is not None and optimizer.secure_mode is not True:",
         "if False:",
         OPACUS,
@@ -124,7 +124,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "coins from a generator with a known seed",
         "amplification by sampling that is not secret",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "if sampler.generator is not None and sampler.generator is not secure:",
         "if False:",
         OPACUS,
@@ -132,7 +132,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "any optimizer is one of flat clipping",
         "adaptive clipping bounds by the records",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "    if _of(type(optimizer)) != _OPTIMIZER:\n",
         "    if False:\n",
         OPACUS,
@@ -140,7 +140,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a private number of rows is taken for a public one",
         "our own: shuffled batches and Opacus under add-or-remove-one, 4.377 printed, 10.43 true",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'if self.rows_public and setting.adjacency != "replace-one":',
         "if False:",
         (*LIBRARIES, "-k", "private_is_refused"),
@@ -148,7 +148,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the run of Opacus is not one of the number of rows",
         "our own: account took what calibrate refused",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'public = OPACUS_ROWS if library == "Opacus" else ""',
         'public = ""',
         (*LIBRARIES, "-k", "private_is_refused"),
@@ -156,7 +156,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the batch size of Opacus' optimizer is that of the DataLoader",
         "our own: one table of names for all libraries",
-        "pipeline/library_settings.py",
+        "accounts/library_settings.py",
         '        "expected_batch_size": never("it is of the optimizer, rounded: give the batch_size of the DataLoader"),\n',
         '        "expected_batch_size": READ,\n',
         (*LIBRARIES, "-k", "contradictions"),
@@ -164,7 +164,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "diffprivlib reads its bounds off the rows",
         "diffprivlib: its default, with a warning",
-        "pipeline/diffprivlib_models.py",
+        "accounts/diffprivlib_models.py",
         "for setting in model.unmet(given):",
         "for setting in ():",
         (*LIBRARIES, "-k", "told_all"),
@@ -172,7 +172,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a tree of diffprivlib has noise for a replaced record",
         "our own: 1 printed, 2 true",
-        "pipeline/diffprivlib_models.py",
+        "accounts/diffprivlib_models.py",
         "PureMechanism(model.times(given) * epsilon",
         "PureMechanism(epsilon",
         (*LIBRARIES, "-k", "a_tree_twice"),
@@ -180,7 +180,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the noise of a logistic model of diffprivlib is for rows of any norm",
         "diffprivlib: c·R in the place of c·R²",
-        "pipeline/diffprivlib_models.py",
+        "accounts/diffprivlib_models.py",
         'math.hypot(row, 1.0) if given.get("fit_intercept", True) else row',
         "row",
         (*LIBRARIES, "-k", "norm_one"),
@@ -188,7 +188,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "TF-Privacy divides by a batch size that is fixed",
         "our own: 0.459 printed, 4.16 true",
-        "pipeline/other_libraries.py",
+        "accounts/other_libraries.py",
         'if library == "TF-Privacy":',
         "if False:",
         (*LIBRARIES, "-k", "contradictions"),
@@ -204,7 +204,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a gradient may be of a whole batch",
         "our own: batch normalisation by hand, 196 clips for 2",
-        "pipeline/ran.py",
+        "accounts/ran.py",
         "(no batch normalisation, no loss over several records), ",
         "",
         (*LIBRARIES, "-k", "divided_by"),
@@ -212,7 +212,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what an OrdinalEncoder does not know is not said",
         "our own: a cell of 1.5 within Numeric(0, 2) stops the fit",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "        self.notes.append(of_codes(column, len(categories) - 1))\n",
         "",
         (*SETTINGS, "-k", "does_not_know"),
@@ -220,7 +220,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an OrdinalEncoder reads a column with gaps",
         "our own: one empty cell stops the fit",
-        "pipeline/sklearn_columns.py",
+        "accounts/sklearn_columns.py",
         'if declared.missing == "impute":',
         "if False:",
         (*SETTINGS, "-k", "none_is_missing"),
@@ -228,7 +228,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "scikit-learn reads cells as prepriv does",
         'our own: " u" and "?" stop the fit',
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "[WITHIN, SPELLED, FITTED]",
         "[WITHIN, FITTED]",
         (*SETTINGS, "-k", "reads_otherwise"),
@@ -236,7 +236,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "any batch sampler draws each row once",
         "our own: a record in 400 places of an epoch, claimed 1",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "if _of(type(batches)) != _BATCHES:",
         "if False:",
         ("tests/test_opacus.py", "-k", "cuts_shuffled"),
@@ -244,7 +244,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the sampler in order that torch puts beside a batch sampler draws the rows",
         "our own: weights within a BatchSampler",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "    return batches.sampler\n",
         "    return loader.sampler\n",
         ("tests/test_opacus.py", "-k", "cuts_shuffled"),
@@ -252,7 +252,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a scaler of scikit-learn divides by the deviation wherever the column lies",
         "our own: 1.097 printed, 6e5 true",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "            raw.check_after(step, before, n)\n",
         "            pass\n",
         (*SETTINGS, "-k", "for_constant"),
@@ -260,7 +260,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the loss that an account rests on is not said",
         "our own: a hinge in the place of the logistic loss, 0.368 printed, 75.6 true",
-        "pipeline/ran.py",
+        "accounts/ran.py",
         "{linear + ', ' if loss.trains else ''}",
         "",
         (*SETTINGS, "-k", "the_loss_that"),
@@ -268,7 +268,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "that a step saw public records is not said",
         "our own: Public() in an account",
-        "pipeline/account.py",
+        "accounts/account.py",
         "return public + tuple(",
         "return tuple(",
         (*SETTINGS, "-k", "public_records_alone"),
@@ -276,7 +276,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an optimizer may divide by the batch that was drawn",
         "our own: expected_batch_size was not read",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         'if getattr(optimizer, "expected_batch_size", None) not in',
         "if None in",
         OPACUS,
@@ -284,7 +284,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a dataset is handed whole batches",
         "our own: __getitems__ gave one row for all",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "    if _takes_batches(loader.dataset):\n",
         "    if False:\n",
         OPACUS,
@@ -292,15 +292,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a payment that every plan refuses has a price",
         "our own: the price of public data stood for budget",
-        "pipeline/account.py",
+        "accounts/account.py",
         "payment=_FIXED[way]())",
         "payment=pay.Public())",
-        ("tests/pipeline/test_way_out.py", "-k", "no_price"),
+        ("tests/accounts/test_way_out.py", "-k", "no_price"),
     ),
     Mutant(
         "gradients of time steps are those of records",
         "our own: batch_first=False passed the check, 100 clips for 2",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "if name in said and not allowed.ok(said[name]):",
         "if False:",
         ("tests/test_opacus.py", "-k", "where_they_stand"),
@@ -308,10 +308,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "code works on cells between 0 and 1, whatever the units were",
         "our own: a constant of 55 among cells below 1",
-        "pipeline/way_out.py",
+        "accounts/way_out.py",
         "if ends != (0, 1)",
         "if False",
-        ("tests/pipeline/test_way_out.py", "-k", "that_was_read"),
+        ("tests/accounts/test_way_out.py", "-k", "that_was_read"),
     ),
     Mutant(
         "the letters of a path are its records",
@@ -324,7 +324,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "any partial is Opacus' own",
         "our own: functools.partial(mixup, alpha=0.5) passed, ε about 244 for 1",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "_of(collate.func) == _EMPTY_BEFORE and not collate.args",
         "True",
         ("tests/test_opacus.py", "-k", "however_it_is_wrapped"),
@@ -332,7 +332,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a sampler of other rows draws those of the dataset",
         "our own: RandomSampler(range(50), num_samples=100)",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         'drawn = {len(getattr(sampler, "data_source", ())), getattr',
         "drawn = {getattr",
         OPACUS,
@@ -340,7 +340,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a class that inherits holds no row twice",
         "our own: a Subset of indices [0] * n by another name",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "any(_of(base) == kind for base in type(thing).__mro__)",
         "_of(type(thing)) == kind",
         OPACUS,
@@ -348,7 +348,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "methods of an optimizer that were set by hand pass",
         "our own: add_noise was replaced",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         'if name != "step" or getattr(optimizer.step, "__globals__", {}).get("__name__") != _SCHEDULER:',
         "if False:",
         OPACUS,
@@ -356,7 +356,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a column that is named twice counts once",
         "our own: SimpleImputer on [0] * 100, 2.19 printed, 3.99 true",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "if len(set(names)) < len(names):",
         "if False:",
         (*SETTINGS, "-k", "not_the_class"),
@@ -364,7 +364,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "categories that are passed through are one-hot",
         "our own: a postcode of 99,999 in a row of norm 1, 5.30 printed, 10.70 true",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "if not isinstance(column, Numeric) and name not in self.settled:",
         "if False:",
         (*SETTINGS, "-k", "encoded_or_dropped"),
@@ -372,7 +372,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "steps read of one domain hold in every other",
         "our own: bounds of 1 for bounds of 1,000, 2.16 printed, 2519 true",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "        raw.check(domain)\n",
         "        pass\n",
         (*SETTINGS, "-k", "of_one_domain"),
@@ -380,7 +380,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "any attribute with an underscore was made by a fit",
         "our own: callbacks of scikit-learn 1.9 were not read",
-        "pipeline/sklearn_settings.py",
+        "accounts/sklearn_settings.py",
         'name in _MADE or (name[0] != "_" and name.endswith("_"))',
         'name.startswith("_") or name.endswith("_")',
         (*SETTINGS, "-k", "not_the_class"),
@@ -388,7 +388,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a second scaler has the deviation of the first",
         "our own: a premise that holds of no data",
-        "pipeline/from_sklearn.py",
+        "accounts/from_sklearn.py",
         "if chosen & self.scaled:",
         "if False:",
         (*SETTINGS, "-k", "not_the_class"),
@@ -396,10 +396,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an account leaves out what the draft of its domain cost",
         "our own: 0.7602 with and without a draft of ε = 1",
-        "pipeline/account.py",
+        "accounts/account.py",
         "whole = with_drafts(Guarantee(curve, chosen, conditions, notes=notes), domain, delta, n)",
         "whole = Guarantee(curve, chosen, conditions, notes=notes)",
-        ("tests/pipeline/test_drafted.py", "-k", "other_libraries"),
+        ("tests/plans/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(
         "what the sum of draft and run rests on is no premise",
@@ -407,7 +407,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "guarantees/drafts.py",
         "(told(part, domain, delta), FIXED, *kept, *weak)",
         "(told(part, domain, delta), *kept, *weak)",
-        ("tests/pipeline/test_drafted.py", "-k", "other_libraries"),
+        ("tests/plans/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(
         "a calibration leaves out what the draft of its domain cost",
@@ -415,23 +415,23 @@ MUTANTS: tuple[Mutant, ...] = (
         "opacus.py",
         "whole = with_drafts(replace(made, conditions=conditions, notes=(*notes, *weak)), domain, delta, n)",
         "whole = replace(made, conditions=conditions, notes=(*notes, *weak))",
-        ("tests/pipeline/test_drafted.py", "-k", "other_libraries"),
+        ("tests/plans/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(
         "code fits a step by itself after one without noise",
         "our own: noise of 27.8 where the plan had 426",
-        "pipeline/way_out.py",
+        "accounts/way_out.py",
         "        if after:\n",
         "        if False:\n",
-        ("tests/pipeline/test_way_out.py", "-k", "fits_a_step"),
+        ("tests/accounts/test_way_out.py", "-k", "fits_a_step"),
     ),
     Mutant(
         "free steps are left out of the code",
         "our own: noise over √2, rows 8 long",
-        "pipeline/way_out.py",
+        "accounts/way_out.py",
         "return first if any(s.ways for s in first) else []",
         "return [s for s in first if s.ways]",
-        ("tests/pipeline/test_way_out.py", "-k", "free_steps"),
+        ("tests/accounts/test_way_out.py", "-k", "free_steps"),
     ),
     Mutant(
         "steps of a schema are passed over by account",
@@ -444,7 +444,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a stack of datasets holds each row once",
         "our own: row 0 in each place beside the labels, claimed one",
-        "pipeline/torch_loaders.py",
+        "accounts/torch_loaders.py",
         "        return any(map(_repeats, _within(dataset)))\n",
         "        return False\n",
         OPACUS,

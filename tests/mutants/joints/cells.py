@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-QUESTIONS, VECTORS = "tests/description/test_questions.py", "tests/pipeline/test_embeddings.py"
+QUESTIONS, VECTORS = "tests/description/test_questions.py", "tests/tables/test_embeddings.py"
 
 ODD = "tests/attacks/test_cells.py"
 AGAIN, FORMS = "tests/attacks/test_containers_again.py", "tests/attacks/test_forms.py"
@@ -22,7 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a batch of private rows is read at once where it is kept apart",
         "one record decides whether a public table is refused",
-        "pipeline/apart.py",
+        "runs/apart.py",
         "nw.from_native(tabled(table), eager_only",
         "nw.from_native(table, eager_only",
         ("tests/attacks/test_cells.py", "-k", "record_batch"),
@@ -46,7 +46,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a column that Arrow has no type for stops the look for shared memory",
         "a library's exception that names no step",
-        "pipeline/apart.py",
+        "runs/apart.py",
         "    with suppress(Exception):\n        return [*_arrow(column())]\n    return []\n",
         "    return [*_arrow(column())]\n",
         (EVERY, "-k", "test_a_table and Public and sparse"),

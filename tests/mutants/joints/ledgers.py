@@ -75,7 +75,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an estimator that shows the password of its ledger",
         "credentials in the repr of an object",
-        "pipeline/charge.py",
+        "runs/charge.py",
         '        check_no_password(value)\n        owner.__dict__["ledger"] = value\n',
         '        owner.__dict__["ledger"] = value\n',
         (TEXTS, "-k", "password and (classifier or set_params)"),
@@ -115,18 +115,18 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "merge keys in a schema",
         "YAML: the billion laughs",
-        "pipeline/declared_file.py",
+        "schemas/declared_file.py",
         "            if key.tag == _MERGE:\n",
         "            if False:\n",
-        ("tests/pipeline/test_declared_file.py",),
+        ("tests/schemas/test_declared_file.py",),
     ),
     Mutant(
         "aliases of aliases in a schema",
         "YAML: the billion laughs",
-        "pipeline/declared_file.py",
+        "schemas/declared_file.py",
         "    if size(root) > len(sizes) + MOST_ALIASED:\n",
         "    if len(sizes) > MOST_ALIASED + size(root):\n",
-        ("tests/pipeline/test_declared_file.py", "-k", "one_sentence"),
+        ("tests/schemas/test_declared_file.py", "-k", "one_sentence"),
     ),
     Mutant(
         "columns that change after they were declared",
@@ -139,7 +139,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a receipt that is taken for a charge",
         "one charge that pays for any number of runs",
-        "pipeline/admit.py",
+        "runs/admit.py",
         "    session: Session | None = None,\n    counted: bool = True,",
         "    receipt: Any = None,\n    session: Session | None = None,\n    counted: bool = True,",
         ("tests/ledger/test_ledger_charging.py", "-k", "receipt_for"),
@@ -179,7 +179,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a paid model of which nothing is said to be granted",
         "an error of the step after the charge",
-        "pipeline/charge.py",
+        "runs/charge.py",
         '    except LedgerError as error:\n        why = str(error).removesuffix("; nothing was granted")\n        raise NotNoted(',
         '    except NotNoted as error:\n        why = str(error).removesuffix("; nothing was granted")\n        raise NotNoted(',
         ("tests/ledger/test_ledger_notes.py", "-k", "cannot_be_noted"),
@@ -331,7 +331,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a charge that cannot be confirmed is said not to be granted",
         "our own: what is said of money is what happened to it",
-        "pipeline/charge.py",
+        "runs/charge.py",
         "; no row was read, and charge {made.sequence} stays",
         "; nothing was granted",
         ("tests/ledger/test_ledger_fail_closed.py", "-k", "cannot_be_confirmed"),

@@ -18,7 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a premise of the whole table, used of a part that coins chose",
         "a condition of the whole, used of a part",
-        "pipeline/premises.py",
+        "runs/premises.py",
         "    if not premise.inherited:\n",
         "    if False:\n",
         (PARTS, "-k", "gap"),
@@ -34,7 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a cap on missing cells that is a share of the part",
         "a condition of the whole, used of a part",
-        "pipeline/premises.py",
+        "runs/premises.py",
         "    counted = declared.of_part(whole)\n",
         "    counted = declared\n",
         (PARTS, "-k", "exactly_true or absolute"),
@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "neighbours after a fit on the part, as if the fit were of all rows",
         "a condition of the whole, used of a part",
-        "pipeline/premises.py",
+        "runs/premises.py",
         "        fitted += [planned.step.name] if planned.step.paid.private else []\n",
         "        fitted += []\n",
         (PARTS, "-k", "after"),
@@ -58,7 +58,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an untested premise on rows after a noisy map",
         "a condition nobody can check",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "        _check_fixed(placed, planned, domain)\n",
         "",
         ("tests/attacks/test_chained_tests.py", "-k", "noisy_map"),
@@ -130,7 +130,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a declared share that the report does not print",
         "a report that says less than is paid",
-        "pipeline/premises.py",
+        "runs/premises.py",
         "    said = {**paid.caps, **counted}",
         "    said = counted",
         (PARTS, "-k", "share_that_was_declared"),
@@ -138,7 +138,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "another share for the scales of the recipe, which nobody meant",
         "a constant that moves unseen",
-        "pipeline/recipes/automatic.py",
+        "recipes/automatic.py",
         "SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02",
         "SCALE_SHARE, LEAST_DEVIATION = 0.050001, 0.02",
         ("tests/golden", "-k", "says and four"),
@@ -146,7 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a premise that a private draft decides",
         "our own: a condition of rows that noise encoded",
-        "pipeline/chain.py",
+        "placed/chain.py",
         "    if domain.drafts:  # which columns",
         "    if not domain:  # which columns",
         ("tests/evaluation/test_holdout_attacked.py", "-k", "private_draft"),

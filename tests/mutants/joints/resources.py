@@ -10,7 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "room for the declared rows alone",
         "our own: one record decides whether a run ends",
-        "pipeline/run.py",
+        "runs/run.py",
         "    return rows if public else rows + rows // 4 + 64\n",
         "    return rows\n",
         DISK,
@@ -18,7 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a bar that counts private rows",
         "our own: the size of a private file on a progress bar",
-        "pipeline/run.py",
+        "runs/run.py",
         '    if plan.domain.adjacency != "replace-one":\n        progress("reading", 0, 0)\n        return None\n',
         "",
         DISK,

@@ -94,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "tables/containers.py",
         "dtype == np.dtype(object) if isinstance(dtype, np.dtype) else column.dtype == nw.Object",
         "column.dtype == nw.Object",
-        ("tests/pipeline/test_embeddings.py", "-k", "guessed"),
+        ("tests/tables/test_embeddings.py", "-k", "guessed"),
     ),
     Mutant(
         "the only cell of a column says whether it holds vectors",
@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "tables/containers.py",
         "    if not listed and d is not None:\n",
         "    if pa.types.is_null(kind) and d is not None:\n",
-        ("tests/pipeline/test_embeddings.py", "-k", "only_cell"),
+        ("tests/tables/test_embeddings.py", "-k", "only_cell"),
     ),
     Mutant(
         "one text sets the size of a row of numbers",
@@ -114,7 +114,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        read = list(np.array(rows).astype(np.float64))\n"
         "    except Exception:\n"
         "        read = [_vector(row) for row in rows]\n",
-        ("tests/pipeline/test_embeddings.py", "-k", "hang_on"),
+        ("tests/tables/test_embeddings.py", "-k", "hang_on"),
     ),
     Mutant(
         "a set is a column",
@@ -122,7 +122,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "tables/containers.py",
         "str | bytes | Mapping | Set)",
         "str | bytes | Mapping)",
-        ("tests/pipeline/test_embeddings.py", "-k", "a_set"),
+        ("tests/tables/test_embeddings.py", "-k", "a_set"),
     ),
     Mutant(
         "the ranks of a quantile rest on a private n",
@@ -178,7 +178,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "description/describe.py",
         "return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)",
         "return look.guarantee",
-        ("tests/pipeline/test_drafted.py", "-k", "descriptions"),
+        ("tests/plans/test_drafted.py", "-k", "descriptions"),
     ),
     Mutant(
         "an evaluation claims itself alone, on drafted bounds",
@@ -186,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "evaluation/result.py",
         "return with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n) if self.private else None",
         "return plan.guarantee if self.private else None",
-        ("tests/pipeline/test_drafted.py", "-k", "descriptions"),
+        ("tests/plans/test_drafted.py", "-k", "descriptions"),
     ),
     Mutant(
         "a ledger that does not hold the draft is not told of it",
@@ -194,6 +194,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "commands/earlier.py",
         "    if ledger is not None:\n        _say_missing",
         "    if ledger == 0:\n        _say_missing",
-        ("tests/pipeline/test_drafted.py", "-k", "remembers"),
+        ("tests/plans/test_drafted.py", "-k", "remembers"),
     ),
 )

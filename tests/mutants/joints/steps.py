@@ -89,7 +89,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "rows of a step of one's own stay where they are",
         "a premise of one thing, used of another",
-        "pipeline/handed.py",
+        "placed/handed.py",
         "[known, Inside(planned.step.output(planned.before))]",
         "[known]",
         closed("held_inside_by_the_run"),
@@ -105,7 +105,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map may hide that it drops rows",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         'getattr(training.keep, "__func__", None) is not FittedMap.keep',
         "type(training).keep is not FittedMap.keep",
         closed("attribute_of_its_own"),
@@ -113,7 +113,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a budget step need not ask",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "silent = step.paid.share > 0 and",
         "silent = step.paid.share > 1 and",
         closed("asks_for_nothing"),
@@ -121,7 +121,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a learner's account is believed of another run",
         KIND,
-        "pipeline/checks.py",
+        "placed/checks.py",
         "    check_said(type(learner), Learner, CLAIMS, TRAINS)\n",
         "",
         closed("says_itself_what_its_run_costs"),
@@ -129,7 +129,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a learner of one's own takes as many steps as it likes",
         KIND,
-        "pipeline/run.py",
+        "runs/run.py",
         "    return Metered(session, learner.name, learner.steps / z**2)\n",
         "    return session\n",
         closed("says_itself_what_its_run_costs"),
@@ -137,7 +137,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "labels for every step",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "WithLabels(read, sealed(rows.labels)) if step.reads_labels else Handed(read)",
         "WithLabels(read, sealed(rows.labels))",
         closed("labels_are_handed"),
@@ -153,7 +153,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "labels that a step can change",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "    view.setflags(write=False)\n",
         "",
         again("labels_are_read"),
@@ -161,7 +161,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a step notes records in the plan",
         "what is asked after the run that noted it",
-        "pipeline/run.py",
+        "runs/run.py",
         "planned.step.paid.fit(copied(planned.step), ",
         "planned.step.paid.fit(planned.step, ",
         again("notes_in_itself_ends"),
@@ -169,7 +169,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a learner notes records in the plan",
         "what is asked after the run that noted it",
-        "pipeline/run.py",
+        "runs/run.py",
         "return copied(plan.learner, plan.learner.loss)",
         "return plan.learner",
         again("notes_in_itself_ends"),
@@ -188,7 +188,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the map that leaves is the one that mapped private rows",
         "what is asked after the run that noted it",
-        "pipeline/run.py",
+        "runs/run.py",
         "released.append(as_written(prediction, planned.step))",
         "released.append(kept)",
         again("map_that_leaves"),
@@ -196,7 +196,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a plan is written down anew each time",
         "what is asked after the run that noted it",
-        "pipeline/plan.py",
+        "plans/plan.py",
         "return copy.deepcopy(self._written) |",
         "return type(self)._written.func(self) |",
         again("written_once"),
@@ -212,7 +212,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a learner that samples is not metered",
         KIND,
-        "pipeline/run.py",
+        "runs/run.py",
         "if is_ours(type(learner)) or not plan.private:",
         "if is_ours(type(learner)) or not (learner.exact and plan.private):",
         again("whatever_it_samples"),
@@ -244,7 +244,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "caps are the same of a part",
         KIND,
-        "pipeline/premises.py",
+        "runs/premises.py",
         "            _check_caps(planned.step)\n",
         "            pass\n",
         again("caps_say"),
@@ -252,7 +252,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map may look at the other rows",
         KIND,
-        "pipeline/made_up.py",
+        "rehearsals/made_up.py",
         '    if not same:\n        raise ValueError(\n            f"{said} must treat',
         '    if False:\n        raise ValueError(\n            f"{said} must treat',
         again("map_is_rehearsed or residual_is_made"),
@@ -260,7 +260,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a residual is not rehearsed",
         KIND,
-        "pipeline/rehearsal_training.py",
+        "rehearsals/rehearsal_training.py",
         "        check_each_row(said, residual, scale * scores, targets)\n",
         "        pass\n",
         again("residual_is_made"),
@@ -268,7 +268,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "rows are kept by their places whatever is public",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "    if not has_places(domain, planned.incoming):\n",
         "    if False:\n",
         again("places_are_public"),
@@ -276,7 +276,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a mistake is excused by few rows",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "        if enough or isinstance(error, MISTAKES):\n",
         "        if isinstance(error, MISTAKES):\n",
         again("mistakes_of_a_fit"),
@@ -284,7 +284,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "weights of any shape",
         KIND,
-        "pipeline/rehearsal_training.py",
+        "rehearsals/rehearsal_training.py",
         "    if not (good and np.isfinite(weights).all()):",
         "    if not good:",
         again("hands_back"),
@@ -292,18 +292,18 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an error of third-party code leaves with what it saw",
         KIND,
-        "pipeline/failures.py",
+        "runs/failures.py",
         "    if not (names and private):\n",
         "    if True:\n",
-        ("tests/pipeline/test_failures.py",),
+        ("tests/runs/test_failures.py",),
     ),
     Mutant(
         "an exit code of third-party code leaves",
         KIND,
-        "pipeline/failures.py",
+        "runs/failures.py",
         "    except BaseException:  # SystemExit",
         "    except Exception:  # SystemExit",
-        ("tests/pipeline/test_failures.py", "-k", "SystemExit"),
+        ("tests/runs/test_failures.py", "-k", "SystemExit"),
     ),
     Mutant(
         "an error of a third-party map leaves while test rows are counted",
@@ -311,6 +311,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "evaluation/cells.py",
         "sealed(model.maps, model.private, partial(_row_scores, model, table))",
         "_row_scores(model, table)",
-        ("tests/pipeline/test_failures.py", "-k", "test_rows"),
+        ("tests/runs/test_failures.py", "-k", "test_rows"),
     ),
 )

@@ -33,7 +33,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map is rehearsed in no place of a block",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "    if not same or any((",
         "    if any((",
         attacked("in_a_block"),
@@ -41,7 +41,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the last block of a third-party map is shorter",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "if len(x) < BLOCK else x\n",
         "if False else x\n",
         attacked("blocks_of_one_length or how_many_rows"),
@@ -49,7 +49,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a third-party map is told the places of rows that have none",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "    known = training if has_places(domain, planned.incoming) else placeless(training)\n",
         "    known = training\n",
         attacked("how_many_rows"),
@@ -57,7 +57,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a third-party fit reads blocks whatever their length",
         KIND,
-        "pipeline/handed.py",
+        "placed/handed.py",
         "    read = one_by_one if singly else rows.__iter__\n",
         "    read = rows.__iter__\n",
         attacked("how_many_rows"),
@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the map for new rows is rehearsed as a whole",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "        check_each_row(new, partial(_made, new, prediction), rows.x)\n",
         "",
         attacked("new_rows_is_rehearsed"),
@@ -81,7 +81,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a premise of gaps after a third-party step",
         GAPS,
-        "pipeline/chain.py",
+        "placed/chain.py",
         "    if unknown and any(",
         "    if False and any(",
         attacked("premise_of_missing_cells"),
@@ -105,7 +105,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "that a loss is convex is believed",
         KIND,
-        "pipeline/rehearsal_training.py",
+        "rehearsals/rehearsal_training.py",
         "    if loss.says_convex():\n",
         "    if False:\n",
         attacked("says_it_is_convex"),
@@ -113,7 +113,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a fit may count on the order of rows",
         KIND,
-        "pipeline/chain.py",
+        "placed/chain.py",
         "    check_places(step, domain, incoming)\n",
         "",
         attacked("counts_on_the_order"),
@@ -137,7 +137,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the map for new rows follows from an earlier fit",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "        if not step.paid.leaves and release:\n",
         "        if False:\n",
         attacked("earlier_one_noted"),
@@ -169,7 +169,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what a mechanism is handed may be made of other rows",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "        if not same(whole, handed_over(np.where(places == j, rows.n - 1 - j, places)), j):\n",
         "        if False:\n",
         attacked("made_row_by_row"),
@@ -177,7 +177,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "that a fit takes any order is believed",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "    if not has_places(domain, planned.incoming) and not same(",
         "    if False and not same(",
         attacked("takes_any_order_is_rehearsed"),
@@ -185,7 +185,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what a sum moves by is not looked at",
         KIND,
-        "pipeline/chain.py",
+        "placed/chain.py",
         "    if not is_ours(type(step)):\n        shift =",
         "    if False:\n        shift =",
         attacked("moves_by_is_a_number"),
@@ -201,7 +201,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a warning of third-party code leaves",
         KIND,
-        "pipeline/failures.py",
+        "runs/failures.py",
         "        with silent():\n",
         "        if True:\n",
         attacked("no_warning"),
@@ -233,7 +233,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map leaves with what it does not write",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "    return released if ours else",
         "    return released if True else",
         attacked("leaves_what_it_writes"),
@@ -249,7 +249,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an account of steps that nobody rehearsed",
         KIND,
-        "pipeline/account.py",
+        "accounts/account.py",
         "        rehearse(p, domain, n, private=True, release=False)\n",
         "        pass\n",
         attacked("account_rehearses"),

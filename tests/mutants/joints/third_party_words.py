@@ -49,7 +49,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a distance is rehearsed at no rows that break its caps",
         KIND,
-        "pipeline/tested.py",
+        "rehearsals/tested.py",
         "    for one, two in _ends(planned.before, domain):\n",
         "    for one, two in ():\n",
         words("distance_is_rehearsed"),
@@ -57,7 +57,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a distance is rehearsed at the ends alone",
         KIND,
-        "pipeline/tested.py",
+        "rehearsals/tested.py",
         "return sorted({0, self.n // 2, self.n - 1, *near})",
         "return [0, self.n - 1]",
         words("distance_is_rehearsed"),
@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map of ours leaves with all that stands beside it",
         KIND,
-        "pipeline/rehearsal.py",
+        "rehearsals/rehearsal.py",
         "    ours = is_ours(type(step)) and is_ours(type(released))\n",
         "    ours = is_ours(type(released))\n",
         words("map_of_ours"),

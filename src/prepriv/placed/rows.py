@@ -1,0 +1,200 @@
+"""Private rows before they are read, and encoded rows after some fitted maps: private ones inside a run, public ones before
+and inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.domain import Domain
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
+from prepriv.tables.encode import (
+    Table,
+    check_stream,
+    count_rows,
+    encode,
+    encode_stream,
+    encode_targets,
+    label_of,
+    rows_of,
+)
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Stream, as_stream
+from prepriv.tables.units import by_unit, check_units
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Encoded rows after some fitted maps; rows that a map drops become zero rows."""
+
+    table: Table
+    maps: Sequence[FittedMap]
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.table.n
+
+    def __iter__(self) -> Iterator[Floats]:
+        for x, _, _ in self.blocks():
+            yield x
+
+    def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
+        """(rows, which of them stay, first row number) of each block."""
+        for start, block in self.table.blocks():
+            x, kept = np.ascontiguousarray(block), None
+            for fitted in self.maps:
+                keep = fitted.keep(x, start)
+                x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
+                if len(x) != len(block):
+                    raise ValueError(
+                        f"{type(fitted).__name__} must make one row of each row (see FittedMap.keep)"
+                    )
+                if keep is not None:
+                    kept = keep if kept is None else kept & keep
+            if kept is not None:
+                x = np.where(kept[:, None], x, 0.0)
+            yield x, kept, start
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRows:
+    """Rows (n, d) and labels (n,) that need no protection, those of an audit or made up: one block.
+
+    As in a run, each reading is a fresh block, and nobody can write to the labels.
+    """
+
+    x: Floats
+    labels: NDArray[np.integer[Any]]
+
+    def __post_init__(self) -> None:
+        view = self.labels.view()
+        view.setflags(write=False)
+        object.__setattr__(self, "labels", view)
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.x)
+
+    def __iter__(self) -> Iterator[Floats]:
+        yield self.x.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAccess:
+    """What a fit on such rows sees (`payment.Access`): they stand for public ones, too, and no noise is drawn."""
+
+    rows: OpenRows
+    n: int
+
+    def public(self, data: Any) -> tuple[OpenRows, int]:
+        return self.rows, self.n
+
+    def private(self) -> OpenRows:
+        return self.rows
+
+    def mechanisms(self) -> Mechanisms:
+        return Mechanisms.exact("no step", self.rows, self.rows.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateTable:
+    """A private table of a declared domain, as it came: nothing of it is read until `prepriv.runs.admit.admit` reads it.
+
+    rows: any table, matrix or stream. labels: a column, the name of a stream's, or None (`learned` False: nothing is). n: of
+    the plan; what: that it counts. sealed: files that may not be opened before the charge: what their columns are is seen
+    when they are read.
+    """
+
+    rows: Any
+    labels: Any
+    domain: Domain
+    n: int
+    what: str = "records"
+    learned: bool = True
+    sealed: bool = False
+
+    def __post_init__(self) -> None:
+        if (stream := as_stream(self.rows)) is not None:
+            object.__setattr__(self, "rows", stream)
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """The rows and the labels."""
+        return self.rows, self.labels
+
+    @property
+    def stream(self) -> Stream | None:
+        """The rows, if they are read part by part."""
+        return self.rows if isinstance(self.rows, Stream) else None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of rows is public, and the plan's."""
+        return self.domain.unit is None and self.domain.adjacency == "replace-one"
+
+    def check(self) -> None:
+        """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
+        if self.sealed:
+            return
+        there = self._checked_columns()
+        if self.domain.unit is not None:
+            check_units(self.rows, self.domain)
+        elif self.counted and there not in (None, self.n):
+            raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
+
+    def _checked_columns(self) -> int | None:
+        """How many rows there are, where it is known."""
+        if (stream := self.stream) is not None:
+            check_stream(stream, self.domain, *self._label)
+            return stream.rows if self.counted else None
+        if not self.learned:
+            return rows_of(self.rows, self.domain)
+        return count_rows(self.rows, self.labels, self.domain)
+
+    @property
+    def _label(self) -> tuple[str, ...]:
+        return (label_of(self.labels, self.domain),) if self.learned else ()
+
+    def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
+
+        The n declared rows of a stream stay in `memory` if they fit. Where nothing is to be learned they are -1:
+        every record contributes nothing.
+        """
+        table, targets = self._read(memory)
+        if self.counted and table.n != self.n:
+            raise BadData(
+                f"the plan is for {self.n} {self.what}, which is not what the table has; a quoted cell may hold line breaks: "
+                "count records, not lines"
+            )
+        return table, targets
+
+    def _read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        domain, stream = self.domain, self.stream
+        if domain.unit is not None:
+            return by_unit(self.rows, self.labels, domain, self.n)
+        if not self.learned:
+            table = encode(self.rows, domain)
+            return table, np.full(table.n, -1, dtype=np.int32)
+        if stream is None:
+            return encode(self.rows, domain), encode_targets(self.labels, domain)
+        keep = stream.once or self.n * 8 * domain.n_inputs <= memory
+        return encode_stream(stream, domain, *self._label, keep=keep)
+
+
+def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:
+    """Public rows of the declared columns, encoded, after some maps. ValueError without a table, columns or rows."""
+    if data is None:
+        raise ValueError("Public() needs the public table: Public(data)")
+    table = encode(data, domain)
+    if table.n < 1:
+        raise ValueError("the public table has no rows")
+    return Mapped(table, maps)

@@ -1,0 +1,441 @@
+"""The frozen plan: what is declared and decided of a pipeline before a record is read, and all that follows from it.
+
+A plan holds declared facts, the noise of training and the delta of tests. Spaces, shifts, mechanisms, the guarantee
+and the hash are computed from them, so no plan can claim what its noise does not keep. `run.execute` carries it out.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+
+from prepriv._arguments import integer
+from prepriv._copies import copied
+from prepriv._kinds import is_ours, kind_of
+from prepriv.domain import Domain
+from prepriv.guarantees import gdp_mu
+from prepriv.guarantees.drafts import check_drafts
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import claim_in_html, short
+from prepriv.guarantees.notes import notes_on
+from prepriv.learners.base import Learner, Setting
+from prepriv.placed.chain import Chain, PlannedStep, chain, spent_shares
+from prepriv.placed.checks import (
+    check_budget,
+    check_counts,
+    check_domain,
+    check_learner,
+    check_loss,
+    check_steps,
+    check_unit,
+)
+from prepriv.plans.claim import LESS, calibrate, claim, with_best_tests
+from prepriv.plans.decision import checked
+from prepriv.preprocessing.base import RowShift, Step
+from prepriv.rehearsals.rehearsal import rehearse
+from prepriv.rehearsals.rehearsal_training import rehearse_training
+from prepriv.space import Space
+
+_LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the raw rows, with n.
+    epsilon : float
+        The privacy budget; inf: no noise, no claim.
+    delta : float
+        In (0, 1).
+    pipeline : tuple of steps
+        Pre-processing, each step with its payment.
+    learner : Learner
+        What is trained after it.
+    learner_noise_multiplier : float
+        Noise of training over `learner_shift`.
+    test_delta : float
+        Bound on the false pass of each test of caps; 0 without one.
+    class_weight : tuple of float, default ()
+        Weight of each declared class in predictions. Empty: all alike.
+
+    Raises
+    ------
+    ValueError
+        For parts that do not fit together, or a noise multiplier that is not finite and positive.
+
+    Notes
+    -----
+    Everything else is computed from these, and `to_json` writes it down. Third-party steps, learners and losses are
+    copies, which no run works on.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> plan = prepriv.make_plan(domain, [Normalize()], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> plan.guarantee.epsilon(1e-5) <= 1.0, plan.what, len(plan.hash)
+    (True, 'train: Normalize, GradientDescent', 64)
+    """
+
+    domain: Domain
+    epsilon: float
+    delta: float
+    pipeline: tuple[Step, ...]
+    learner: Learner
+    learner_noise_multiplier: float
+    test_delta: float
+    class_weight: tuple[float, ...] = ()
+
+    releases: ClassVar[bool] = True  # a model, which is used on new rows
+
+    def __post_init__(self) -> None:
+        check_domain(self.domain)
+        check_steps(self.pipeline)
+        check_learner(self.learner)
+        check_unit(self.learner, self.domain)
+        if not self.learner.loss.trains:
+            raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
+        check_counts(self.pipeline, self.domain)
+        object.__setattr__(self, "pipeline", tuple(copied(step) for step in self.pipeline))
+        object.__setattr__(self, "learner", copied(self.learner, self.learner.loss))
+        object.__setattr__(self, "class_weight", checked(self.class_weight, self.domain))
+        z = self.learner_noise_multiplier
+        if self.private and not (math.isfinite(z) and z > 0):
+            raise ValueError(
+                f"learner_noise_multiplier of a private plan must be finite and positive; got {z}"
+            )
+
+    def __repr__(self) -> str:
+        return f"Plan({short(self.guarantee, self.delta)}; n = {self.n}; {self.what})"
+
+    def _repr_html_(self) -> str:
+        steps = escape(" → ".join([*self.chain.said, self.learner.name]))
+        return claim_in_html(self.guarantee, self.delta, "Plan") + f"<p>n = {self.n:,}: {steps}</p>"
+
+    @property
+    def n(self) -> int:
+        """The declared number of records."""
+        assert self.domain.n is not None
+        return self.domain.n
+
+    @property
+    def private(self) -> bool:
+        """False for epsilon = inf: no noise, no clip, no claim."""
+        return math.isfinite(self.epsilon)
+
+    @property
+    def outputs(self) -> int:
+        """Columns of the weight matrix."""
+        return self.learner.loss.outputs(len(self.domain.classes))
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The steps in their places."""
+        mu = budget(self.epsilon, self.delta)
+        return chain(
+            self.pipeline, self.domain, self.n, mu, test_delta=self.test_delta, release=self.releases
+        )
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Each step with its spaces, shifts, conditions, mechanism and test."""
+        return self.chain.steps
+
+    @property
+    def space(self) -> Space:
+        """The declared space of the rows that reach the learner."""
+        return self.chain.space
+
+    @property
+    def incoming(self) -> RowShift:
+        """How far the common rows of two neighbours are apart at the learner."""
+        return self.chain.incoming
+
+    @property
+    def setting(self) -> Setting:
+        """What is declared of the rows that reach the learner."""
+        return setting_of(self.chain, self.learner, self.domain)
+
+    @cached_property
+    def learner_shift(self) -> float:
+        """What the noise multiplier of training multiplies, in gradient units."""
+        return self.learner.unit(self.setting)
+
+    @property
+    def learner_noise(self) -> float:
+        """Standard deviation of the noise on one gradient sum, in gradient units."""
+        return self.learner_noise_multiplier * self.learner_shift
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """What is claimed: from the events that this plan runs and no others; None without privacy."""
+        if not self.private:
+            return None
+        made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
+        epsilon = made.epsilon(self.delta)
+        mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
+        notes = (*made.notes, *notes_on(epsilon, self.delta, self.n, mu))
+        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
+
+    def to_json(self, claimed: bool = True) -> dict[str, Any]:
+        """Write what was declared and decided as plain data, once. The same plan gives the same bytes.
+
+        Parameters
+        ----------
+        claimed : bool, default True
+            False after a run whose noise protects nobody: no guarantee is stated.
+
+        Returns
+        -------
+        dict
+        """
+        return copy.deepcopy(self._written) | ({} if claimed else {"guarantee": None})
+
+    @cached_property
+    def _written(self) -> dict[str, Any]:
+        learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}  # type: ignore[arg-type]
+        loss = self.learner.loss
+        learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
+        options = dataclasses.asdict(loss)  # type: ignore[call-overload]
+        learner["loss"] = {"name": kind_of(type(loss)), **{k: _plain(v) for k, v in options.items()}}
+        weighed = {"class_weight": list(self.class_weight)} if self.class_weight else {}
+        return weighed | {
+            "domain": self.domain.to_json(),
+            "n": self.n,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
+            "delta": self.delta,
+            "steps": [step_json(s) for s in self.steps],
+            "test_delta": self.test_delta,
+            "learner": {
+                "name": kind_of(type(self.learner)),
+                **learner,
+                "shift": self.learner_shift,
+                "noise_multiplier": self.learner_noise_multiplier,
+            },
+            "guarantee": self.guarantee.to_json(self.delta) if self.guarantee else None,
+        }
+
+    @property
+    def what(self) -> str:
+        """In a few words, for the ledger: the steps, how each is paid for, and the learner."""
+        return f"train: {', '.join([*self.chain.said, self.learner.name])}"
+
+    @property
+    def signal(self) -> float:
+        """`signal` of its records and budget."""
+        return signal(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON, for the ledger and the artifact."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """An option as plain data, so that every one of them is in the plan's hash."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "inf" if value > 0 else str(value)
+    if isinstance(value, int | float | str | bool | type(None)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    raise ValueError(
+        f"an option must be a number, a text, or a list or mapping of those; got {type(value).__name__}"
+    )
+
+
+def step_json(planned: PlannedStep) -> dict[str, Any]:
+    """A step in its place as plain data."""
+    step = planned.step
+    options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
+    out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **options}
+    if planned.shift is not None:
+        out |= {
+            "share": step.paid.share,
+            "shift": planned.shift,
+            "noise_multiplier": planned.noise_multiplier,
+        }
+    if not step.paid.leaves:
+        out |= {"caps": _plain(step.paid.caps)} | ({"test_share": step.paid.test} if step.paid.test else {})
+        moved = {f.name: getattr(planned.outgoing, f.name) for f in dataclasses.fields(planned.outgoing)}
+        out |= {"shift_of_common_rows": moved | {"conditions": [str(c) for c in planned.outgoing.conditions]}}
+    if planned.test is not None:
+        covers = [number + 1 for number in planned.covers]
+        out |= {"test": {"mu": planned.test.mu, "delta": planned.test.delta, "covers_steps": covers}}
+    return out
+
+
+def signal(domain: Domain, *, n: int, epsilon: float, delta: float) -> float:
+    """s = n mu / r: the number of records over the noise that one sum over them would get from the whole budget.
+
+    r: how far one record moves a sum of rows of norm one, 2 under replace-one, else 1.
+    """
+    record = 2 if domain.adjacency == "replace-one" else 1
+    return n * gdp_mu(epsilon, delta) / record if math.isfinite(epsilon) else math.inf
+
+
+def budget(epsilon: float, delta: float) -> float:
+    """The whole budget as mu of GDP, a little inside it; inf without privacy."""
+    return gdp_mu(epsilon, delta) * LESS if math.isfinite(epsilon) else math.inf
+
+
+def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
+    """What is declared of the rows that reach a learner behind these steps; domain: with n."""
+    assert domain.n is not None
+    outputs = learner.loss.outputs(len(domain.classes))
+    if steps.incoming.any_order and not (is_ours(type(learner)) or learner.takes_units):
+        raise ValueError(
+            f"{learner.name} does not say that its account is one of records in any order (takes_units), and an earlier step has rows "
+            "matched by content"
+        )
+    rows = domain.rows_per_unit or 1
+    return Setting(
+        steps.space.radius, steps.space.d, outputs, domain.n, domain.adjacency, steps.incoming, rows
+    )
+
+
+def decide(
+    domain: Domain,
+    steps: Sequence[Step],
+    learner: Learner,
+    *,
+    epsilon: float,
+    delta: float,
+    release: bool = True,
+) -> tuple[Chain, Setting, float]:
+    """(the steps in their places, the learner's setting, its noise multiplier) for one budget; domain: with n."""
+    assert domain.n is not None
+    mu = budget(epsilon, delta)
+    left = mu * math.sqrt(1 - spent_shares(steps))
+    placed = chain(steps, domain, domain.n, mu, test_delta=min(delta, 0.25) / 2, release=release)
+    if math.isfinite(mu):
+        placed = with_best_tests(placed, left, epsilon, delta)
+    setting = setting_of(placed, learner, domain)
+    learner.unit(setting)  # a gradient without a bound is refused first
+    return placed, setting, calibrate(learner, setting, placed, epsilon, delta, left)
+
+
+def make_plan(
+    domain: Domain,
+    steps: Sequence[Step],
+    learner: Learner,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int | None = None,
+) -> Plan:
+    """Freeze and price a pipeline. Reads no data.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the raw rows.
+    steps : sequence of steps
+        Pre-processing, in order, each step with its payment (`prepriv.preprocessing`).
+    learner : Learner
+        What is trained after them, with its loss (`prepriv.learners`). Its noise is calibrated.
+    epsilon : float
+        The budget of everything together, positive; math.inf: no noise, no claim.
+    delta : float
+        In (0, 1), well below 1 / n.
+    n : int, optional
+        The declared number of records. None: the domain's.
+
+    Returns
+    -------
+    Plan
+        With the guarantee, the noise and the cost of each part.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that says what to change.
+
+    References
+    ----------
+    docs/proofs/whole.md, docs/proofs/composition.md
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.preprocessing import Center, Normalize
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    >>> steps = [Center(payment=prepriv.Budget(0.1)), Normalize()]
+    >>> plan = prepriv.make_plan(domain, steps, GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> [(name, round(share, 3)) for name, share in plan.guarantee.breakdown]
+    [('Center', 0.1), ('GradientDescent', 0.9)]
+    """
+    epsilon, delta = check_budget(epsilon, delta)
+    check_domain(domain)
+    check_steps(steps)
+    check_learner(learner)
+    check_unit(learner, domain)
+    check_loss(learner, domain)
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    n = integer("n", n)
+    if domain.n is not None and n != domain.n:
+        raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+    domain = domain.with_n(n)
+    check_drafts(domain, delta)
+    placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
+    test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
+    plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
+    _check_written(plan)
+    for p in plan.steps:
+        if p.noise_multiplier is not None:
+            p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
+        rehearse(p, domain, n, plan.private)
+    rehearse_training(plan.learner, plan.setting, domain, multiplier, plan.private)
+    if plan.guarantee is not None:
+        if plan.guarantee.epsilon(delta) > epsilon:
+            raise ValueError(
+                "the test of the caps leaves no room: lower its share or raise epsilon"
+                if placed.tested
+                else "calibration went above the budget; please report this plan"
+            )
+        check_noise(plan.steps)
+        plan.learner.check_room(plan.learner_noise_multiplier, plan.setting)
+    return plan
+
+
+def _check_written(plan: Plan) -> None:
+    """ValueError for a plan that could not be written down and read back: now, and not when a model is saved."""
+    said = plan.to_json()
+    try:
+        text = json.dumps(said["domain"], allow_nan=False)
+        back = json.dumps(Domain.from_json(json.loads(text)).to_json())
+    except (TypeError, ValueError, KeyError):
+        back = text = ""
+    if not text or back != text:
+        raise ValueError("domain: a model of it could not be read back; declare texts and numbers only")
+
+
+def check_noise(steps: Sequence[PlannedStep]) -> None:
+    """ValueError if the noise of a step is too large to be drawn: now, and not in a run that was charged already."""
+    for name, factor in [(p.step.name, p.noise_multiplier) for p in steps if p.noise_multiplier]:
+        if factor > _LARGEST_MULTIPLIER:
+            raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")

@@ -1,0 +1,276 @@
+"""The automatic recipe: steps and learner from (n, d, classes, epsilon, delta, adjacency) alone. No tuning.
+
+How the constants were chosen: docs/recipe.md. They never depend on a record.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+from prepriv import payment as pay
+from prepriv._callers import callers_level
+from prepriv.columns import Numeric, Text
+from prepriv.domain import Domain
+from prepriv.guarantees import gdp_mu
+from prepriv.learners.base import Learner
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.placed.checks import check_named
+from prepriv.plans.plan import signal
+from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
+from prepriv.preprocessing.bins import Bins
+from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.homogenize import Homogenize
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.instance_optimal_center import InstanceOptimalCenter
+from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.random_features import RandomFeatures
+from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scattering import Scattering, image_features
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
+from prepriv.recipes.additive import additive_steps
+from prepriv.recipes.dpsgd_f import RECIPES
+from prepriv.recipes.loss import auto_loss
+from prepriv.recipes.regression import regression
+from prepriv.space import Space
+
+NAMED = ("auto", "linear", "additive", *RECIPES)  # by name
+SCALE = 5.0  # norm of a row
+CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
+WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
+SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
+LEVEL = 1.25  # of a table: the constant feature
+BINS, CELLS, OUTERMOST = (
+    26,
+    512,
+    6.0,
+)  # of a column; of all columns, about; the last edge, in standard deviations
+CODED = 100.0  # signal from which on codes of bins do no harm; below, numbers alone are learned better
+FEATURES, TABLE_FEATURES = 1024, 512  # random features; of a table with less signal than MUCH
+PER_COLUMN = 128  # random features of an encoded column; more see nothing new
+MUCH = 5000.0
+PAYING = 1500.0  # signal at which random features weigh as much as the row
+LEAST_WEIGHT = 0.05  # below it there are none
+SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
+STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
+MANY, SHARE, LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
+FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
+WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
+# Of images: signal over reach; the last share of the iterates; clip over that of others.
+WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
+NOISE_ALONE = 10.0  # signal below which models were no better than the commonest class on most tables
+
+
+def recipe(
+    domain: Domain,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    steps: str | Sequence[Step] = "auto",
+    learner: str | Learner = "auto",
+) -> tuple[tuple[Step, ...], Learner]:
+    """(steps, learner), each automatic unless given. Raises ValueError for anything else.
+
+    steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
+    function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
+    Feature Preprocessing, with their own learners (docs/dpsgd-f.md).
+    """
+    n = need_n(n)
+    if domain.target is not None:
+        return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
+    check_named(steps, learner, NAMED)
+    if isinstance(steps, str):
+        if steps in RECIPES:
+            steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
+            learner = own if learner == "auto" else learner
+        elif steps == "additive":
+            steps = additive_steps(domain, SCALE)
+        else:
+            steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
+    if not isinstance(learner, str):
+        return tuple(steps), learner
+    for _ in walk(steps, domain.space):
+        pass  # steps that do not follow each other are refused
+    s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+    if s < NOISE_ALONE:
+        warnings.warn(
+            f"weak signal: {n} records at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"them; below {NOISE_ALONE:g} models are mostly noise. More records or a larger epsilon help",
+            WeakSignal,
+            stacklevel=callers_level(),
+        )
+    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+    batched = learned if _moved(steps) else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
+    return tuple(steps), batched
+
+
+class WeakSignal(UserWarning):
+    """So few records, or so small an epsilon, that little but noise can be learned."""
+
+
+def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: bool) -> list[Step]:
+    """Impute what is declared so; centre, rows of one norm, random features.
+
+    Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
+    """
+    if domain.image is not None and not linear and min(domain.image[:2]) > 1:
+        return [image_features(domain.image), Normalize(1.0), _center(), Normalize(1.0), Rescale(SCALE)]
+    space, s = domain.space, signal(domain, n=n, epsilon=epsilon, delta=delta)
+    impute: list[Step] = [MeanImputer(payment=pay.Budget(CENTER_SHARE))] if space.may_miss.any() else []
+    texts = any(isinstance(c, Text) for c in domain.columns.values())  # the root is for numbers from zero on
+    roots = [] if domain.is_ball or texts else [RootColumns.of(domain)]
+    roots = [r for r in roots if min(r.start) < STRAIGHT]
+    table = is_table(domain)
+    if table:
+        *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
+        even = _even_columns(domain, before, n=n, s=s, linear=linear)
+    else:
+        center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
+        even = [Normalize(1.0), center, Normalize(1.0)]
+    features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s)
+    features = min(features, PER_COLUMN * space.d)
+    pays = not linear and weight >= LEAST_WEIGHT and not _texts_alone(domain)
+    more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
+    return [*impute, *roots, *even, *more, Rescale(SCALE)]
+
+
+def _numeric(domain: Domain) -> tuple[str, ...]:
+    return tuple(name for name, column in domain.columns.items() if isinstance(column, Numeric))
+
+
+def is_table(domain: Domain) -> bool:
+    """Whether columns have units of their own, and the norm of a row a meaning: few numeric ones."""
+    return not domain.is_ball and not _texts_alone(domain) and len(_numeric(domain)) < WIDE
+
+
+def _texts_alone(domain: Domain) -> bool:
+    """Whether rows are directions in a space of words, where a hyperplane sees what there is."""
+    return not domain.is_ball and all(isinstance(c, Text) for c in domain.columns.values())
+
+
+def feature_weight(domain: Domain, s: float) -> float:
+    """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
+    the share of columns that hold numbers, as categories are no curve.
+
+    Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell.
+    """
+    columns = domain.space.d if domain.is_ball else len(_numeric(domain))
+    numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)
+    return numbers * min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
+
+
+def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: bool) -> list[Step]:
+    """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
+
+    Unless linear, and where there is signal for them, beside each number the code of its bin, in standard deviations: free, for
+    what is a curve in one column.
+
+    No column is divided by less than the noise of its deviation: little data, little scaling.
+    """
+    numeric = _numeric(domain)
+    steps: list[Step] = []
+    if numeric:
+        scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
+        record = 2 if domain.adjacency == "replace-one" else 1
+        shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / record
+        noise = shift / (s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
+        floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
+        steps.append(replace(scaler, floor=floor))
+    if len(numeric) < len(domain.columns):
+        steps.append(_center())
+    if numeric and not linear and s >= CODED:
+        steps.append(_codes(numeric))
+    return [*steps, Homogenize(LEVEL)]
+
+
+def _codes(numeric: tuple[str, ...]) -> Bins:
+    """Bins of columns with deviation 1, narrow about the mean; a value speaks for some eight bins of 26 on either side."""
+    bins = max(4, min(BINS, CELLS // len(numeric)))
+    at = [math.sinh(2.8 * (2 * i / bins - 1)) / math.sinh(2.8) * OUTERMOST for i in range(1, bins)]
+    edges = [round(OUTERMOST / at[-1] * a, 3) for a in at]
+    return Bins(dict.fromkeys(numeric, edges), math.exp(-1.6 / bins), beside=True)
+
+
+def _center() -> Center:
+    return ShrunkCenter(payment=pay.Budget(CENTER_SHARE))
+
+
+def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
+    """The instance-optimal mean where a tenth of the budget is enough for its searches, else a plain mean.
+
+    Columns have bounds of their own, a ball has one radius: rows in it may sit close together, far out. Enough:
+    the noise of one count is at most n / 8.
+    """
+    width, rounds = 1 << (d - 1).bit_length(), 2 * math.log2(n + 1) + 8
+    mu = gdp_mu(epsilon, delta) if math.isfinite(epsilon) else math.inf
+    share = max(CENTER_SHARE, 256 * width * rounds / (n * mu) / (n * mu))
+    if d > SEARCHED_COLUMNS or share > LARGEST_CENTER_SHARE:
+        return _center()
+    return InstanceOptimalCenter(payment=pay.Budget(share))
+
+
+def _moved(steps: Sequence[Step]) -> bool:
+    """Whether a step is paid for by sensitivity."""
+    return any(not s.paid.leaves for s in steps)
+
+
+def auto_learner(
+    domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = ()
+) -> GradientDescent:
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 behind `steps`.
+
+    After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
+    columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped. Few classes want less
+    reach and a wider clip: a score then has less to tell apart, and a gradient is no longer than half a row at the start.
+    Among random features reach levels off where the number of records limits what can be learned, not noise: with hundreds
+    of free weights and next to no noise, descent would fit the records one by one.
+    """
+    loss, classes = auto_loss(domain), len(domain.classes)
+    if math.isinf(epsilon):
+        return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+    s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
+    wavelets = any(isinstance(step, Scattering) for step in steps)
+    longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
+    reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
+    if any(isinstance(step, RandomFeatures) for step in steps):
+        reach /= math.hypot(1, reach / (FITTED * classes * n**0.75))
+    clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
+    clip *= WAVELET_CLIP if wavelets else 1.0
+    # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
+    count = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
+    return GradientDescent(
+        loss,
+        steps=count,
+        learning_rate=min(reach / count, norm) / clip,
+        clip_norm=clip,
+        weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
+        average=WAVELET_AVERAGE if wavelets else 0.5,
+    )
+
+
+def in_batches(
+    learner: GradientDescent, *, n: int, epsilon: float, delta: float
+) -> GradientDescent | PoissonSGD:
+    """The same steps on Poisson batches where there are so many records that a batch says what all of them say.
+
+    Sampling hides as much as it takes away, so that the noise of a mean stays, but only while its multiplier on a batch is
+    at least about one: rate * sqrt(T) / mu. A step then reads down to a sixteenth of the rows.
+    """
+    share = 0.0 if math.isinf(epsilon) else min(SHARE, math.sqrt(learner.steps) / gdp_mu(epsilon, delta))
+    if n < MANY or share < LEAST_SHARE:
+        return learner
+    return PoissonSGD(
+        learner.loss,
+        batch_size=math.ceil(n / share),
+        steps=learner.steps,
+        learning_rate=learner.learning_rate,
+        clip_norm=learner.clip_norm,
+        momentum=learner.momentum,
+        average=learner.average,
+        bias=learner.bias,
+    )

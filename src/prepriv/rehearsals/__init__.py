@@ -1,0 +1,1 @@
+"""Third-party code on made-up rows, before any charge."""

@@ -1,0 +1,1 @@
+"""From a plan to what may leave: admission, charge, odometer, runs."""

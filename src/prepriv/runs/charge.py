@@ -1,0 +1,95 @@
+"""The charge of a plan in a ledger, made before a private row is read: the same for the command line and Python."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from prepriv._arguments import shown
+from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
+from prepriv.ledger.urls import check_no_password
+from prepriv.runs.odometer import Priced
+
+
+def check_ledger(path: Any) -> None:
+    """ValueError unless it is None, the path of a file or the URL of a server, without a password. Nothing is opened."""
+    if path is not None and not (isinstance(path, str | os.PathLike) and os.fspath(path)):
+        raise ValueError(
+            f"ledger must be None or the path of a ledger file, or a postgresql:// URL; got {shown(path)}"
+        )
+
+
+class LedgerSetting:
+    """The setting `ledger` of an estimator: a URL that holds a password is refused before the estimator can show it."""
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else owner.__dict__.get("ledger")
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        check_no_password(value)
+        owner.__dict__["ledger"] = value
+
+
+def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
+    """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
+
+    What `plan.what` says stands in the ledger, a note (`prepriv.ledger.Noted`) in front of it, with the conditions and remarks
+    of the claim.
+    The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
+    Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
+    then the private rows must not be read.
+    """
+    if plan.guarantee is None:
+        raise ValueError("ledger: a run without privacy cannot be charged")
+    uid = secrets.token_hex(16)
+    mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
+    book = Ledger.open(path)
+    made = book.charge(
+        uid,
+        plan.hash,
+        adjacency=plan.guarantee.adjacency,
+        epsilon=plan.guarantee.epsilon(plan.delta),
+        delta=plan.delta,
+        mu=mu,
+        rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
+        note=condition_note(
+            plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
+        ),
+    )
+    try:
+        booked = book.confirm(uid, plan.hash)
+    except LedgerError as error:
+        why = str(error).removesuffix("; nothing was granted")
+        raise type(error)(f"{why}; no row was read, and charge {made.sequence} stays") from None
+    return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}
+
+
+def _named(path: str | os.PathLike[str], what: str) -> str:
+    return f"{path.note}, {what}" if isinstance(path, Noted) else what
+
+
+def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None) -> None:
+    """ValueError for a ledger that a result is to be noted in, and was not charged to."""
+    if path is not None and receipt is None:
+        raise ValueError("ledger: this was charged to none, so no ledger can hold its hash")
+
+
+def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
+    """Write down the hash of an artifact beside its charge, once the artifact is in place. Nothing without both.
+
+    Raises NotNoted where the ledger cannot be written, does not know the charge, or holds an artifact of it already.
+    """
+    if path is None or receipt is None:
+        return
+    uid, digest = receipt["plan_uid"], hashlib.sha256(written).hexdigest()
+    try:
+        Ledger.open(path).released(uid, digest)
+    except LedgerError as error:
+        why = str(error).removesuffix("; nothing was granted")
+        raise NotNoted(
+            f"the result is written, and its charge stays; its hash is not in the ledger: {why}. Once the ledger can be "
+            f"written: Ledger.open(...).released({uid!r}, {digest!r})"
+        ) from None

@@ -1,0 +1,317 @@
+"""What the private runs of this process add up to: kept without being asked, shown by `prepriv.spent()`.
+
+A guarantee is that of one run. Whoever trains twice on the same people (a second `fit`, a grid search, cross-validation)
+has spent twice, and no `guarantee_` says so. Nothing here depends on a record: plans alone are counted.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+from prepriv._callers import callers_level
+from prepriv.domain import Adjacency
+from prepriv.guarantees.families import Gaussian, approximate_dp
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.notes import notes_on
+from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.smallest import smallest
+from prepriv.placed.checks import check_budget
+
+# What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/scikit-learn.md).
+_IF = (
+    "if all read the same people, and no record decides which rows a fit reads (as labels do in StratifiedKFold, "
+    "the cv=5 of scikit-learn)"
+)
+
+
+_PURE = 1e-9  # where pure fits are added up: at δ = 0 nothing better than their plain sum is known
+
+
+class CompositionWarning(UserWarning):
+    """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit.
+
+    Notes
+    -----
+    Each `guarantee_` is that of one fit. `prepriv.spent` shows what all of them cost together. Where every fit is charged
+    to a ledger, its cap holds for all, and nothing is said.
+    """
+
+
+class Priced(Protocol):
+    """What is priced and frozen before a row is read: the plan of a training, or of any other release."""
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What holds for all that leaves; None without privacy."""
+
+    @property
+    def what(self) -> str:
+        """A few words of it for the ledger, of declared facts alone: parts between commas."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that was decided."""
+
+    @property
+    def delta(self) -> float:
+        """The declared delta; 0 for pure differential privacy."""
+
+    @property
+    def n(self) -> int:
+        """The declared number of records."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateFit:
+    """One run of a plan on private rows, counted from its start: an error or a refusal after that gives nothing back.
+
+    n: records, of the plan. delta: as declared for this run. receipt: of its charge in a ledger (`Model.receipt`).
+    """
+
+    plan_hash: str
+    adjacency: Adjacency
+    n: int
+    delta: float
+    guarantee: Guarantee
+    receipt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """What the private fits of this process cost together: see `spent`.
+
+    Parameters
+    ----------
+    delta : float
+        Where `epsilon` is computed.
+    fits : tuple of PrivateFit
+        Every fit, in order.
+    without_privacy : int, default 0
+        Fits without noise of the operating system (epsilon = inf), which are in no total.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> spent = prepriv.spent(1e-6)
+    >>> len(spent.totals) <= len(spent.fits), sorted(spent.epsilon) == sorted(spent.totals)
+    (True, True)
+    """
+
+    delta: float
+    fits: tuple[PrivateFit, ...]
+    without_privacy: int = 0
+
+    @cached_property
+    def totals(self) -> dict[str, Guarantee]:
+        """The composed guarantee of the fits under each kind of neighbours (`Guarantee.neighbours`): others do not add."""
+        kinds = dict.fromkeys(fit.guarantee.neighbours for fit in self.fits)
+        return {kind: self._total(kind) for kind in kinds}
+
+    def _total(self, kind: str) -> Guarantee:
+        fits = [fit for fit in self.fits if fit.guarantee.neighbours == kind]
+        total, (epsilon, delta) = composed([fit.guarantee for fit in fits]), self._sum(kind)
+        if total.mu is None and math.isfinite(epsilon) and delta < 1:  # one µ is never above the plain sum
+            total = replace(total, tradeoff=smallest([total.tradeoff, approximate_dp(epsilon, delta)]))
+        real = _answer(total, self.delta, delta, epsilon)
+        mu = gdp_mu(min(max(real, 1e-6), 1e6), self.delta)
+        weak = notes_on(real, self.delta, max(fit.n for fit in fits), mu)
+        return replace(total, notes=(*total.notes, *weak))
+
+    def _sum(self, kind: str) -> tuple[float, float]:
+        """What the declared (ε, δ) of the fits add up to: basic composition."""
+        count = Counter(fit.plan_hash for fit in self.fits if fit.guarantee.neighbours == kind)
+        each = {fit.plan_hash: fit for fit in self.fits}
+        epsilons = [k * _answer(each[h].guarantee, each[h].delta) for h, k in count.items()]
+        deltas = [k * each[h].delta for h, k in count.items()]
+        return math.fsum(epsilons) * (1 + 1e-12), math.fsum(deltas) * (1 + 1e-12)
+
+    @cached_property
+    def epsilon(self) -> dict[str, float]:
+        """The composed ε at `delta` under each kind of neighbours: inf where `delta` is too small to compute at."""
+        return {
+            kind: _answer(total, self.delta, *reversed(self._sum(kind)))
+            for kind, total in self.totals.items()
+        }
+
+    @cached_property
+    def above_the_sum(self) -> bool:
+        """Whether `delta` is too small for what the fits share: their plain sum of ε holds at the sum of δ."""
+        return any(self.epsilon[kind] > self._sum(kind)[0] for kind in self.totals)
+
+    def __str__(self) -> str:
+        count = len(self.fits)
+        text = f"{count or 'no'} private fit{'s' * (count != 1)} in this process"
+        if count:
+            charged = sum(fit.receipt is not None for fit in self.fits)
+            if charged:
+                text += f", {charged} of them charged to a ledger"
+            text += f"; {_IF}: {self._sums()}"
+        if self.without_privacy:
+            text += f"; and {self.without_privacy} without privacy (ε = inf), in no total"
+        return text
+
+    __repr__ = __str__
+
+    def _sums(self) -> str:
+        sums = [
+            f"ε = {up(self.epsilon[kind])} at δ = {exact(self.delta)}, {total}"
+            for kind, total in self.totals.items()
+        ]
+        return "; apart, as other neighbours do not add: ".join(sums)
+
+
+def _answer(
+    guarantee: Guarantee, delta: float, sum_delta: float = math.inf, sum_epsilon: float = math.inf
+) -> float:
+    """Its ε at delta; where that is too small to compute at, the plain sum if it holds there, else inf."""
+    try:
+        return guarantee.epsilon(delta)
+    except ValueError:
+        return sum_epsilon if delta >= sum_delta else math.inf
+
+
+def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """What holds for all of them together, on the same people: adaptive composition, under one adjacency and unit.
+
+    Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Rests
+    on the conditions of every one; what is weak of one is not what is weak of all. ValueError if there are none, or of several adjacencies.
+    """
+    kinds = {g.neighbours for g in guarantees}
+    if len(kinds) != 1:
+        raise ValueError(f"guarantees compose under one adjacency; got {', '.join(sorted(kinds)) or 'none'}")
+    curve = compose([(g.tradeoff, 1) for g in guarantees])
+    return Guarantee(
+        curve,
+        guarantees[0].adjacency,
+        tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
+        mu=curve.mu if isinstance(curve, Gaussian) else None,
+        notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes if note not in g.weak)),
+        unit=guarantees[0].unit,
+    )
+
+
+@dataclass(eq=False)
+class Odometer:
+    """Only goes up: there is no reset. Safe between threads; a forked process goes on from what its parent had."""
+
+    _fits: list[PrivateFit] = field(default_factory=list)
+    _unprotected: list[None] = field(default_factory=list)
+    _guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    _said: threading.Lock = field(default_factory=threading.Lock)  # taken for good by the one who warns
+
+    def record(self, plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+        """Count a run of `plan`, before it reads a row.
+
+        private: whether noise of the operating system protects it. receipt: of its charge, if a ledger adds it up: then
+        nothing here stops the run. Without one a warning that a filter makes an error does, and nothing is counted.
+        """
+        guarantee = plan.guarantee
+        if guarantee is None or not private:
+            self._unprotected.append(None)
+            return
+        if receipt is None:
+            self.announce(plan)
+        else:
+            with suppress(Exception):  # said before the charge, if it can be said
+                self.announce(plan, charged=True)
+        self._fits.append(self._fit(plan, guarantee, receipt))
+
+    def _fit(self, plan: Priced, guarantee: Guarantee, receipt: Mapping[str, Any] | None) -> PrivateFit:
+        # Equal plans share one curve: it composes faster, and a long search does not hold thousands of them.
+        digest = plan.hash
+        shared = self._guarantees.setdefault(digest, guarantee)
+        return PrivateFit(digest, guarantee.adjacency, plan.n, plan.delta, shared, receipt)
+
+    def announce(self, plan: Priced, charged: bool = False) -> None:
+        """Warn, once, if a private run of `plan` is not the first and no ledger adds them all up: before its charge.
+
+        charged: whether a ledger will hold it. Raises what a filter of the user makes of the warning, each time.
+        """
+        fits = tuple(self._fits)
+        if plan.guarantee is None or not fits or (charged and all(fit.receipt for fit in fits)):
+            return
+        if not self._said.acquire(blocking=False):
+            return
+        try:
+            fits = (*fits, self._fit(plan, plan.guarantee, None))
+            total = Spent(max(fit.delta for fit in fits) or _PURE, fits)
+            if total.above_the_sum:
+                total = Spent(min(math.fsum(fit.delta for fit in fits) * (1 + 1e-12) or _PURE, 0.999), fits)
+            warnings.warn(
+                f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
+                f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
+                "joblib's workers and other runs count apart. With ledger= every fit is charged to one cap, wherever "
+                "it runs. This is said once",
+                CompositionWarning,
+                stacklevel=callers_level(),
+            )
+        except BaseException:
+            self._said.release()
+            raise
+
+    def spent(self, delta: float) -> Spent:
+        """What was recorded so far."""
+        _, at = check_budget(math.inf, delta)
+        return Spent(at, tuple(self._fits), len(self._unprotected))
+
+
+_PROCESS = Odometer()
+
+
+def announce(plan: Priced, charged: bool) -> None:
+    """Say what a run of `plan` adds up to, before it is charged or counted: `Odometer.announce`."""
+    _PROCESS.announce(plan, charged)
+
+
+def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None) -> None:
+    """Count a run of `plan` in this process: `Odometer.record`."""
+    _PROCESS.record(plan, private, receipt)
+
+
+def spent(delta: float = 1e-5) -> Spent:
+    """Add up what all private fits of this process cost together, *if* they read the same people.
+
+    Parameters
+    ----------
+    delta : float, default 1e-5
+        In (0, 1): where the composed ε is computed.
+
+    Returns
+    -------
+    Spent
+        `.epsilon` and `.totals` hold one total for each kind of neighbours, `.fits` every fit, so that the user can leave
+        out those on other people's data.
+
+    Raises
+    ------
+    ValueError
+        For a delta outside (0, 1).
+
+    Notes
+    -----
+    An upper bound of what those people pay, in these bounds:
+
+    - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.
+    - *Which* rows it reads must not depend on a record, or the sum can be too small. Under replace-one KFold's parts
+      depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/scikit-learn.md).
+    - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
+    - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,
+      a cap fixed beforehand is what holds: that of a ledger (docs/proofs/ledger.md).
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> prepriv.spent(delta=1e-6).delta
+    1e-06
+    """
+    return _PROCESS.spent(delta)

@@ -1,0 +1,320 @@
+"""Execute a frozen plan on private rows: fit each step by its payment, train, return only what may leave.
+
+Nothing here looks at a record except through `preprocessing` (confidential maps, which die here) and
+`mechanisms` (noisy sums). No branch depends on a private value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._copies import copied
+from prepriv._kinds import is_ours
+from prepriv.domain import Domain
+from prepriv.engines.base import Block, Engine, Held, Room
+from prepriv.engines.local import THREADS
+from prepriv.exact.ball import row_norms
+from prepriv.learners.base import Learner, Run
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.mechanisms.session import ExactSession, Metered, Session
+from prepriv.placed.chain import PlannedStep
+from prepriv.placed.handed import check_fitted, handed, held, mechanisms_of, singly
+from prepriv.placed.rows import Mapped, public_rows
+from prepriv.plans.plan import Plan
+from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Step
+from prepriv.rehearsals.rehearsal import as_written
+from prepriv.runs.apart import check_apart
+from prepriv.runs.failures import Refused, codes_of, sealed
+from prepriv.tables.encode import Table
+from prepriv.tables.stream import Files, Stream
+from prepriv.tables.units import UnitTable
+
+Progress = Callable[[str, int, int], Any]
+_TOLD = 2**16  # rows between two words of progress
+Watch = Callable[[PlannedStep, "Mapped"], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What may leave a run: released maps (for prediction, in order), weights (d + 1, K) with the bias last.
+
+    private: whether the noise protects. receipt: of the charge in a ledger, if there is one.
+    """
+
+    plan: Plan
+    maps: tuple[ReleasedMap, ...]
+    weights: Floats
+    private: bool
+    receipt: Mapping[str, Any] | None = None
+
+
+def execute(
+    plan: Plan,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    *,
+    room: Room | None = None,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+    receipt: Mapping[str, Any] | None = None,
+) -> Trained:
+    """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
+
+    room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with
+    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. Nothing is
+    charged or counted here: private rows come through `prepriv.runs.admit.admit`.
+
+    Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
+    Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise). ValueError, too,
+    where a public table of the plan shares memory with `table`.
+    """
+    check_run(plan, table, session)
+    rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
+    run = Run(
+        _paid_for(plan, session),
+        plan.learner_noise_multiplier,
+        progress=progress and partial(progress, "training"),
+    )
+
+    def train() -> Floats:
+        held = _held(rows, plan, room, progress)
+        return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
+
+    with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
+        weights = sealed(codes_of(plan), plan.private and session.private, train)
+    weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
+    return Trained(plan, released, weights, plan.private and session.private, receipt)
+
+
+def _paid_for(plan: Plan, session: Session) -> Session:
+    """For a third-party learner: a session that pays for the steps it declares, and no more, whatever each step samples."""
+    learner, z = plan.learner, plan.learner_noise_multiplier
+    if is_ours(type(learner)) or not plan.private:
+        return session
+    return Metered(session, learner.name, learner.steps / z**2)
+
+
+def _trainer(plan: Plan) -> Learner:
+    """The learner of one run: what it notes in itself ends with the run."""
+    return copied(plan.learner, plan.learner.loss)
+
+
+def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None) -> Held:
+    """The rows that reach the learner, as integers: of units all that are read, which the steps did not see."""
+    table, bias = rows.table, plan.learner.bias
+    if plan.domain.unit is None:
+        labelled = Labelled(rows, progress and _told(plan, progress))
+        return (room or room_for(plan, n=table.n)).load(labelled, table.n, bias)
+    assert isinstance(table, UnitTable)
+    every = Mapped(table.every, rows.maps, table.labels)
+    return (room or room_for(plan, n=table.every.n)).load_units(Labelled(every), table.sizes, bias)
+
+
+class Steps(Protocol):
+    """What a plan says of its steps, with or without a learner behind them."""
+
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def private(self) -> bool: ...
+    @property
+    def pipeline(self) -> tuple[Step, ...]: ...
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]: ...
+
+
+def check_run(plan: Steps, table: Table, session: Session) -> None:
+    """ValueError unless these rows and this session are those of the plan: before anything is released."""
+    if plan.domain.unit is not None and not isinstance(table, UnitTable):
+        raise ValueError("the plan is for units of several rows, and the rows are not grouped by unit")
+    if plan.private and isinstance(session, ExactSession):
+        raise ValueError("a private plan needs a session with noise")
+    if plan.domain.adjacency == "replace-one" and table.n != plan.n:
+        raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+    check_apart(plan.pipeline, table)
+
+
+@np.errstate(all="ignore")
+def prepare(
+    plan: Steps,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    *,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
+    """Fit every step by its payment: (the private rows behind the last one, the maps that may leave, in order)."""
+    fit = partial(_prepare, plan, table, targets, session, progress, watch)
+    return sealed(codes_of(plan), plan.private and session.private, fit)
+
+
+def _prepare(
+    plan: Steps,
+    table: Table,
+    targets: NDArray[np.int32],
+    session: Session,
+    progress: Progress | None,
+    watch: Watch | None,
+) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
+    private: list[FittedMap] = []
+    released: list[ReleasedMap] = []
+    distances: dict[int, float] = {}
+    for i, planned in enumerate(plan.steps):
+        if progress is not None:
+            progress("pre-processing", i + 1, len(plan.steps))
+        rows = Mapped(table, tuple(private), targets)
+        if watch is not None:
+            watch(planned, rows)
+        if planned.step.paid.test > 0 and plan.private:
+            seen = handed(rows, planned.step, singly(planned, plan.domain))
+            distances[i] = copied(planned.step).distance(seen, planned.before, plan.n, planned.incoming)
+        if planned.test is not None:
+            _test(planned, plan, [distances[k] for k in planned.covers], session)
+        access = StepAccess(planned, plan, rows, released, session)
+        asked = len(session.releases)
+        training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
+        check_fitted(planned.step, training, prediction, session, asked)
+        kept = as_written(prediction, planned.step) if training is prediction else training
+        private += held(planned, kept, plan.domain)
+        released.append(as_written(prediction, planned.step))  # before it has mapped a private row
+    return Mapped(table, tuple(private), targets), tuple(released)
+
+
+def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session: Session) -> None:
+    """One bit for the conditions of several steps: the least of their distances, at least 0. Raises Refused.
+
+    A later distance is 1-Lipschitz only while the earlier conditions hold; cut off at 0 the least of them is so
+    without that (docs/proofs/propose_test_release.md, "Several conditions").
+    """
+    assert planned.test is not None
+    distance = 0.0 if any(math.isnan(q) for q in distances) else max(0.0, min(distances))
+    if not session.release(planned.test_name, planned.test, distance):
+        raise Refused(", ".join(plan.steps[k].step.name for k in planned.covers))
+
+
+@dataclass(frozen=True, eq=False)
+class StepAccess:
+    """What the fit of one step may see (`payment.Access`)."""
+
+    planned: PlannedStep
+    plan: Steps
+    rows: Mapped
+    released: Sequence[ReleasedMap]
+    session: Session
+
+    @property
+    def n(self) -> int:
+        return self.plan.n
+
+    def public(self, data: Any) -> tuple[Mapped, int]:
+        """Public rows after the released maps of the earlier steps: never after a confidential one."""
+        rows = public_rows(data, self.plan.domain, self.released)
+        return rows, rows.table.n
+
+    @cached_property
+    def handed(self) -> Rows:
+        return handed(self.rows, self.planned.step, singly(self.planned, self.plan.domain))
+
+    def private(self) -> Rows:
+        return self.handed
+
+    def mechanisms(self) -> Mechanisms:
+        """With the plan's noise and shift, and a session that pays for no more than the step's share."""
+        plan, rows = self.plan, self.rows
+        return mechanisms_of(
+            self.planned,
+            plan.domain,
+            plan.n,
+            plan.private,
+            self.session,
+            self.handed,
+            rows.n,
+            rows.labels,
+        )
+
+
+def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room:
+    """Room for the rows of a plan, from what it declares: asked for before a charge. NoRoom where there is none.
+
+    n: how many rows there are, where they are at hand; it stays inside.
+    """
+    rows = _declared_rows(plan) if n is None else n
+    grid = plan.learner.grid(plan.space.radius, plan.n, plan.incoming)
+    room = engine.room(grid, rows, plan.space.d)
+    if plan.domain.unit is not None and not hasattr(room, "load_units"):  # an engine of one's own
+        raise ValueError("rows of one unit must be clipped as one, which this engine cannot do; use Threads")
+    return room
+
+
+def _declared_rows(plan: Plan) -> int:
+    """How many rows room is made for: where their number is private, more than are declared.
+
+    Else the one record that is more than declared would decide how much disk or memory a run takes, and whether it ends.
+    """
+    rows = plan.n * (plan.domain.rows_per_unit or 1)
+    public = plan.domain.adjacency == "replace-one"
+    return rows if public else rows + rows // 4 + 64
+
+
+def check_files(room: Room, stream: Stream | None) -> None:
+    """EngineError, before the charge, unless whoever will read the files sees them as they are seen here."""
+    if isinstance(stream, Files) and stream.parquet:
+        room.check(stream.seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The rows as they reach the learner. told: called with (rows read, how many more), if there is any.
+
+    first: the number of the first row.
+    """
+
+    rows: Mapped
+    told: Callable[[int, int], Any] | None = None
+    first: int = 0
+
+    def __iter__(self) -> Iterator[Block]:
+        for x, kept, start in self.rows.blocks():
+            if self.told is not None and start % _TOLD == 0:
+                self.told(start, len(x))
+            at = start - self.first
+            block = self.rows.labels[at : at + len(x)]
+            yield x, block if kept is None else np.where(kept, block, -1), start
+
+    def part(self, start: int, stop: int) -> Labelled | None:
+        """`prepriv.engines.base.Portable`: none behind a confidential map, which never leaves this process."""
+        sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)
+        table = self.rows.table.part(start, stop) if sent else None
+        labels = self.rows.labels[start - self.first : stop - self.first]
+        return None if table is None else Labelled(Mapped(table, self.rows.maps, labels), first=start)
+
+
+def _told(plan: Plan, progress: Progress) -> Callable[[int, int], Any] | None:
+    """Progress tells of rows where their number is public; elsewhere that they are read, once and without a number."""
+    if plan.domain.adjacency != "replace-one":
+        progress("reading", 0, 0)
+        return None
+    return lambda start, more: progress("reading", start + more, plan.n)
+
+
+def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:
+    """(scores (n, K), norms (n,) of the mapped rows) of raw rows, for weights (d + 1, K), the bias last."""
+    out, norms = np.empty((table.n, weights.shape[1])), np.empty(table.n)
+    with np.errstate(all="ignore"):  # as in training
+        for start, x in table.blocks():
+            for fitted in maps:
+                x = fitted.transform(x)
+            out[start : start + len(x)] = x @ weights[:-1] + weights[-1]
+            norms[start : start + len(x)] = row_norms(x)[:, 0]
+    return out, norms

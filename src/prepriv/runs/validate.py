@@ -1,0 +1,146 @@
+"""What a table and a plan have to say to each other before a run, for the curator: exact, hence private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv.domain import Domain
+from prepriv.mechanisms.session import ExactSession
+from prepriv.placed.checks import check_domain
+from prepriv.plans.plan import Plan
+from prepriv.runs.premises import check
+from prepriv.tables.encode import count_rows, encode, encode_targets
+from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
+from prepriv.tables.units import counted_units
+
+NOT_PRIVATE = "for the curator only: these counts are not private"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What `validate` found. Nothing of it may be published: it is exact, about private rows.
+
+    Parameters
+    ----------
+    rows : int
+        Of the table.
+    declared : int or None
+        Number of records (or units) of the domain; None if it declares none.
+    columns : tuple of Counted
+        Each declared column, with the number of its faulty cells.
+    labels : Counted or None
+        The same of the labels; None if none were given.
+    conditions : tuple of (str, str, bool), optional
+        (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
+    units : (int, int, int), optional
+        Of a domain with units: how many there are, rows without an id, and rows beyond those that are read.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
+    >>> print(prepriv.validate(domain, [[0.5], [3.0]]))
+    for the curator only: these counts are not private
+    records: 2
+    column  declared  found    missing  no number  out of bounds  unknown
+    x0      0 to 1    float64  0        0          1              0
+    """
+
+    rows: int
+    declared: int | None
+    columns: tuple[Counted, ...]
+    labels: Counted | None
+    conditions: tuple[tuple[str, str, bool], ...] | None = None
+    units: tuple[int, int, int] | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the declared rules change no cell, all rows are there and every condition holds."""
+        faults = [count for column in self.all for count in column.faults]
+        held = all(holds for _, _, holds in self.conditions or ())
+        there, *left_out = (self.rows, 0) if self.units is None else self.units
+        return not any(faults) and held and not any(left_out) and there == (self.declared or there)
+
+    @property
+    def counted(self) -> str:
+        """How many records there are, or units, in words."""
+        declared = f" (declared: {self.declared})" if self.declared else ""
+        if self.units is None:
+            return f"records: {self.rows}{declared}"
+        units, nobody, beyond = self.units
+        return (
+            f"rows: {self.rows}; units: {units}{declared}; rows left out: {nobody} without an id, {beyond} beyond those that "
+            "are read of a unit"
+        )
+
+    @property
+    def all(self) -> tuple[Counted, ...]:
+        """The columns, and the labels if there are any."""
+        return (*self.columns, *([self.labels] if self.labels else []))
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """(column, declared, found, and the count of each of FAULTS) as texts; no value of a record."""
+        return [(c.name, c.declared, c.found, *map(str, c.faults)) for c in self.all]
+
+    def __str__(self) -> str:
+        table = [("column", "declared", "found", *FAULTS), *self.lines]
+        widths = [max(map(len, column)) for column in zip(*table)]
+        said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+        said += [
+            f"{'holds' if good else 'FAILS'}: {what} ({step})" for step, what, good in self.conditions or ()
+        ]
+        return "\n".join([NOT_PRIVATE, self.counted, *said])
+
+    __repr__ = __str__
+
+
+def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None) -> Validation:
+    """Count, FOR THE CURATOR ONLY, what the declared rules will change in a table: exactly. Never publish the answer.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is declared of the rows.
+    X : array or table, (n, columns)
+        The rows, as `PrivateClassifier.fit` takes them, in memory.
+    y : array, (n,), optional
+        Their labels. None: labels are not checked.
+    plan : Plan, optional
+        Whose conditions are to be checked on these rows. None: none are.
+
+    Returns
+    -------
+    Validation
+        Printed, a table of counts; `clean` says whether all is as declared.
+
+    Raises
+    ------
+    ValueError
+        Where X or y does not have the form that the domain declares, as `fit` would.
+
+    Notes
+    -----
+    Training can say none of this: it would tell of records.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> domain = prepriv.Domain({"age": prepriv.Numeric(17, 90)}, classes=["no", "yes"])
+    >>> found = prepriv.validate(domain, [[35], ["40,5"], [None], [120]], ["yes", "no", "No", "yes"])
+    >>> dict(zip(("missing", "no number", "out of bounds", "unknown"), found.columns[0].faults))
+    {'missing': 1, 'no number': 1, 'out of bounds': 1, 'unknown': 0}
+    >>> found.labels.unmatched, found.labels.counts, found.clean
+    ((('No', 1),), (('no', 1), ('yes', 2)), False)
+    """
+    check_domain(domain)
+    columns = tuple(counted_columns(X, domain))
+    n = encode(X, domain).n if y is None else count_rows(X, y, domain)
+    labels = None if y is None else counted_labels(y, domain)
+    held = None
+    if plan is not None and y is not None and plan.n == n:
+        rows, targets = encode(X, plan.domain), encode_targets(y, plan.domain)
+        held = tuple((step, str(c), good) for step, c, good in check(plan, rows, targets, ExactSession()))
+    units = None if domain.unit is None else counted_units(X, domain)
+    return Validation(n, domain.n, columns, labels, held, units)

@@ -1,0 +1,1 @@
+"""Schema files: YAML read and written, learners declared by name, drafts."""

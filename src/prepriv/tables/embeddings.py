@@ -1,0 +1,59 @@
+"""Embeddings in: a matrix from NumPy or Arrow, one row a record, and the ball they are declared to lie in.
+
+The extractor must be fixed without private records (trained elsewhere, or on public rows): then a record's embedding
+depends on that record alone, and neighbouring tables stay neighbours (docs/proofs/pillar.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import integer
+from prepriv.tables.containers import vectors
+
+
+def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = None) -> NDArray[np.float64]:
+    """Make a matrix of the embeddings in an array, a table or a list, one row a record.
+
+    Parameters
+    ----------
+    data : matrix, list of vectors, Arrow array or table, or data frame
+        A NumPy matrix or a list of vectors; an Arrow array of vectors; an Arrow table or a data frame, whose `column`
+        holds vectors (a list or fixed-size list a cell), or, with column None, one number a cell in every column.
+    column : str, optional
+        Name of the column that holds vectors.
+    d : int, optional
+        The declared length of a vector. None: the number of columns, or the length that most vectors have, which one
+        record can decide where two lengths are as frequent: declare d where the rows are private.
+
+    Returns
+    -------
+    array, (n, d)
+        A record without a vector, or with a vector of another length, is a row of zeros; a cell that is not a number is
+        NaN.
+
+    Raises
+    ------
+    ValueError
+        For another shape; no message holds a value. A column that holds no vectors at all is refused where d is None, and
+        is zeros where d is declared: of a column whose other cells are missing one record sets the type.
+
+    Notes
+    -----
+    Declare the rows with `Domain.ball(d, classes, radius=...)`: longer rows are pulled back to the ball, rows with a
+    missing number count as zero. The extractor must be fixed without private records (docs/proofs/pillar.md).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from prepriv.tables.embeddings import embedding_matrix
+    >>> embedding_matrix(pa.table({"e": [[0.0, 1.0], [1.0, 0.0], None]}), "e").tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    matrix = vectors(data, column, None if d is None else integer("d", d))
+    if not matrix.shape[1] or (d is None and not len(matrix)):
+        raise ValueError(f"embeddings must be a matrix with rows and columns; got shape {matrix.shape}")
+    return matrix

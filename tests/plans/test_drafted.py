@@ -1,0 +1,396 @@
+"""A domain that was drafted in private carries what the draft cost, and whatever is released with it claims both.
+
+Finding A12: the report said that ε = 1 covers "everything that left … this page", and printed drafted bounds that had cost 0.2 of the
+same people. Finding D7: without a ledger each run said its own ε, and nothing added up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+import yaml
+
+import prepriv
+from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateTransformer, account
+from prepriv import preprocessing as pre
+from prepriv.accounts.other_libraries import ran_elsewhere
+from prepriv.accounts.way_out import ways_out
+from prepriv.cli import run
+from prepriv.drafted import Drafted
+from prepriv.guarantees.drafts import of_draft
+from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.ledger import Ledger
+from prepriv.opacus import calibrate
+from prepriv.release.model import BadArtifact, Model
+from prepriv.schemas.schema import BadSchema, load_schema
+
+N = 3000
+RNG = np.random.default_rng(4)
+X = RNG.random((N, 2))
+LABELS = np.where(X[:, 0] > 0.5, "yes", "no")
+TABLE = pa.table({"a": X[:, 0], "b": X[:, 1], "y": LABELS})
+ROWS = TABLE.select(["a", "b"])
+DESCENT = GradientDescent(Logistic(), steps=3, learning_rate=0.5, clip_norm=1.0)
+EPSILON, DELTA = 0.8, 1e-5
+DRAFT = Drafted(0.5, 1e-6, 0.12, 2.5e-7, "replace-one", N, "0" * 64)
+DECLARED = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=["no", "yes"], label="y")
+
+
+@functools.cache
+def domain():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Domain.draft(TABLE, epsilon=0.5, delta=1e-6)
+
+
+def classifier(where=None, **more):
+    return PrivateClassifier(
+        where or domain(), epsilon=EPSILON, delta=DELTA, steps=(), learner=DESCENT, **more
+    )
+
+
+@functools.cache
+def fitted():
+    return classifier().fit(ROWS, LABELS)
+
+
+def by_hand(part, where):
+    """ε of part and drafts together, from their events alone."""
+    events = [(part.tradeoff, 1)]
+    for drafted in where.drafts:
+        events += [(gaussian(drafted.mu), 1), (approximate_dp(0.0, drafted.leak), 1)]
+    return compose(events).epsilon(DELTA)
+
+
+def test_a_draft_is_carried_with_what_it_cost():
+    (drafted,) = domain().drafts
+    assert (drafted.epsilon, drafted.delta, drafted.rows, drafted.ledger) == (0.5, 1e-6, N, None)
+    spent = of_draft(drafted, domain()).epsilon(1e-6)
+    assert 0.49 < spent <= 0.5
+    assert spent == pytest.approx(prepriv.spent(1e-6).epsilon.get("replace-one", spent), rel=1)
+    again = Domain.from_json(json.loads(json.dumps(domain().to_json())))
+    assert again == domain() and again.drafts == (drafted,)
+    assert dataclasses.replace(domain(), n=7, columns={"a": Numeric(0, 5)}).drafts == (drafted,)  # edited
+
+
+def test_a_model_claims_training_and_draft_and_says_both(tmp_path):
+    clf = fitted()
+    part, whole = clf.plan_.guarantee, clf.guarantee_
+    assert part.epsilon(DELTA) <= EPSILON < whole.epsilon(DELTA) < EPSILON + 0.5
+    assert whole.epsilon(DELTA) == pytest.approx(by_hand(part, domain()), rel=1e-6)
+    note = whole.notes[0]
+    assert note.startswith("in all: ε = 0.8 at δ = 1e-05 of this run") and "ε = 0.4999" in note
+    assert "a person in both tables pays for both" in note
+    clf.model_.save(tmp_path)
+    loaded = Model.load(tmp_path)
+    assert loaded.guarantee.epsilon(DELTA) == whole.epsilon(DELTA)
+    assert loaded.part.epsilon(DELTA) == part.epsilon(DELTA)
+    data = clf.report_.to_json()
+    assert data["guarantee"]["epsilon"] == whole.epsilon(DELTA)
+    assert data["claims"]["this run"]["epsilon"] == part.epsilon(DELTA)
+    (drafted,) = data["claims"]["drafts"]
+    assert drafted["guarantee"]["epsilon"] <= 0.5 and drafted["plan"] == domain().drafts[0].plan
+    page = clf.report_.to_html()
+    headline = page.index("<b>ε = ")
+    assert page[headline:].startswith(f"<b>ε = {whole.epsilon(DELTA):.2f}"[:9]) and note in page
+    assert "the private draft of its schema" in page
+    assert repr(clf.model_).startswith("Model(ε = 0.9") or whole.epsilon(DELTA) >= 1
+
+
+def test_the_claim_is_never_stored_and_a_forged_draft_is_refused(tmp_path):
+    path = fitted().model_.save(tmp_path)
+    said = json.loads(path.read_text())
+    assert "epsilon" not in json.dumps(said["domain"]["drafts"][0].get("guarantee", {}))
+
+    def forge(change, *places):
+        data = json.loads(json.dumps(said))
+        for place in places:
+            change(place(data)["drafts"])
+        path.write_text(json.dumps(data))
+        with pytest.raises(BadArtifact):
+            Model.load(path)
+
+    both = (lambda d: d["domain"], lambda d: d["plan"]["domain"])
+    forge(lambda drafts: drafts.clear(), both[0])
+    forge(lambda drafts: drafts[0].update(mu=3.0), *both)  # more than the budget it states
+    forge(lambda drafts: drafts[0].update(adjacency="add-or-remove-one"), *both)
+    forge(lambda drafts: drafts[0].update(mu=-1.0), *both)
+    forge(lambda drafts: drafts[0].pop("leak"), *both)
+    forge(lambda drafts: drafts[0].update(more=1), *both)
+
+
+def test_models_of_a_declared_domain_say_nothing_of_drafts():
+    clf = classifier(DECLARED).fit(ROWS, LABELS)
+    assert "draft" not in clf.model_.text() and "claims" not in clf.report_.to_json()
+    assert clf.guarantee_ is clf.plan_.guarantee
+
+
+def test_what_is_released_with_the_domain_claims_its_draft_whatever_it_is():
+    steps = [pre.Center(payment=Budget())]
+    prepared = PrivateTransformer(domain(), steps, epsilon=EPSILON, delta=DELTA).fit(ROWS)
+    measured = classifier(holdout=0.3, evaluate_epsilon=1.2).fit(ROWS, LABELS)
+    chosen = prepriv.choose(
+        [DESCENT, dataclasses.replace(DESCENT, steps=4)], ROWS, LABELS, domain(), epsilon=EPSILON, delta=DELTA
+    )
+    for part, whole in (
+        (prepared.plan_.guarantee, prepared.guarantee_),
+        (measured.evaluation_.whole, measured.guarantee_),
+        (chosen.plan.guarantee, chosen.guarantee_),
+        (chosen.plan.guarantee, chosen.model_.guarantee),
+    ):
+        assert part.epsilon(DELTA) + 0.02 < whole.epsilon(DELTA)
+        assert whole.epsilon(DELTA) == pytest.approx(by_hand(part, domain()), rel=1e-6)
+    assert measured.guarantee_.epsilon(DELTA) > 1.2 and "in all" in str(
+        measured.report_.to_json()["guarantee"]
+    )
+
+
+def test_descriptions_and_evaluations_claim_the_draft_too():
+    """A description said its own ε alone, on a page whose bins stood at drafted bounds."""
+    described = prepriv.describe(TABLE, domain(), epsilon=0.4, delta=1e-6)
+    look = described.plan.look
+    evaluated = fitted().evaluate(ROWS, LABELS, epsilon=0.4, delta=1e-6)
+    for alone, whole in (
+        (look.guarantee, described.guarantee_),
+        (evaluated.plan.guarantee, evaluated.guarantee_),
+    ):
+        events = [(alone.tradeoff, 1)]
+        for drafted in domain().drafts:
+            events += [(gaussian(drafted.mu), 1), (approximate_dp(0.0, drafted.leak), 1)]
+        assert whole.epsilon(1e-6) == pytest.approx(compose(events).epsilon(1e-6), rel=1e-6)
+        assert whole.notes[0].startswith(f"in all: ε = {alone.epsilon(1e-6):.2g}")
+    from prepriv.description.page import to_html, to_json
+
+    for data, page in (
+        (to_json(described), to_html(described)),
+        (evaluated.to_json(), evaluated.to_html()),
+    ):
+        assert data["claims"]["this run"]["epsilon"] < data["guarantee"]["epsilon"] - 0.1
+        assert len(data["claims"]["drafts"]) == 1 and "in all: ε = 0." in page
+    said_in_the_line = float(evaluated.claim.removeprefix("ε = ").split()[0])
+    assert 0 <= said_in_the_line - evaluated.guarantee_.epsilon(1e-6) < 1e-5
+    for refused in (
+        lambda: prepriv.describe(TABLE, domain(), epsilon=0.4, delta=1e-8),
+        lambda: fitted().evaluate(ROWS, LABELS, epsilon=0.4, delta=1e-8),
+    ):
+        with pytest.raises(ValueError, match="delta must be above"):
+            refused()
+
+
+def test_two_drafts_are_two_prices():
+    twice = dataclasses.replace(domain(), drafts=(*domain().drafts, DRAFT))
+    once, both = (classifier(where).plan(N) for where in (domain(), twice))
+    assert both.guarantee == once.guarantee  # of training alone
+    from prepriv.guarantees.drafts import with_drafts
+
+    one, two = (with_drafts(p.guarantee, p.domain, DELTA, N).epsilon(DELTA) for p in (once, both))
+    assert one + 0.02 < two == pytest.approx(by_hand(both.guarantee, twice), rel=1e-6)
+
+
+def test_a_draft_of_other_neighbours_does_not_add_and_is_refused():
+    with pytest.raises(
+        ValueError, match="does not add to one under add-or-remove-one: draft it under the same"
+    ):
+        dataclasses.replace(domain(), adjacency="add-or-remove-one", n=N)
+    with pytest.raises(
+        ValueError, match="does not add to one under replace-one of one 'u' with all its rows"
+    ):
+        dataclasses.replace(domain(), unit="u", rows_per_unit=2, n=N)
+
+
+def test_a_delta_that_the_draft_alone_used_up_is_refused_before_a_charge(tmp_path):
+    ledger = tmp_path / "L.db"
+    Ledger.create(ledger, "people", epsilon=9, delta=0.1)
+    with pytest.raises(ValueError, match=r"delta must be above 2\.5"):
+        classifier(ledger=ledger).set_params(delta=1e-7).fit(ROWS, LABELS)
+    assert not Ledger.open(ledger).entries()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"mu": 0}, {"mu": math.nan}, {"leak": 1.0}, {"delta": 0}, {"plan": "x"}, {"rows": 0}, {"ledger": {}}],
+)
+def test_what_is_no_draft_is_refused(change):
+    with pytest.raises(ValueError):
+        Drafted.from_json(DRAFT.to_json() | change)
+
+
+def test_a_draft_that_states_less_than_it_spends_is_refused():
+    with pytest.raises(ValueError, match="spends more than the budget it states"):
+        classifier(dataclasses.replace(domain(), drafts=(dataclasses.replace(DRAFT, mu=1.0),))).plan(N)
+
+
+# ------------------------------------------------------------------------------------------ on the command line
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pa.csv.write_csv(TABLE, "t.csv")
+    Ledger.create("L.db", "people", epsilon=9, delta=1e-3)
+    return tmp_path
+
+
+INIT = ["schema", "init", "t.csv", "--label", "y", "--epsilon", "0.5", "--rows", str(N), "--out", "S.yaml"]
+TRAIN = ["train", "t.csv", "--schema", "S.yaml", "--learner", "{kind: GradientDescent, steps: 3}"]
+
+
+def said(capsys):
+    told = capsys.readouterr()
+    return " ".join(told.out.split()), " ".join(told.err.split())
+
+
+def test_a_drafted_schema_carries_its_claim_and_remembers_its_ledger(folder, capsys):
+    assert run([*INIT, "--ledger", "L.db"]) == 0
+    (drafted,) = load_schema("S.yaml").domain().drafts
+    (charged,) = Ledger.open("L.db").entries()
+    assert (drafted.ledger["sequence"], drafted.ledger["head"]) == (charged.sequence, charged.head)
+    capsys.readouterr()
+    for command in (
+        [*TRAIN, "--out", "a"],
+        ["describe", "t.csv", "--schema", "S.yaml"],
+        ["evaluate", "a", "t.csv"],
+    ):
+        assert run(command) == 0
+        assert "this schema was drafted with a ledger (charge 1), and this run has none" in said(capsys)[1]
+    assert run([*TRAIN, "--out", "b/c", "--rows", str(N), "--ledger", "L.db"]) == 0
+    assert "this run has none" not in said(capsys)[1]
+    Ledger.create("other.db", "people", epsilon=9, delta=1e-3)
+    for command in (
+        [*TRAIN, "--out", "d", "--rows", str(N), "--ledger", "other.db"],
+        ["describe", "t.csv", "--schema", "S.yaml", "--rows", str(N), "--ledger", "other.db"],
+        ["evaluate", "a", "t.csv", "--rows", str(N), "--ledger", "other.db"],
+    ):
+        assert run(command) == 0
+        assert "this ledger does not hold the private draft of its bounds" in said(capsys)[1]
+        assert run([*command[:-1], "L.db", *(["--overwrite"] if command[0] == "train" else [])]) == 0
+        assert "does not hold" not in said(capsys)[1]
+    left = Ledger.open("L.db").remaining().epsilon
+    assert left == pytest.approx(9 - 0.5 - 2 * 1 - 0.5 - 0.1, abs=1e-3)  # the draft is charged once
+
+
+def test_report_and_verification_speak_of_the_whole(folder, capsys):
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "run", "--holdout", "0.2"]) == 0
+    out, _ = said(capsys)
+    whole = json.loads(Path("run/report.json").read_text())["guarantee"]["epsilon"]
+    assert whole > 1.05 and f"ε = {whole:.3f}"[:8] in out and "in all: ε = 1 at δ = 1e-05 of this run" in out
+    for saved in ("run/report.json", "run/report.html"):
+        assert run(["report", "run", "--verify", saved]) == 0
+        assert f"ε = {whole:.3f}"[:8] in said(capsys)[0]
+    text = Path("run/report.html").read_text()
+    Path("forged.html").write_text(text.replace("the private draft of its schema", "its schema"))
+    assert run(["report", "run", "--verify", "forged.html"]) == 1
+
+
+def test_an_edit_by_hand_keeps_the_claim(folder, capsys):
+    assert run(INIT) == 0
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    schema["columns"]["a"]["high"] = 5.0
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    assert run([*TRAIN, "--out", "run"]) == 0 and Model.load("run").guarantee.epsilon(1e-5) > 1.05
+    schema["drafted"][0]["epsilon"] = 0.1
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    capsys.readouterr()
+    assert run([*TRAIN, "--out", "run2"]) == 2 and "spends more than the budget it states" in said(capsys)[1]
+    schema["drafted"][0]["mu"] = "much"
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    with pytest.raises(BadSchema, match="mu"):
+        load_schema("S.yaml").domain()
+
+
+def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
+    """Finding D7: as Python says it at the second fit."""
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0
+    assert "earlier private model" not in said(capsys)[1]
+    assert run([*TRAIN, "--out", "runs/b"]) == 0
+    _, err = said(capsys)
+    assert "1 earlier private model of these columns lies in runs/b or beside it" in err
+    part, whole = Model.load("runs/a").part, Model.load("runs/a").guarantee
+    both = float(err.split("together have ε = ")[1].split()[0])
+    assert (
+        whole.epsilon(1e-5) + 0.2
+        < both
+        == pytest.approx(by_hand(part.compose(part), Model.load("runs/a").domain), rel=1e-3)
+    )
+    assert run([*TRAIN, "--out", "runs/b", "--overwrite"]) == 0
+    assert "2 earlier private models of these columns lie in" in said(capsys)[1]
+    assert run([*TRAIN, "--out", "runs/c", "--rows", str(N), "--ledger", "L.db"]) == 0
+    assert "earlier private model" not in said(capsys)[1]
+
+
+class Loader:
+    """What is read of a DataLoader of torch."""
+
+    dataset, batch_size, sampler = range(N), 100, None
+
+    def __len__(self):
+        return 30
+
+
+def test_accounts_of_other_libraries_add_what_the_draft_spent():
+    """0.7602 was claimed with and without a draft of ε = 1."""
+    plain = dataclasses.replace(DECLARED, n=N)
+    drafted = dataclasses.replace(plain, drafts=(DRAFT,))
+    opacus = {"noise_multiplier": 1.5, "max_grad_norm": 1.0, "batch_size": 100, "epochs": 1}
+    ran, noise = ran_elsewhere("Opacus", opacus, n=N)
+    found = {
+        "account": [
+            account([], ran, domain=d, noise_multiplier=noise, delta=DELTA) for d in (plain, drafted)
+        ],
+        "calibrate": [
+            calibrate([], Loader(), {"epochs": 1}, domain=d, epsilon=EPSILON, delta=DELTA).guarantee
+            for d in (plain, drafted)
+        ],
+    }
+    for alone, whole in found.values():
+        assert by_hand(alone, drafted) <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
+        assert whole.epsilon(DELTA) > alone.epsilon(DELTA) * 1.01
+        assert whole.notes[0].startswith("in all: ") and set(alone.premises) <= set(whole.premises)
+        told = "fixed before the draft of its domain was seen"
+        assert told in str(whole) and told not in str(alone) and sum(told in p for p in whole.premises) == 1
+    notes = [ways_out([], ran, domain=d, epsilon=EPSILON, delta=DELTA)[0].code for d in (plain, drafted)]
+    assert "draft" not in notes[0] and "and the private draft of its bounds" in notes[1]
+
+
+def test_a_delta_below_the_leak_of_the_draft_is_refused_by_accounts():
+    drafted = dataclasses.replace(DECLARED, n=N, drafts=(DRAFT,))
+    ran, learner = (
+        ran_elsewhere("diffprivlib", {"model": "LogisticRegression", "epsilon": 0.5, "data_norm": 1.0}, n=N)[
+            0
+        ],
+        DESCENT,
+    )
+    for call in (
+        lambda: account([], ran, domain=drafted, delta=1e-8),
+        lambda: calibrate([], Loader(), {"epochs": 1}, domain=drafted, epsilon=1.0, delta=1e-8),
+        lambda: ways_out([], learner, domain=drafted, epsilon=1.0, delta=1e-8),
+    ):
+        with pytest.raises(ValueError, match="delta must be above"):
+            call()
+
+
+def test_a_second_run_counts_the_drafts_of_earlier_ones(folder, capsys):
+    """The sum left out a draft that this schema does not have."""
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    del schema["drafted"]
+    Path("declared.yaml").write_text(yaml.safe_dump(schema))
+    capsys.readouterr()
+    assert run(["train", "t.csv", "--schema", "declared.yaml", *TRAIN[4:], "--out", "runs/b"]) == 0
+    said_of_both = said(capsys)[1]
+    draft = Model.load("runs/a").domain
+    parts = [Model.load(f"runs/{name}").part for name in "ab"]
+    both = float(said_of_both.split("together have ε = ")[1].split()[0])
+    assert both == pytest.approx(by_hand(parts[0].compose(parts[1]), draft), rel=1e-3)

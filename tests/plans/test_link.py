@@ -1,0 +1,142 @@
+"""Probabilities behind clipped training: an oracle that only descends, and a table whose frequencies are known."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from prepriv import Categorical, Domain, Model, Numeric, PrivateClassifier, make_plan
+from prepriv.guarantees import gdp_mu
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import LeastSquares, Logistic, Softmax
+from prepriv.plans.link import Link, inverse, softmax, winners
+from prepriv.release.model import BadArtifact
+
+
+def descended(p, cut, one):
+    """Scores where plain descent on the mean clipped residual stands still; labels have probabilities p."""
+    w = np.zeros(1 if one else len(p))
+    for step in range(200_000):
+        q = softmax(w[None])[0]
+        residuals = [np.array([q[1] - y]) for y in (0, 1)] if one else [q - e for e in np.eye(len(p))]
+        mean = sum(pj * r * min(1.0, cut / np.linalg.norm(r)) for pj, r in zip(p, residuals))
+        w = w - 20.0 * mean / (1 + step / 2000)
+        if np.abs(mean).max() < 1e-14:
+            break
+    return w
+
+
+@pytest.mark.parametrize("cut", [0.12, 0.196, 0.6, 1.0, 2.0])
+@pytest.mark.parametrize("classes", [1, 2, 3, 6])
+def test_the_inverse_finds_what_descent_on_clipped_residuals_started_from(classes, cut):
+    rng = np.random.default_rng(classes)
+    one = classes == 1
+    for p in rng.dirichlet(np.full(2 if one else classes, 2.0), 2):
+        q = softmax(descended(p, cut, one)[None])
+        np.testing.assert_allclose(inverse(q, np.array([cut]), one)[0], p, atol=2e-6)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()])
+def test_a_table_of_known_frequencies_gets_them_back(loss):
+    """Four kinds of rows, trained by the learner itself: softmax is off by up to 0.15, the inverse by nothing."""
+    p = np.array([0.08, 0.3, 0.62, 0.9])
+    rows = pd.DataFrame({"kind": np.repeat(list("abcd"), 1000)})
+    y = np.concatenate([np.arange(1000) < 1000 * share for share in p]).astype(int)
+    learner = GradientDescent(loss, steps=3000, learning_rate=3.0, clip_norm=0.4, average=0.1)
+    domain = Domain({"kind": Categorical(tuple("abcd"))}, (0, 1))
+    with pytest.warns(UserWarning, match="weak"):
+        clf = PrivateClassifier(domain, epsilon=1e6, delta=1e-5, steps=[], learner=learner).fit(rows, y)
+    kinds = pd.DataFrame({"kind": list("abcd")})
+    q = softmax(clf.model_.scores(kinds))
+    exact = (clf.predict_proba(kinds) - q / 4) / 0.75
+    np.testing.assert_allclose(exact[:, 1], p, atol=2e-3)
+    assert np.abs(q[:, 1] - p).max() > 0.05
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 10])
+def test_the_order_of_scores_is_kept_also_by_rounding(columns):
+    rng = np.random.default_rng(columns)
+    scores = rng.normal(size=(20_000, columns)) * np.exp(rng.normal(0, 3, (20_000, 1)))
+    scores[::7, 0] = scores[::7, -1] + (rng.integers(-2, 3, len(scores[::7])) * 1e-17 if columns > 1 else 0.0)
+    scores[0], scores[1] = 1e-17, 1e4
+    for cut in (1e-3, 0.2, 0.9, 5.0):
+        p = Link(cut, 0.0, 1.0).probabilities(scores, np.ones(len(scores)))
+        assert (p.argmax(axis=1) == winners(scores)).all()
+        assert (np.abs(p.sum(axis=1) - 1) < 1e-12).all() and (p >= 0).all()
+        q = softmax(scores)
+        exact = inverse(q, np.full(len(q), cut), columns == 1)
+        order = np.argsort(q, axis=1)
+        assert (np.diff(np.take_along_axis(exact, order, 1), axis=1) > -1e-12).all()
+
+
+def test_where_nothing_is_clipped_nothing_changes():
+    scores = np.random.default_rng(0).normal(size=(100, 3))
+    domain = Domain.ball(4, (0, 1, 2), radius=2.0)
+    plan = make_plan(domain, [], GradientDescent(Softmax(), clip_norm=9.0), epsilon=math.inf, delta=1e-5, n=9)
+    np.testing.assert_allclose(
+        Link.of(plan).probabilities(scores, np.full(100, 2.0)), softmax(scores), rtol=1e-12
+    )
+    two = Domain.ball(4, (0, 1))
+    assert (
+        Link.of(make_plan(two, [], GradientDescent(LeastSquares(1.0)), epsilon=1, delta=1e-5, n=99)) is None
+    )
+
+
+@pytest.mark.parametrize("classes, half", [(2, 2.0), (3, 5.0), (10, 20.0)])
+def test_scores_of_little_data_are_drawn_together(classes, half):
+    """By what the signal says, n mu / 2 under replace-one, and the more so the more classes there are."""
+    domain, shrinks = Domain.ball(4, range(classes)), []
+    learner = GradientDescent(Logistic() if classes == 2 else Softmax())
+    for n in (100, 1000, 10**6):
+        plan = make_plan(domain, [], learner, epsilon=1.0, delta=1e-5, n=n)
+        shrinks.append(Link.of(plan).shrink)
+        assert shrinks[-1] == pytest.approx((1 + 2 * half / (n * gdp_mu(1.0, 1e-5))) ** -0.5)
+    assert shrinks[0] < 0.94 and 0.99 < shrinks[-1] < 1
+
+
+def trained():
+    x = np.random.default_rng(0).random((400, 2))
+    domain = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, ("no", "yes"))
+    clf = PrivateClassifier(domain, epsilon=2.0, delta=1e-4).fit(x, np.where(x[:, 0] > 0.5, "yes", "no"))
+    return clf.model_, x
+
+
+def test_a_model_of_version_0_1_predicts_as_it_did(tmp_path):
+    model, x = trained()
+    path = model.save(tmp_path)
+    data = json.loads(path.read_text())
+    assert data["link"] == model.link.to_json() and data["link"]["clip"] == model.declared.learner.clip_norm
+    np.testing.assert_array_equal(Model.load(path).predict_proba(x), model.predict_proba(x))
+    del data["link"]
+    path.write_text(json.dumps(data))
+    old = Model.load(path)
+    np.testing.assert_array_equal(old.predict_proba(x), softmax(model.scores(x)))
+    assert "link" not in old.to_json() and (old.predict(x) == model.predict(x)).all()
+
+
+@pytest.mark.parametrize(
+    "link", [{"clip": 0.5}, {"bias": 0.0}, {"shrink": 1.0}, {"norm": 9.0}, {"other": 1.0}, 1, None, "x"]
+)
+def test_a_link_that_its_plan_does_not_give_is_refused(link, tmp_path):
+    model, _ = trained()
+    path = model.save(tmp_path)
+    data = json.loads(path.read_text())
+    if link is None:
+        del data["link"]["bias"]
+    else:
+        data["link"] = data["link"] | link if isinstance(link, dict) else link
+    path.write_text(json.dumps(data))
+    with pytest.raises(BadArtifact):
+        Model.load(path)
+
+
+def test_a_flattened_model_keeps_its_probabilities_where_rows_have_one_norm(tmp_path):
+    model, x = trained()
+    flat = model.flattened()
+    np.testing.assert_allclose(flat.predict_proba(x), model.predict_proba(x), atol=1e-9)
+    flat.save(tmp_path)
+    np.testing.assert_array_equal(Model.load(tmp_path).predict_proba(x), flat.predict_proba(x))
