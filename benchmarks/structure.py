@@ -56,8 +56,8 @@ print(json.dumps(stays))
 """
 
 
-def imports(package: Path) -> dict[str, set[str]]:
-    """File -> files it imports when it is imported itself."""
+def imports(package: Path, *, inside: bool = False) -> dict[str, set[str]]:
+    """File -> files it imports when it is imported itself; inside: also in its functions, and for types alone."""
     files = {str(p.relative_to(package)): p for p in package.rglob("*.py")}
     names = {}
     for name in files:
@@ -66,7 +66,8 @@ def imports(package: Path) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for name, path in files.items():
         found: set[str] = set()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree) if inside else tree.body:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 full = [f"{node.module}.{alias.name}" for alias in node.names]
                 found |= {names[f] if f in names else names.get(node.module, "") for f in full}
@@ -76,8 +77,8 @@ def imports(package: Path) -> dict[str, set[str]]:
     return graph
 
 
-def circles(graph: dict[str, set[str]]) -> int:
-    """How many files import themselves through others."""
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Files that import themselves through others, each circle once; the largest first."""
 
     def reached(start: str) -> set[str]:
         seen: set[str] = set()
@@ -88,7 +89,9 @@ def circles(graph: dict[str, set[str]]) -> int:
             todo += new
         return seen
 
-    return sum(name in reached(name) for name in graph)
+    after = {name: reached(name) for name in graph}
+    found = {frozenset(b for b in after[a] if a in after[b]) for a in graph if a in after[a]}
+    return sorted(map(set, found), key=lambda circle: (-len(circle), sorted(circle)))
 
 
 def floors(graph: dict[str, set[str]]) -> dict[str, int]:
@@ -152,7 +155,10 @@ def measure(source: Path) -> dict[str, str]:
         "functions of more than 6 parameters": str(len(many)),
         "type checks outside their rooms": str(ladders),
         "private names imported": str(private),
-        "files in a circle of imports": str(circles(graph)),
+        "files in a circle of imports": str(sum(map(len, circles(graph)))),
+        "files in the largest circle, imports in functions and for types too": str(
+            max(map(len, circles(imports(package, inside=True))), default=0)
+        ),
         "functions a table passes": str(passed),
         "files a table passes": str(files),
         "climbs back up": str(climbs),
