@@ -35,6 +35,7 @@ from prepriv.audit.empirical import Experiment, audit
 from prepriv.description.describe import _released, _unread, plan_description
 from prepriv.description.estimates import Estimate
 from prepriv.domain import ADJACENCIES
+from prepriv.evaluation.cells import GROUP
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, plan_evaluation
@@ -214,6 +215,49 @@ def printed(made: PrivateEvaluation) -> dict[str, Figure]:
     for edge, false, true in made.roc:
         found |= {f"{f.name} at {edge:g}": f for f in (false, true)}
     return found
+
+
+def groups(
+    tally: Tally,
+    seed: int,
+    repetitions: int,
+    *,
+    classes: int,
+    n: int,
+    share: float,
+    epsilon: float,
+    adjacency: str,
+) -> None:
+    """Two groups, of which `share` is the second one's, measured worse; nobody is in "other" or "missing"."""
+    rng = np.random.default_rng(seed)
+    kinds = ("good", "poor") if classes == 0 else ("good", "skewed")
+    of_each = [payers(kind, rng) if classes == 0 else voters(classes, kind, rng) for kind in kinds]
+    second = rng.random(POPULATION) < share
+    of = {name: np.where(second, of_each[1][name], cell) for name, cell in of_each[0].items()}
+    of[GROUP] = second.astype(int)
+    what = {"classes": list(range(classes))} if classes else {"target": Numeric(0, 1)}
+    domain = Domain({"g": Categorical(["a", "b"])}, adjacency=adjacency, **what)
+    plan = plan_evaluation(domain, n=n, epsilon=epsilon, delta=DELTA, by="g")
+    everyone = replace(plan, domain=plan.domain.with_n(POPULATION), epsilon=1e6)
+    truth = of_groups(PrivateEvaluation(everyone, release(everyone, of, ExactSession()), False))
+    there, session = n if adjacency == "replace-one" else round(0.8 * n), Drawn(seed)
+    for _ in range(repetitions):
+        rows = rng.integers(0, POPULATION, there)
+        counts = release(plan, {name: of[name][rows] for name in (*plan.releases, GROUP)}, session)
+        session.releases.clear()
+        made = of_groups(PrivateEvaluation(plan, counts, False))
+        for name, true in truth.items():
+            if true.value is not None:
+                figure = made.get(name, Figure(name))
+                tally.add(name, figure.low, figure.high, (true.value, true.value))
+
+
+def of_groups(made: PrivateEvaluation) -> dict[str, Figure]:
+    """All figures of all rows and of groups, and the differences between them, which are left out where one has none."""
+    found = dict(made.figures)
+    for group in made.groups.values():
+        found |= {f"{name} in {group.name}": figure for name, figure in group.figures.items()}
+    return found | {f"difference of {d.name}": d.figure for d in made.differences}
 
 
 # -------------------------------------------------------------------------------------------------- descriptions
@@ -404,6 +448,7 @@ def audits(tally: Tally, seed: int, repetitions: int, *, mu: float, runs: int) -
 
 PARTS: dict[str, Callable[..., None]] = {
     "evaluate": evaluations,
+    "groups": groups,
     "describe": descriptions,
     "questions": questions,
     "bands": bands,
@@ -432,6 +477,10 @@ def grid() -> list[Setting]:
                 people = "good"  # a unit without rows is none there
             options = {"people": people, "classes": classes, "n": n, "measures": measures}
             out.append(Setting("evaluate", options | both))
+        for j, (n, share) in enumerate(((100_000, 0.02), (5000, 0.3), (500, 0.5))):
+            for classes in (2, (3, 0, 10)[(i + j) % 3]):
+                options = {"classes": classes, "n": n, "share": share}
+                out.append(Setting("groups", options | both))
         out += [Setting("describe", {"rows": "records", "n": n} | both) for n in (100_000, 1000, 50)]
         out += [Setting("describe", {"rows": "units, a fifth empty", "n": n} | both) for n in (1000, 50)]
         out += [Setting("questions", {"n": n} | both) for n in (100_000, 1000, 50)]

@@ -82,6 +82,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     holdout: float | None = None
     evaluate_epsilon: float | None = None
     evaluate_measures: str | Sequence[str] | None = None
+    evaluate_by: str | None = None
     verbose: bool = False
 
     def _check_learned(self, domain: Domain) -> None:
@@ -185,7 +186,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
             return self._fit_with_holdout(X, y, domain, n, names)
-        for name in ("evaluate_epsilon", "evaluate_measures"):
+        for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name} is of what holdout= measures: give both")
         plan = self._plan(domain, n if domain.adjacency == "replace-one" else None)
@@ -205,7 +206,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             n = domain.n
         if domain.n is not None and n != domain.n:
             raise ValueError(f"the domain declares n={domain.n} records, not {n}")
-        holdout = Holdout(self.holdout or 0.0, self.evaluate_epsilon, self.evaluate_measures)
+        holdout = Holdout(
+            self.holdout or 0.0, self.evaluate_epsilon, self.evaluate_measures, self.evaluate_by
+        )
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
         session, room = self._session(plan), self._room(plan.training)
@@ -336,7 +339,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger : path or URL, optional
             None: that of the estimator.
         **options
-            `measures`, `bins`, `error_bound` and `n` of `prepriv.evaluation.plan.plan_evaluation`. n, the declared number of
+            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of `prepriv.evaluation.plan.plan_evaluation`. by names a
+            categorical column, whose groups are measured one by one. n, the declared number of
             these rows (or units), is needed for units, under add-or-remove-one, where the true one is private, and for a
             stream whose files do not say it.
 
@@ -453,6 +457,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     evaluate_measures : str or list of str, optional
         What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`. None: all
         but residuals, which have to be named.
+    evaluate_by : str, optional
+        A declared categorical column: of each group of it everything is measured, too, and how the groups differ.
     verbose : bool, default False
         A bar on standard error while it trains: steps of the plan, never times or anything of the data.
     class_weight : mapping or "balanced", optional
@@ -528,6 +534,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         holdout: float | None = None,
         evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
+        evaluate_by: str | None = None,
         verbose: bool = False,
         class_weight: str | Mapping[Any, float] | None = None,
         threshold: float | None = None,
@@ -544,6 +551,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
         self.evaluate_measures = evaluate_measures
+        self.evaluate_by = evaluate_by
         self.verbose = verbose
         self.class_weight = class_weight
         self.threshold = threshold

@@ -31,7 +31,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     learner : "auto" or learner, default "auto"
         "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
         `SquaredError` or `Huber` will do.
-    threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, verbose
+    threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, evaluate_by, verbose
         As for `PrivateClassifier`, with the same defaults.
 
     Attributes
@@ -83,6 +83,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         holdout: float | None = None,
         evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
+        evaluate_by: str | None = None,
         verbose: bool = False,
     ) -> None:
         self.domain = domain
@@ -97,6 +98,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.holdout = holdout
         self.evaluate_epsilon = evaluate_epsilon
         self.evaluate_measures = evaluate_measures
+        self.evaluate_by = evaluate_by
         self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:

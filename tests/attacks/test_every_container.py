@@ -143,6 +143,11 @@ def prepared(kind: str, rows: Any, paid: Any = None) -> Any:
     return prepriv.PrivateTransformer(KINDS[kind][0], [step(payment=paid or Budget())], epsilon=0.5).fit(rows)
 
 
+def in_groups(kind: str) -> dict[str, Any]:
+    """Half of the evaluations are of groups: those of tables that declare some."""
+    return {"by": "b"} if kind == "mixed" else {}
+
+
 def chosen(kind: str, X: Any, y: Any) -> Any:
     return prepriv.choose(["linear", "auto"], X, y, KINDS[kind][0], epsilon=2.0).plan
 
@@ -162,7 +167,7 @@ CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "Public": with_public,
     "PrivateTransformer.transform": lambda kind, X, y: preparer(kind).transform(X),
     "embedding_matrix": lambda kind, X, y: embedding_matrix(X),
-    "PrivateClassifier.evaluate": lambda kind, X, y: fitted(kind).evaluate(X, y),
+    "PrivateClassifier.evaluate": lambda kind, X, y: fitted(kind).evaluate(X, y, **in_groups(kind)),
     "PrivateClassifier.predict": lambda kind, X, y: fitted(kind).predict(X),
     "PrivateClassifier.predict_proba": lambda kind, X, y: fitted(kind).predict_proba(X),
     "PrivateClassifier.predict_log_proba": lambda kind, X, y: fitted(kind).predict_log_proba(X),
@@ -301,7 +306,7 @@ STREAMED: dict[str, Callable[[Any], Any]] = {
     "PrivateClassifier.fit": lambda X: prepriv.PrivateClassifier(
         KINDS["mixed"][0], steps="linear", threads=1
     ).fit(X, "y"),
-    "PrivateClassifier.evaluate": lambda X: fitted("mixed").evaluate(X, "y", n=N),
+    "PrivateClassifier.evaluate": lambda X: fitted("mixed").evaluate(X, "y", n=N, by="b"),
     "PrivateTransformer.fit": lambda X: prepared("mixed", X),
     "PrivateClassifier.predict": lambda X: fitted("mixed").predict(X),
     "validate": lambda X: prepriv.validate(KINDS["mixed"][0], X, "y"),

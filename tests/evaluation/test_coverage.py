@@ -43,6 +43,8 @@ FAST = [
         "evaluate", people="empty", classes=10, n=2000, measures="confusion", epsilon=1.0, adjacency=BOTH[0]
     ),
     setting("evaluate", people="good", classes=0, n=500, measures="targets", epsilon=10.0, adjacency=BOTH[1]),
+    *(setting("groups", classes=2, n=5000, share=0.3, epsilon=1.0, adjacency=a) for a in BOTH),
+    setting("groups", classes=0, n=500, share=0.5, epsilon=10.0, adjacency=BOTH[0]),
     setting("describe", rows="records", n=600, epsilon=1.0, adjacency=BOTH[1]),
     setting("describe", rows="units, a fifth empty", n=100, epsilon=10.0, adjacency=BOTH[0]),
     *(setting("questions", n=100, epsilon=1.0, adjacency=a) for a in BOTH),

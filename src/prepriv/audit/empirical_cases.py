@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.audit.empirical_job import job_experiments
 from prepriv.audit.replay import Call, Recorder
+from prepriv.columns import Categorical
 from prepriv.domain import Adjacency, Domain
+from prepriv.evaluation.cells import GROUP
 from prepriv.evaluation.evaluate import release
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.guarantees import gaussian, laplace
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -73,6 +75,7 @@ def experiments() -> dict[str, Callable[[], Experiment]]:
         "Deduplicate by sensitivity": lambda: deduplicated(naive=False),
         "whole pipeline": whole_pipeline,
         "evaluation": evaluated,
+        "evaluation of groups": in_groups,
         **job_experiments(),
     }
 
@@ -356,16 +359,26 @@ def whole_pipeline(noise: float = 1.0) -> Experiment:
 # ---------------------------------------------------------------------------------------------- evaluation
 
 
+def in_groups(epsilon: float = 4.0) -> Experiment:
+    """The same of two groups, and the row turns from one of them into the other."""
+    domain = Domain({"group": Categorical(("a", "b"))}, (0, 1))
+    return _evaluated("evaluation of groups", plan_evaluation(domain, n=1, epsilon=epsilon, by="group"))
+
+
 def evaluated(epsilon: float = 4.0) -> Experiment:
     """All counts of an evaluation: one row turns from right, sure and in one class into wrong, sure and in the other."""
-    plan = plan_evaluation(Domain.box(0, 1, 1, (0, 1)), n=1, epsilon=epsilon)
+    return _evaluated("evaluation", plan_evaluation(Domain.box(0, 1, 1, (0, 1)), n=1, epsilon=epsilon))
+
+
+def _evaluated(name: str, plan: EvaluationPlan) -> Experiment:
     rows = ((1.0, 3, 19, 0.0), (0.0, 1, 18, 1.0))
     asked: list[list[Call]] = []
-    for right, confusion, scores, loss in rows:
+    for group, (right, confusion, scores, loss) in enumerate(rows):
         recorder = Recorder()
         release(
             plan,
             {
+                GROUP: np.array([group]),
                 "accuracy": np.array([right]),
                 "confusion": np.array([confusion]),
                 "scores": np.array([scores]),
@@ -379,4 +392,4 @@ def evaluated(epsilon: float = 4.0) -> Experiment:
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         return np.asarray(sum(e.draw(neighbour, runs, source) for e in each))
 
-    return Experiment("evaluation", plan.guarantee.tradeoff, draw)
+    return Experiment(name, plan.guarantee.tradeoff, draw)

@@ -20,6 +20,7 @@ from prepriv._text import shown
 from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
 from prepriv.engines.base import EngineError
+from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
@@ -38,6 +39,10 @@ from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files
 
+ByOption = Annotated[
+    str | None,
+    typer.Option(help="Also of each group of this declared categorical column, and how the groups differ."),
+]
 Plot = Annotated[Path | None, typer.Option(help="Also draw it here, as .svg.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
@@ -230,9 +235,32 @@ def print_measured(made: PrivateEvaluation) -> None:
     print_table(
         "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
     )
+    print_groups(made)
     console.print(
         "; ".join(("Each interval holds by itself; noise and sampling are standard deviations", *made.cut))
     )
+
+
+_MOST_DIFFERENCES = 40  # on the screen; a file has them all
+
+
+def print_groups(made: PrivateEvaluation) -> None:
+    """What it found of groups: their figures side by side, and how they differ."""
+    if made.plan.by is None:
+        return
+    groups = [group for group in made.groups.values() if group.answered]
+    if groups:
+        lines = [(name, *(g.figures[name].interval for g in groups)) for name in groups[0].figures]
+        named = ("figure", *(shown(g.name) for g in groups))
+        print_table(f"Groups of {shown(made.plan.by)}, each by itself", named, lines)
+    for group in made.groups.values():
+        if not group.answered:
+            console.print(f"  {shown(group.name)}: {group.share}; {TOO_FEW}", soft_wrap=True)
+    apart = [(d.name, d.figure.interval) for d in made.differences]
+    if apart:
+        print_table("Differences", ("", "value [95 % interval]"), apart[:_MOST_DIFFERENCES])
+    if len(apart) > _MOST_DIFFERENCES:
+        console.print(f"{len(apart) - _MOST_DIFFERENCES} more differences: --out has them all")
 
 
 def print_prices(table: Sequence[Price]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from prepriv.commands.common import (
     AsJson,
+    ByOption,
     Came,
     LedgerAt,
     MeasureOption,
@@ -55,6 +56,11 @@ def evaluate(
             help="Of a number: the largest error that counts (default: a quarter of the distance of the bounds)."
         ),
     ] = None,
+    by: ByOption = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="A category of --by that the schema does not declare; several times for several."),
+    ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before TEST is opened."),
@@ -81,10 +87,12 @@ def evaluate(
             delta=delta,
             measures=measure or None,
             error_bound=error_bound,
+            by=by,
+            groups=group or None,
         )
         _say_plan(plan)
         say_drafted(plan.domain, account)
-        unread = PrivateTable(stream, name, plan.domain, plan.n, "test rows", sealed=account is not None)
+        unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=account is not None)
         with private_run(came):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early

@@ -12,6 +12,7 @@ import typer
 from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     AsJson,
+    ByOption,
     Came,
     LedgerAt,
     MeasureOption,
@@ -108,6 +109,7 @@ def train(
         ),
     ] = None,
     measure: MeasureOption = None,
+    by: ByOption = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -117,8 +119,9 @@ def train(
     declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
     """
     came = Came()
-    if holdout is None and (measure or evaluate_epsilon is not None):
-        said = "--measure" if measure else "--evaluate-epsilon"
+    given = {"--measure": measure or None, "--evaluate-epsilon": evaluate_epsilon, "--by": by}
+    said = next((option for option, value in given.items() if value is not None), None)
+    if holdout is None and said is not None:
         raise Stop(f"{said} is of what --holdout measures: give both")
     with says_what_stays(came, out):
         declared = load(schema, label).with_options(learner, class_weight, threshold)
@@ -134,7 +137,7 @@ def train(
                 noted(ledger, note),
                 chosen,
                 public_test=public_test,
-                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None),
+                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None, by),
             )
             report = job.run(out, overwrite, came)
     if as_json:

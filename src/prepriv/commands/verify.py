@@ -90,7 +90,9 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         domain = Domain.from_json(plan["domain"]).with_n(plan["n"])
         measures, edges = tuple(plan["evaluation"]), tuple(plan["edges"])
         told = plan["model"], plan["error_bound"]
-        stated = EvaluationPlan(domain, plan["epsilon"], plan["delta"], measures, edges, *told)
+        stated = EvaluationPlan(
+            domain, plan["epsilon"], plan["delta"], measures, edges, *told, plan.get("by")
+        )
         whole = None
         if "with_training" in said and model.part is not None:
             whole = disjoint([model.part, stated.guarantee])

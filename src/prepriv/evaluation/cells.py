@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,8 @@ from prepriv.plans.link import softmax, winners
 from prepriv.preprocessing.base import Floats
 from prepriv.release.model import Model
 from prepriv.runs.failures import sealed
-from prepriv.tables.table import Table
+from prepriv.tables.readers import BadData
+from prepriv.tables.table import Streamed, Table
 
 Cells = dict[str, NDArray[Any]]
 """For each release of a plan one entry a row, (n,).
@@ -27,12 +29,41 @@ accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, pred
 log_loss: as a share of LOSS_BOUND. A label that is no declared class has cell -1, counts as wrong and has the largest
 loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target, target_square: where it is
 between the bounds, and the square of its distance from their middle; residuals: bin of its target less its prediction. What
-is no number has the largest error, is in the middle, and in no bin.
+is no number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
 """
+GROUP = "group"
 
 
 def cells(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> Cells:
     """The cells of encoded rows with these class indices (-1: no declared class) or places between the bounds."""
+    groups = {} if plan.by is None else {GROUP: column_codes(table, [*plan.reads.columns].index(plan.by))}
+    return groups | _measured(plan, model, _as_modelled(table, plan) if plan.own else table, targets)
+
+
+def _as_modelled(table: Table, plan: EvaluationPlan) -> Table:
+    """The same rows without the column that only the groups are made of, which is the last."""
+    if isinstance(table, Streamed):
+        return replace(
+            table,
+            domain=plan.domain,
+            parts=lambda: (_as_modelled(part, plan) for part in table.parts()),
+            between=None,
+        )
+    return replace(table, domain=plan.domain, columns=table.columns[:-1])
+
+
+def column_codes(table: Table, place: int) -> NDArray[np.int64]:
+    """Position of each row's cell in (categories..., other, missing) of a declared categorical column, (n,)."""
+    if not isinstance(table, Streamed):
+        return table.columns[place].astype(np.int64)
+    parts = [np.zeros(0, np.int64), *(part.columns[place].astype(np.int64) for part in table.parts())]
+    codes = np.concatenate(parts)
+    if len(codes) != table.n:
+        raise BadData("the table had not the same number of rows in each pass")
+    return codes
+
+
+def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> Cells:
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
         if plan.domain.target is not None:

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from prepriv.evaluation.cells import Cells, cells
+import numpy as np
+
+from prepriv.evaluation.cells import GROUP, Cells, cells
 from prepriv.evaluation.intervals import Floats
 from prepriv.evaluation.plan import EvaluationPlan, model_hash
 from prepriv.evaluation.result import PrivateEvaluation
@@ -51,7 +53,7 @@ def evaluate(
     table = (
         rows
         if isinstance(rows, PrivateTable)
-        else PrivateTable(rows, labels, plan.domain, plan.n, what="test rows")
+        else PrivateTable(rows, labels, plan.reads, plan.n, what="test rows")
     )
     paid = admit(plan, table, ledger=ledger, session=session, counted=counted, reached=reached)
     counts = release(plan, cells(plan, model, *paid.rows), paid.session)
@@ -72,9 +74,14 @@ def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floa
             "noise_multiplier": plan.noise_multiplier,
             "session": session,
         }
-        if (shape := shapes.get(name)) is not None:
-            flat = private_histogram(of[name], bins=math.prod(shape), **options)
-            found[name] = flat.reshape(shape)
-        else:
-            found[name] = private_split(of[name], **options)
+        groups = len(plan.groups)
+        if (shape := shapes.get(name)) is None:
+            within: dict[str, Any] = {"group": of[GROUP], "groups": groups} if groups else {}
+            found[name] = private_split(of[name], **within, **options)
+            continue
+        cells, place = math.prod(shape), of[name]
+        if groups:  # one histogram of all groups: a row is in one cell of one of them
+            place = np.where(place < 0, -1, of[GROUP].astype(np.int64) * cells + place)
+            shape = (groups, *shape)
+        found[name] = private_histogram(place, bins=math.prod(shape), **options).reshape(shape)
     return found

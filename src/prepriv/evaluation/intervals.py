@@ -40,9 +40,22 @@ class Figure:
     sampling: float | None = None
 
     def __str__(self) -> str:
+        return f"{self.name}: {self.interval}"
+
+    @property
+    def interval(self) -> str:
+        """The value and its interval, or why there is none."""
         if self.value is None:
-            return f"{self.name}: refused, too few rows beside the noise"
-        return f"{self.name}: {self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+            return "refused, too few rows beside the noise"
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """(name, value, 95 % interval, noise, sampling) as texts."""
+        if self.value is None:
+            return self.name, "refused", "too few rows beside the noise", "", ""
+        ends = f"{self.low:.4f} to {self.high:.4f}"
+        return self.name, f"{self.value:.4f}", ends, f"{self.noise:.4f}", f"{self.sampling:.4f}"
 
 
 def share(name: str, hits: Sequence[float] | Floats, rest: Sequence[float] | Floats, noise: float) -> Figure:
@@ -123,6 +136,30 @@ def mean_of_shares(name: str, hits: Floats, rest: Floats, noise: float) -> Figur
     half = math.sqrt(_CHOSEN_Z_SQUARED * (of_noise + of_sampling))
     value, low, high = (min(1.0, max(0.0, x)) for x in (middle, middle - half, middle + half))
     return Figure(name, value, low, high, math.sqrt(of_noise), math.sqrt(of_sampling))
+
+
+def share_of_known(name: str, hits: Sequence[float] | Floats, n: int, noise: float) -> Figure:
+    """Noisy counts over a public n."""
+    of = np.asarray(hits, np.float64)
+    total = float(of.sum())
+    return figure(name, lambda t: total - n * t, lambda t: noise**2 * of.size, lambda t: n * t * (1 - t))
+
+
+def difference(name: str, one: Figure, two: Figure) -> Figure:
+    """One figure less another, of rows that are others', whose noise is another, too.
+
+    The interval is made of theirs (Zou and Donner 2008): where a half of one is long, as at the end of a scale, so is that
+    half of the difference.
+    """
+    if None in (one.value, one.low, one.high, two.value, two.low, two.high):
+        return Figure(name)
+    a, below, above = (float(x or 0.0) for x in (one.value, one.low, one.high))
+    b, under, over = (float(x or 0.0) for x in (two.value, two.low, two.high))
+    low, high = math.hypot(a - below, over - b), math.hypot(above - a, b - under)
+    noise, sampling = (
+        math.hypot(x or 0.0, y or 0.0) for x, y in ((one.noise, two.noise), (one.sampling, two.sampling))
+    )
+    return Figure(name, a - b, a - b - low, a - b + high, noise, sampling)
 
 
 def scaled(made: Figure, factor: float) -> Figure:

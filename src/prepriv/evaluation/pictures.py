@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from prepriv._text import shown
+from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
@@ -50,7 +51,7 @@ def confusion(of: PrivateEvaluation) -> str:
             )
             if k <= _MOST_NAMED // 2:
                 parts.append(label(x + side / 2, y + side / 2 + 4, f"{counts[i, j]:.0f}", "middle"))
-    parts.append(label(90, 336, f"counts with noise of deviation {of.plan.noise:.3g}", "start"))
+    parts.append(label(90, 336, f"counts with noise of deviation {of.all_rows.noise:.3g}", "start"))
     return svg("confusion matrix", 400, 344, parts)
 
 
@@ -81,7 +82,7 @@ def roc(of: PrivateEvaluation) -> str:
 
 def residuals(of: PrivateEvaluation) -> str:
     """Noisy numbers of rows by target less prediction; grey: where each would lie for the noise alone. Below zero no bar."""
-    reach, rows = _BAND * of.plan.noise, [count for _, _, count in of.residuals]
+    reach, rows = _BAND * of.all_rows.noise, [count for _, _, count in of.residuals]
     bound, top = of.plan.error_bound or 0.0, max(1.0, max(rows) + reach)
     wide = 320 / len(rows)
     parts = [stroke(220, 20, 220, 280, GREY, dash=True)]
@@ -101,7 +102,7 @@ def residuals(of: PrivateEvaluation) -> str:
         label(16, 150, "rows", "middle", turned=True),
     ]
     told = "; ".join(f"{low:.4g} to {high:.4g}: {count:.0f} rows" for low, high, count in of.residuals)
-    return svg("Residuals", 400, 328, parts, f"{told}; each with noise of deviation {of.plan.noise:.3g}")
+    return svg("Residuals", 400, 328, parts, f"{told}; each with noise of deviation {of.all_rows.noise:.3g}")
 
 
 def _caption(of: PrivateEvaluation) -> str:
@@ -131,7 +132,7 @@ def fragment(of: PrivateEvaluation) -> str:
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
-        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}'
+        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}{groups_in_html(of)}'
     )
 
 

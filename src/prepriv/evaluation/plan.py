@@ -10,14 +10,15 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
+from prepriv.columns import MISSING, OTHER, Categorical
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
@@ -57,7 +58,9 @@ class EvaluationPlan:
     domain: of the model, with n the declared number of test rows. measures: some of MEASURES, or of TARGET_MEASURES where
     the domain has a target. edges: of the bins of the scores, or of signed
     errors, from 0 at -error_bound to 1 at error_bound. model: SHA-256 of the model's file; None for one that is
-    trained first. error_bound: the largest error of a number that counts, in its unit; None for classes.
+    trained first. error_bound: the largest error of a number that counts, in its unit; None for classes. by: the column
+    whose groups are measured one by one; None: all rows are one group. own: its categories, where the domain does not
+    declare it: the model then knows nothing of it.
     """
 
     domain: Domain
@@ -67,6 +70,24 @@ class EvaluationPlan:
     edges: tuple[float, ...]
     model: str | None = None
     error_bound: float | None = None
+    by: str | None = None
+    own: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> Domain:
+        """What is read of the test rows: what the model reads, and the column of the groups."""
+        if self.by is None or not self.own:
+            return self.domain
+        return replace(self.domain, columns={**self.domain.columns, self.by: Categorical(self.own)})
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups: the declared categories, "other" and "missing", so that a row is in one; none without `by`."""
+        if self.by is None:
+            return ()
+        column = self.reads.columns[self.by]
+        assert isinstance(column, Categorical)
+        return (*map(str, column.categories), OTHER, MISSING)
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -107,7 +128,10 @@ class EvaluationPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided."""
-        return {
+        groups: dict[str, Any] = {} if self.by is None else {"by": self.by}
+        if self.own:
+            groups["groups"] = list(self.own)
+        return groups | {
             "evaluation": list(self.measures),
             "model": self.model,
             "domain": self.domain.to_json(),
@@ -124,7 +148,9 @@ class EvaluationPlan:
     @property
     def what(self) -> str:
         """In a few words, for the ledger: the measures, and of which model."""
-        return f"evaluate: {', '.join(self.measures)}" + (f", model {self.model[:12]}" if self.model else "")
+        groups = "" if self.by is None else f", in {len(self.groups)} groups"
+        model = f", model {self.model[:12]}" if self.model else ""
+        return f"evaluate: {', '.join(self.measures)}{groups}{model}"
 
     @property
     def hash(self) -> str:
@@ -142,6 +168,8 @@ def plan_evaluation(
     measures: str | Sequence[str] | None = None,
     bins: int | Sequence[float] | None = None,
     error_bound: float | None = None,
+    by: str | None = None,
+    groups: Sequence[Hashable] | None = None,
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
 
@@ -154,6 +182,11 @@ def plan_evaluation(
     rows have which signed error. error_bound: the largest error that counts, in the target's unit; larger ones are cut to
     it, and noise grows with it (default: a quarter of the distance of the bounds). bins: the number of bins of equal width
     between -error_bound and error_bound (default: 20).
+
+    by: a declared categorical column. Its categories, "other" and "missing" are groups; each is measured by itself, at the
+    noise of one measurement, since a row is in one group. Figures of all rows are of the sums over g groups, whose noise is
+    the square root of g times as large. groups: the categories, where the model reads no such column and the domain does not
+    declare it.
     Raises ValueError with one sentence.
 
     >>> import prepriv
@@ -167,19 +200,43 @@ def plan_evaluation(
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
     asked = check_measures(measures, domain)
     edges, bound = _edges(bins, domain), _error_bound(error_bound, domain)
-    if max(len(domain.classes) ** 2, 2 * len(edges) + 2) > MOST_CELLS:
+    own = _own_groups(by, groups, domain)
+    known = None if isinstance(model, Domain) else model_hash(model)
+    plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound, by, own)
+    if max(len(domain.classes) ** 2, 2 * len(edges) + 2) * max(1, len(plan.groups)) > MOST_CELLS:
         raise ValueError(
-            f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes or bins"
+            f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes, bins or groups"
         )
     check_drafts(domain, delta)
-    known = None if isinstance(model, Domain) else model_hash(model)
-    plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound)
     sensitivity = count_sensitivity(domain.adjacency)
     noise_scale(sensitivity, plan.noise_multiplier)  # refused now, and not when it is charged
     check_room("counts", sensitivity, plan.noise_multiplier, 2 * plan.n << COUNT_BITS)
     if plan.guarantee.epsilon(delta) > epsilon:
         raise ValueError("calibration went above the budget; please report this plan")
     return plan
+
+
+def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
+    """The groups that are declared beside the domain. ValueError unless `by` is a column whose groups are declared once."""
+    if by is None:
+        if groups is not None:
+            raise ValueError("groups are those of a column: give by, too")
+        return ()
+    if groups is not None:
+        if not isinstance(by, str) or by in domain.columns or by in (domain.label, domain.unit):
+            raise ValueError(
+                f"groups are for a column that the domain does not declare; {shown(by)} is declared there: leave out groups"
+            )
+        if domain.is_ball:
+            raise ValueError("groups: a table of a ball has no other columns")
+        return Categorical(groups).categories
+    if not isinstance(by, str) or not isinstance(domain.columns.get(by), Categorical):
+        named = [name for name, column in domain.columns.items() if isinstance(column, Categorical)]
+        listed = f"one of {', '.join(map(shown, named[:20]))}" if named else "which this domain has none of"
+        raise ValueError(
+            f"by must be a declared categorical column, {listed}; got {shown(by)}; of another column declare groups"
+        )
+    return ()
 
 
 def model_hash(model: Model) -> str:

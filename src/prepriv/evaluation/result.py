@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from prepriv._text import shown
-from prepriv.evaluation import intervals
+from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure, Floats
-from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.plan import EvaluationPlan
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
@@ -28,7 +27,8 @@ from prepriv.runs.charge import check_charged, released
 class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
-    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (2,). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
+    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (2,);
+    of a plan with groups those of each of them, (groups, ...). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
     this together, where coins set the test rows aside (holdout.py).
     """
 
@@ -45,10 +45,27 @@ class PrivateEvaluation:
         return with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n) if self.private else None
 
     @cached_property
+    def all_rows(self) -> Measured:
+        """The counts of all rows; of g groups their sums, whose noise is the square root of g times as large."""
+        plan, groups = self.plan, len(self.plan.groups)
+        counts = {name: c.sum(axis=0) for name, c in self.counts.items()} if groups else self.counts
+        known = plan.domain.adjacency == "replace-one"
+        return Measured(plan, counts, plan.noise * math.sqrt(max(1, groups)), known)
+
+    @cached_property
+    def groups(self) -> dict[str, Group]:
+        """What was measured of each group by itself, by its name; none without `by`."""
+        return groups_of(self.plan, self.counts)
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Between the groups, of each figure that both have; none without `by`."""
+        return differences_of(self.groups)
+
+    @property
     def figures(self) -> dict[str, Figure]:
-        """The figures by name, each with its interval; each holds by itself, with probability 95 % or more."""
-        found = [figure for measure in self.plan.measures for figure in getattr(self, f"_{measure}")()]
-        return {figure.name: figure for figure in found}
+        """The figures of all rows by name, each with its interval; each holds by itself, with probability 95 % or more."""
+        return self.all_rows.figures
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]
@@ -56,107 +73,25 @@ class PrivateEvaluation:
     @property
     def confusion(self) -> Floats:
         """Noisy counts (true, predicted) in the declared order of the classes. Raises KeyError if not measured."""
-        return self.counts["confusion"]
+        return self.all_rows.confusion
 
-    @cached_property
+    @property
     def reliability(self) -> tuple[tuple[float, float, Figure], ...]:
         """(low, high, rate of hits) of each bin of the scores; none if not measured."""
-        ends = pairwise((0.0, *self.plan.edges, 1.0))
-        rows = self.counts.get("scores", np.zeros((0, 2)))
-        return tuple(
-            (low, high, intervals.share(f"bin {low:g} to {high:g}", [hit], [miss], self.plan.noise))
-            for (low, high), (miss, hit) in zip(ends, rows)
-        )
+        return self.all_rows.reliability
 
-    @cached_property
+    @property
     def roc(self) -> tuple[tuple[float, Figure, Figure], ...]:
         """(edge, false positive rate, true positive rate) of "score above this edge", for two classes."""
-        if len(self.plan.domain.classes) > 2 or "scores" not in self.counts:
-            return ()
-        miss, hit = self.counts["scores"].T
-        return tuple(
-            (
-                edge,
-                intervals.share("false positive rate", miss[k + 1 :], miss[: k + 1], self.plan.noise),
-                intervals.share("true positive rate", hit[k + 1 :], hit[: k + 1], self.plan.noise),
-            )
-            for k, edge in enumerate(self.plan.edges)
-        )
+        return self.all_rows.roc
 
-    @cached_property
+    @property
     def residuals(self) -> tuple[tuple[float, float, float], ...]:
         """(low, high, noisy number of rows) of each bin of target less prediction, in the target's unit; none if not measured.
 
         The first and the last one hold what lies beyond them, too.
         """
-        bound = self.plan.error_bound or 0.0
-        ends = pairwise(bound * (2 * e - 1) for e in (0.0, *self.plan.edges, 1.0))
-        return tuple((low, high, float(c)) for (low, high), c in zip(ends, self.counts.get("residuals", ())))
-
-    def _pair(self, name: str, release: str) -> Figure:
-        plan, counts = self.plan, self.counts[release]
-        if plan.domain.adjacency == "replace-one":
-            return intervals.share_of_n(name, counts, plan.n, plan.noise)
-        return intervals.share(name, counts[:1], counts[1:], plan.noise)
-
-    def _accuracy(self) -> list[Figure]:
-        return [self._pair("accuracy", "accuracy")]
-
-    def _log_loss(self) -> list[Figure]:
-        return [intervals.scaled(self._pair("log loss", "log_loss"), LOSS_BOUND)]
-
-    def _absolute_error(self) -> list[Figure]:
-        return [
-            intervals.scaled(
-                self._pair("mean absolute error", "absolute_error"), self.plan.error_bound or 0.0
-            )
-        ]
-
-    def _squared_error(self) -> list[Figure]:
-        root = intervals.root(self._pair("root mean squared error", "squared_error"))
-        return [intervals.scaled(root, self.plan.error_bound or 0.0)]
-
-    def _r2(self) -> list[Figure]:
-        names = ("squared_error", "target", "target_square")
-        error, target, square = (self._pair(name, name) for name in names)
-        # The declared number is not that of the rows where theirs is private.
-        public = self.plan.domain.adjacency == "replace-one"
-        rows = self.plan.n if public else max(1.0, float(self.counts["squared_error"].sum()))
-        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, rows)]
-
-    def _residuals(self) -> list[Figure]:
-        low, high, counts = np.array(self.residuals).T
-        bound = self.plan.error_bound or 0.0
-        mean = intervals.mean_of("mean residual", counts, (low + high) / (2 * bound), self.plan.noise)
-        return [intervals.scaled(mean, bound)]
-
-    def _confusion(self) -> list[Figure]:
-        counts = self.counts["confusion"]
-        noise, others = self.plan.noise, ~np.eye(len(counts), dtype=bool)
-        names = self.plan.domain.classes
-        recall = [
-            intervals.share(f"recall of {c}", counts[k, k : k + 1], counts[k, others[k]], noise)
-            for k, c in enumerate(names)
-        ]
-        precision = [
-            intervals.share(f"precision of {c}", counts[k, k : k + 1], counts[others[k], k], noise)
-            for k, c in enumerate(names)
-        ]
-        rest = counts[others].reshape(len(counts), -1)
-        return [
-            intervals.mean_of_shares("balanced accuracy", counts.diagonal(), rest, noise),
-            *chain.from_iterable(zip(recall, precision)),
-        ]
-
-    def _scores(self) -> list[Figure]:
-        counts = self.counts["scores"]
-        ends = np.array([0.0, *self.plan.edges, 1.0])
-        middles = (ends[:-1] + ends[1:]) / 2
-        values = np.stack([-middles, 1 - middles], axis=1).ravel()
-        gap = intervals.mean_of("calibration gap", counts.ravel(), values, self.plan.noise)
-        if len(self.plan.domain.classes) > 2:
-            return [gap]
-        return [intervals.area("AUC", counts[:, 1], counts[:, 0], self.plan.noise), gap]
+        return self.all_rows.residuals
 
     @property
     def claim(self) -> str:
@@ -198,22 +133,16 @@ class PrivateEvaluation:
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line a figure."""
-        return [
-            (f.name, "refused", "too few rows beside the noise", "", "")
-            if f.value is None
-            else (
-                f.name,
-                f"{f.value:.4f}",
-                f"{f.low:.4f} to {f.high:.4f}",
-                f"{f.noise:.4f}",
-                f"{f.sampling:.4f}",
-            )
-            for f in self.figures.values()
-        ]
+        return [f.cells for f in self.figures.values()]
 
     def __str__(self) -> str:
         lines = [self.claim, *self.notes]
-        return "\n".join(shown(line) for line in (*lines, *map(str, self.figures.values())))
+        lines += [str(figure) for figure in self.figures.values()]
+        for group in self.groups.values():
+            told = group.figures.values() if group.answered else [group.share, TOO_FEW]
+            lines += [f"{self.plan.by} = {group.name}:", *(f"  {line}" for line in told)]
+        lines += [f"{d.name}: {d.figure.interval}" for d in self.differences]
+        return "\n".join(map(shown, lines))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the plan, the noisy counts, the figures."""
@@ -226,6 +155,9 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.plan.by is not None:
+            out["groups"] = [group.to_json() for group in self.groups.values()]
+            out["differences"] = [difference.to_json() for difference in self.differences]
         if (
             self.private
             and (added := claims(self.plan.guarantee, self.plan.domain, self.plan.delta)) is not None

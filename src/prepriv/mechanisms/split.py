@@ -20,8 +20,13 @@ def private_split(
     adjacency: Adjacency,
     noise_multiplier: float,
     session: Session,
+    group: NDArray[np.integer] | None = None,
+    groups: int = 1,
 ) -> NDArray[np.float64]:
     """Noisy (sum of v, sum of 1 - v) over shares v in [0, 1], (2,): what a histogram of two bins is for v in {0, 1}.
+
+    group: (n',), the group 0 <= g < groups that each record is in; then the pair of each group, (groups, 2), at the same
+    noise. A record of another group counts nowhere.
 
     shares: (n',), one a record, rounded down to multiples of 2^-16; beyond [0, 1] the nearer end, NaN is 0. n:
     declared. The release is (1 / noise_multiplier)-GDP: a record adds (v, 1 - v), of norm 1 at most, and two of
@@ -30,16 +35,21 @@ def private_split(
     integer("n", n)
     with np.errstate(invalid="ignore"):
         parts = np.floor(np.ldexp(np.clip(np.nan_to_num(shares, nan=0.0), 0.0, 1.0), COUNT_BITS))
-    first = int(parts.sum(dtype=np.int64))
-    total = np.array([first, (len(parts) << COUNT_BITS) - first], dtype=np.int64)
-    return session.release(
+    place = np.zeros(len(parts), dtype=np.int64) if group is None else np.asarray(group, dtype=np.int64)
+    inside = (place >= 0) & (place < groups)
+    # Below 2^53, and so exact in floats, up to 2^37 rows: more than any memory holds.
+    first = np.bincount(place[inside], weights=parts[inside], minlength=groups).astype(np.int64)
+    rows = np.bincount(place[inside], minlength=groups).astype(np.int64)
+    total = np.stack([first, (rows << COUNT_BITS) - first], axis=1)
+    noisy = session.release(
         name,
         GaussianSum(
             sensitivity=count_sensitivity(adjacency),
             noise_multiplier=noise_multiplier,
             exponent=-COUNT_BITS,
             largest=2 * n << COUNT_BITS,
-            coordinates=2,
+            coordinates=2 * groups,
         ),
-        total,
+        total.ravel(),
     )
+    return np.asarray(noisy if group is None else noisy.reshape(groups, 2))

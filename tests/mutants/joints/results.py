@@ -43,9 +43,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the interval of R2 rests on the declared number of rows",
         "a declared number where the true one is private",
-        "evaluation/result.py",
-        'public = self.plan.domain.adjacency == "replace-one"',
-        "public = True",
+        "evaluation/figures.py",
+        "rows = self.plan.n if self.known else max(",
+        "rows = self.plan.n if True else max(",
         (COVERAGE, "-k", "r2_does_not_rest"),
     ),
     Mutant(

@@ -1,0 +1,143 @@
+"""Every figure that follows from the noisy counts of one group of rows, or of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+
+import numpy as np
+
+from prepriv.evaluation import intervals
+from prepriv.evaluation.intervals import Figure, Floats
+from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured:
+    """Noisy counts of some rows, and all that is computed of them for nothing.
+
+    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any
+    other (2,). noise: the standard deviation of that of one count. known: whether the plan's number of rows is theirs.
+    """
+
+    plan: EvaluationPlan
+    counts: Mapping[str, Floats]
+    noise: float
+    known: bool
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """The figures by name, each with its interval; each holds by itself, with probability 95 % or more."""
+        return {figure.name: figure for figure in self._found()}
+
+    def _found(self) -> list[Figure]:
+        return [figure for measure in self.plan.measures for figure in getattr(self, f"_{measure}")()]
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.figures[name]
+
+    @property
+    def confusion(self) -> Floats:
+        """Noisy counts (true, predicted) in the declared order of the classes. Raises KeyError if not measured."""
+        return self.counts["confusion"]
+
+    @cached_property
+    def reliability(self) -> tuple[tuple[float, float, Figure], ...]:
+        """(low, high, rate of hits) of each bin of the scores; none if not measured."""
+        ends = pairwise((0.0, *self.plan.edges, 1.0))
+        rows = self.counts.get("scores", np.zeros((0, 2)))
+        return tuple(
+            (low, high, intervals.share(f"bin {low:g} to {high:g}", [hit], [miss], self.noise))
+            for (low, high), (miss, hit) in zip(ends, rows)
+        )
+
+    @cached_property
+    def roc(self) -> tuple[tuple[float, Figure, Figure], ...]:
+        """(edge, false positive rate, true positive rate) of "score above this edge", for two classes."""
+        if len(self.plan.domain.classes) > 2 or "scores" not in self.counts:
+            return ()
+        miss, hit = self.counts["scores"].T
+        return tuple(
+            (
+                edge,
+                intervals.share("false positive rate", miss[k + 1 :], miss[: k + 1], self.noise),
+                intervals.share("true positive rate", hit[k + 1 :], hit[: k + 1], self.noise),
+            )
+            for k, edge in enumerate(self.plan.edges)
+        )
+
+    @cached_property
+    def residuals(self) -> tuple[tuple[float, float, float], ...]:
+        """(low, high, noisy number of rows) of each bin of target less prediction, in the target's unit; none if not measured.
+
+        The first and the last one hold what lies beyond them, too.
+        """
+        bound = self.plan.error_bound or 0.0
+        ends = pairwise(bound * (2 * e - 1) for e in (0.0, *self.plan.edges, 1.0))
+        return tuple((low, high, float(c)) for (low, high), c in zip(ends, self.counts.get("residuals", ())))
+
+    def _pair(self, name: str, release: str) -> Figure:
+        plan, counts = self.plan, self.counts[release]
+        if self.known:
+            return intervals.share_of_n(name, counts, plan.n, self.noise)
+        return intervals.share(name, counts[:1], counts[1:], self.noise)
+
+    def _accuracy(self) -> list[Figure]:
+        return [self._pair("accuracy", "accuracy")]
+
+    def _log_loss(self) -> list[Figure]:
+        return [intervals.scaled(self._pair("log loss", "log_loss"), LOSS_BOUND)]
+
+    def _absolute_error(self) -> list[Figure]:
+        return [
+            intervals.scaled(
+                self._pair("mean absolute error", "absolute_error"), self.plan.error_bound or 0.0
+            )
+        ]
+
+    def _squared_error(self) -> list[Figure]:
+        root = intervals.root(self._pair("root mean squared error", "squared_error"))
+        return [intervals.scaled(root, self.plan.error_bound or 0.0)]
+
+    def _r2(self) -> list[Figure]:
+        names = ("squared_error", "target", "target_square")
+        error, target, square = (self._pair(name, name) for name in names)
+        # The declared number is not that of the rows where theirs is private.
+        rows = self.plan.n if self.known else max(1.0, float(self.counts["squared_error"].sum()))
+        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, rows)]
+
+    def _residuals(self) -> list[Figure]:
+        low, high, counts = np.array(self.residuals).T
+        bound = self.plan.error_bound or 0.0
+        mean = intervals.mean_of("mean residual", counts, (low + high) / (2 * bound), self.noise)
+        return [intervals.scaled(mean, bound)]
+
+    def _confusion(self) -> list[Figure]:
+        counts = self.counts["confusion"]
+        noise, others = self.noise, ~np.eye(len(counts), dtype=bool)
+        names = self.plan.domain.classes
+        recall = [
+            intervals.share(f"recall of {c}", counts[k, k : k + 1], counts[k, others[k]], noise)
+            for k, c in enumerate(names)
+        ]
+        precision = [
+            intervals.share(f"precision of {c}", counts[k, k : k + 1], counts[others[k], k], noise)
+            for k, c in enumerate(names)
+        ]
+        rest = counts[others].reshape(len(counts), -1)
+        return [
+            intervals.mean_of_shares("balanced accuracy", counts.diagonal(), rest, noise),
+            *chain.from_iterable(zip(recall, precision)),
+        ]
+
+    def _scores(self) -> list[Figure]:
+        counts = self.counts["scores"]
+        ends = np.array([0.0, *self.plan.edges, 1.0])
+        middles = (ends[:-1] + ends[1:]) / 2
+        values = np.stack([-middles, 1 - middles], axis=1).ravel()
+        gap = intervals.mean_of("calibration gap", counts.ravel(), values, self.noise)
+        if len(self.plan.domain.classes) > 2:
+            return [gap]
+        return [intervals.area("AUC", counts[:, 1], counts[:, 0], self.noise), gap]

@@ -1,0 +1,88 @@
+"""Groups side by side, as a table and as inline SVG: each figure with its interval, and the differences with theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from prepriv._text import shown
+from prepriv.evaluation.groups import TOO_FEW
+from prepriv.evaluation.intervals import Figure
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
+
+_MOST_DRAWN = 12  # figures of which there is a picture
+_LEFT, _RIGHT, _LINE = 190, 390, 22
+
+
+def groups_in_html(of: PrivateEvaluation) -> str:
+    """What the page says of groups; nothing where there are none."""
+    if of.plan.by is None:
+        return ""
+    answered = [group for group in of.groups.values() if group.answered]
+    names = [f"{of.plan.by} = {group.name}" for group in answered]
+    heads = "".join(f"<th>{escape(shown(h))}</th>" for h in ("figure", *names))
+    figures = [[g.figures[name] for g in answered] for name in (answered[0].figures if answered else ())]
+    few = "".join(
+        f"<p>{escape(shown(f'{of.plan.by} = {g.name}: {g.share}; {TOO_FEW}'))}</p>"
+        for g in of.groups.values()
+        if not g.answered
+    )
+    body = "".join(_line(line[0].name, [f.interval for f in line]) for line in figures)
+    apart = "".join(_line(d.name, [d.figure.interval]) for d in of.differences)
+    drawn = [line for line in figures if any(f.value is not None for f in line)][:_MOST_DRAWN]
+    return (
+        f"<h3>Groups</h3><p>{escape(shown(said(of)))}</p>{few}<table><tr>{heads}</tr>{body}</table>"
+        f"<table><tr><th>difference</th><th>value [95 % interval]</th></tr>{apart}</table>"
+        f'<div class="figures">{"".join(picture(of, line) for line in drawn)}</div>'
+    )
+
+
+def said(of: PrivateEvaluation) -> str:
+    """What is to be known of the groups, in two sentences."""
+    return (
+        f"Each row is in one group of {of.plan.by}, so all groups together cost what one does; figures of all rows are of the "
+        "sums over groups. A figure is refused where the noisy number of its rows is below four deviations of its noise; each "
+        "interval holds by itself, so of many differences some exclude zero by chance."
+    )
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(shown(c))}</td>" for c in (name, *cells)) + "</tr>"
+
+
+def picture(of: PrivateEvaluation, figures: Sequence[Figure]) -> str:
+    """A figure of each group with its interval, and below it the differences, with a line at zero."""
+    name = figures[0].name
+    answered = [group for group in of.groups.values() if group.answered]
+    known = [(g.name, f) for g, f in zip(answered, figures) if f.value is not None]
+    apart = [(f"{d.one} less {d.two}", d.figure) for d in of.differences if d.of == name]
+    parts, y = [label(10, 16, name, "start")], 30.0
+    for lines, zero in ((known, False), (apart, True)):
+        if lines:
+            drawn, y = _forest(lines, y, zero)
+            parts += drawn
+    told = "; ".join(f"{who}: {figure.interval}" for who, figure in (*known, *apart))
+    return f"<figure>{svg(f'{name} by {of.plan.by}', 400, int(y) + 4, parts, told)}</figure>"
+
+
+def _forest(lines: Sequence[tuple[str, Figure]], y: float, zero: bool) -> tuple[list[str], float]:
+    """Dots with their intervals, one line each, from this height on; and where they end."""
+    ends = [x for _, f in lines for x in (f.low or 0.0, f.high or 0.0)] + [0.0] * zero
+    low, high = min(ends), max(ends)
+    wide = (high - low) or 1.0
+
+    def at(x: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * (x - low) / wide
+
+    bottom = y + _LINE * len(lines)
+    parts = [stroke(_LEFT, bottom, _RIGHT, bottom)]
+    if zero:
+        parts.append(stroke(at(0.0), y - 6, at(0.0), bottom, GREY, dash=True))
+    for i, (who, f) in enumerate(lines):
+        middle = y + _LINE * (i + 0.5)
+        parts.append(label(_LEFT - 8, middle + 4, who if len(who) <= 24 else f"{who[:23]}…", "end"))
+        parts.append(stroke(at(f.low or 0.0), middle, at(f.high or 0.0), middle, BLUE))
+        parts.append(dot(at(f.value or 0.0), middle))
+    parts += [label(at(x), bottom + 16, f"{x:.3g}", "middle") for x in (low, high)]
+    return parts, bottom + 30

@@ -1,0 +1,285 @@
+"""An evaluation of groups: at the noise of one, each figure that of its rows, differences with intervals, nothing else leaves."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn import metrics
+
+import prepriv
+from prepriv import Categorical, Domain, Numeric
+from prepriv.audit.replay import Recorder, replay
+from prepriv.audit.replay_neighbours import neighbours, synthetic
+from prepriv.audit.sensitivity_draws import Draws
+from prepriv.cli import run
+from prepriv.evaluation.cells import GROUP, cells
+from prepriv.evaluation.evaluate import evaluate, release
+from prepriv.evaluation.intervals import Figure, difference
+from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.session import ExactSession
+from prepriv.tables.encode import encode, encode_labels
+
+BOTH = prepriv.domain.ADJACENCIES
+COLUMNS = {"a": Numeric(0, 1), "b": Numeric(0, 1), "sex": Categorical(["f", "m"])}
+
+
+def people(n, seed=0):
+    """Rows and labels; those of "f" are harder to tell, a few cells of "sex" are odd."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m", "x", None], n, p=[0.38, 0.58, 0.02, 0.02])
+    X = pd.DataFrame({"a": rng.random(n), "b": rng.random(n), "sex": sex})
+    y = np.where(X.a + X.b + (0.4 * (sex == "f") + 0.05) * rng.normal(size=n) > 1, "ill", "well")
+    return X, y
+
+
+@lru_cache
+def trained(adjacency="replace-one", n=3000):
+    domain = Domain(COLUMNS, classes=["well", "ill"], adjacency=adjacency, n=n)
+    return prepriv.PrivateClassifier(domain, epsilon=5.0, steps="linear").fit(*people(n))
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def clf(request):
+    return trained(request.param)
+
+
+def test_groups_cost_what_one_measurement_does(clf):
+    """The same noise on each count, and the same claim."""
+    options = {"n": 500, "epsilon": 0.3, "delta": 1e-6}
+    alone, by = plan_evaluation(clf.model_, **options), plan_evaluation(clf.model_, by="sex", **options)
+    assert by.noise == alone.noise and by.guarantee.mu == alone.guarantee.mu
+    assert by.groups == ("f", "m", "other", "missing") and by.hash != alone.hash
+    recorder = Recorder()
+    X, y = people(500, seed=1)
+    release(by, cells(by, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes)), recorder)
+    assert [r.name for r in recorder.releases] == list(MEASURES)  # one release of all groups each
+    mu = math.sqrt(sum(r.mechanism.cost.mu_squared for r in recorder.releases))
+    delta = norm.cdf(mu / 2 - 0.3 / mu) - math.exp(0.3) * norm.cdf(-mu / 2 - 0.3 / mu)
+    assert 0.999e-6 < delta <= 1e-6 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize("of", ["classes", "target"])
+def test_no_row_moves_the_counts_of_all_groups_further_than_declared(adjacency, of):
+    """Every pair of kinds of rows in every pair of groups, replaced, added and removed."""
+    what = {"classes": [0, 1]} if of == "classes" else {"target": Numeric(0, 1)}
+    names = MEASURES if of == "classes" else TARGET_MEASURES
+    plan = plan_evaluation(
+        Domain(COLUMNS, adjacency=adjacency, **what), n=3, epsilon=1.0, measures=names, by="sex"
+    )
+    shares = (0.0, 0.3, 1.0)
+    if of == "classes":
+        kinds = [
+            {"accuracy": float(c in (0, 3)), "confusion": c, "scores": s, "log_loss": v}
+            for c, s, v in itertools.product((-1, 0, 1, 3), (-1, 0, 19), shares)
+        ]
+    else:
+        kinds = [
+            dict.fromkeys(("absolute_error", "squared_error", "target", "target_square"), v)
+            | {"residuals": r}
+            for v, r in itertools.product(shares, (-1, 0, 19))
+        ]
+    everyone = [kind | {GROUP: g} for kind in kinds for g in range(4)]
+
+    def counted(rows):
+        recorder = Recorder()
+        release(plan, {name: np.array([row[name] for row in rows]) for name in rows[0]}, recorder)
+        return recorder.calls
+
+    alone = counted(everyone[:1])
+    each = [counted([everyone[0], row]) for row in everyone]
+    pairs = itertools.combinations(each, 2) if adjacency == "replace-one" else ((e, alone) for e in each)
+    farthest = dict.fromkeys(plan.releases, 0.0)
+    for one, two in pairs:
+        for a, b in zip(one, two):
+            farthest[a.name] = max(farthest[a.name], math.sqrt(a.moved_squared(b)) / a.sensitivity)
+    assert all(1 - 2**-15 < reached <= 1 for reached in farthest.values()), farthest
+
+
+def test_without_noise_each_figure_is_that_of_its_rows():
+    clf = trained()
+    X, y = people(2000, seed=2)
+    plan = plan_evaluation(clf.model_, n=len(y), epsilon=1e5, by="sex")
+    of = cells(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
+    made = PrivateEvaluation(plan, release(plan, of, ExactSession()), False)
+    whole = plan_evaluation(clf.model_, n=len(y), epsilon=1e5)
+    plain = PrivateEvaluation(whole, release(whole, of, ExactSession()), False)
+    for name, figure in plain.figures.items():
+        assert made[name].value == pytest.approx(figure.value, abs=1e-6)
+    predicted = clf.predict(X)
+    own = {"f": X.sex == "f", "m": X.sex == "m", "other": X.sex == "x", "missing": X.sex.isna()}
+    for group, rows in own.items():
+        found, t, p = made.groups[group], y[rows], predicted[rows]
+        assert found.share.value == pytest.approx(rows.mean(), abs=1e-9)
+        assert found["accuracy"].value == pytest.approx(metrics.accuracy_score(t, p), abs=1e-9)
+        assert found["recall of ill"].value == pytest.approx(metrics.recall_score(t, p, pos_label="ill"))
+        assert found["share predicted ill"].value == pytest.approx((p == "ill").mean())
+    apart = {(d.of, d.one, d.two): d.figure for d in made.differences}
+    assert apart["accuracy", "f", "m"].value == pytest.approx(
+        made.groups["f"]["accuracy"].value - made.groups["m"]["accuracy"].value
+    )
+    assert len(made.differences) == 6 * (len(found.figures) - 1)  # all pairs of four groups
+
+
+def test_an_undeclared_label_is_in_no_cell_of_any_group():
+    clf = trained()
+    X, _ = people(400, seed=3)
+    plan = plan_evaluation(clf.model_, n=400, epsilon=1.0, by="sex")
+    of = cells(plan, clf.model_, encode(X, clf.domain), np.full(400, -1, np.int32))
+    counts = release(plan, of, ExactSession())
+    assert not counts["confusion"].any() and not counts["scores"].any()
+    assert counts["accuracy"][:, 1].sum() == 400 and not counts["accuracy"][:, 0].any()
+
+
+def test_a_difference_is_as_wide_as_both_and_keeps_long_halves():
+    one, two = Figure("a", 0.9, 0.8, 0.92, 0.01, 0.02), Figure("a", 0.5, 0.45, 0.6, 0.03, 0.02)
+    made = difference("d", one, two)
+    assert made.value == pytest.approx(0.4) and made.noise == pytest.approx(math.hypot(0.01, 0.03))
+    assert made.low == pytest.approx(0.4 - math.hypot(0.1, 0.1))
+    assert made.high == pytest.approx(0.4 + math.hypot(0.02, 0.05))
+    assert difference("d", one, Figure("a")).value is None
+
+
+def test_small_groups_are_refused_by_released_numbers_and_never_compared():
+    clf = trained()
+    made = clf.evaluate(*people(1500, seed=4), epsilon=0.5, by="sex", measures=("accuracy", "confusion"))
+    assert not made.groups["other"].answered and made.groups["f"].answered
+    assert {(d.one, d.two) for d in made.differences} == {("f", "m")}
+    assert "sex = other" in str(made) and "all else refused" in made.to_html()
+
+
+@pytest.mark.parametrize(
+    "by, says",
+    [
+        ("a", "by must be a declared categorical column, one of 'sex'; got 'a'"),
+        ("nobody", "one of 'sex'; got 'nobody'"),
+        (["sex"], "one of 'sex'"),
+    ],
+)
+def test_a_column_without_declared_groups_is_refused(by, says, tmp_path):
+    clf = trained()
+    Ledger.create(tmp_path / "L.db", "people", epsilon=1, delta=1e-3)
+    spent = len(prepriv.spent().fits)
+    with pytest.raises(ValueError) as caught:
+        clf.evaluate(*people(300), by=by, ledger=tmp_path / "L.db")
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+    assert Ledger.open(tmp_path / "L.db").remaining().epsilon == 1 and len(prepriv.spent().fits) == spent
+
+
+def test_a_hundred_thousand_groups_are_refused_before_anything_is_read():
+    domain = Domain({"who": Categorical([f"p{i}" for i in range(100_000)])}, classes=[0, 1])
+    with pytest.raises(ValueError, match="more than 10000 counts"):
+        plan_evaluation(domain, n=10**6, epsilon=1.0, by="who")
+    with pytest.raises(ValueError, match="which this domain has none of"):
+        plan_evaluation(Domain.box(0, 1, 2, [0, 1]), n=100, by="x0")
+
+
+def test_nothing_but_mechanism_outputs_leaves(clf):
+    """Replay on hostile neighbours, as for training."""
+    plan = plan_evaluation(clf.model_, n=20, epsilon=1.0, delta=1e-3, by="sex")
+
+    def made(table, session):
+        found = evaluate(plan, clf.model_, table.rows, list(table.labels), session=session, counted=False)
+        return {"json": json.dumps(found.to_json()), "html": found.to_html(), "text": str(found)}
+
+    draws, domain = Draws(6), clf.domain.with_n(20)
+    base = synthetic(domain, 20, draws)
+    pairs = list(itertools.islice(neighbours(base, domain, draws, 25), 25))
+    result = replay(made, base, pairs)
+    assert result.pairs == 25 and not result.findings
+    assert max(result.reach.values()) > 0.6
+
+
+def test_a_stream_and_units_fall_into_the_same_groups(tmp_path):
+    X, y = people(600, seed=5)
+    clf = trained()
+    table = X.assign(y=y)
+    table.to_parquet(tmp_path / "t.parquet")
+    options = {"epsilon": 1e4, "by": "sex", "n": 600, "measures": "accuracy"}
+    held = clf.evaluate(X, y, **options)
+    streamed = clf.evaluate(tmp_path / "t.parquet", "y", **options)
+    assert np.rint(held.counts["accuracy"]).tolist() == np.rint(streamed.counts["accuracy"]).tolist()
+    visits = pd.concat([table.assign(who=range(600)), table.assign(who=range(600))[:300]])
+    of_units = Domain(COLUMNS, classes=["well", "ill"], n=600, unit="who", rows_per_unit=2)
+    twice = prepriv.PrivateClassifier(of_units, epsilon=5.0, steps="linear").fit(visits, visits.y)
+    made = twice.evaluate(visits, visits.y, epsilon=1e4, by="sex", n=600, measures="accuracy")
+    assert np.rint(made.counts["accuracy"].sum(axis=1)).tolist() == [
+        (X.sex == "f").sum(), (X.sex == "m").sum(), (X.sex == "x").sum(), X.sex.isna().sum(),
+    ]  # fmt: skip
+
+
+def test_a_column_that_the_model_does_not_read_has_groups_that_are_declared_beside_it(tmp_path):
+    X, y = people(2000, seed=10)
+    domain = Domain({name: COLUMNS[name] for name in ("a", "b")}, classes=["well", "ill"])
+    clf = prepriv.PrivateClassifier(domain, epsilon=5.0, steps="linear").fit(X, y)
+    options = {"epsilon": 1e4, "by": "sex", "groups": ["f", "m"], "measures": "accuracy"}
+    made = clf.evaluate(X, y, **options)
+    right = clf.predict(X) == y
+    for group, rows in {"f": X.sex == "f", "other": X.sex == "x", "missing": X.sex.isna()}.items():
+        assert made.groups[group]["accuracy"].value == pytest.approx(right[rows].mean(), abs=1e-3)
+    assert json.loads(made.save(tmp_path / "e.json").read_text())["plan"]["groups"] == ["f", "m"]
+    X.assign(y=y).to_parquet(tmp_path / "t.parquet")
+    streamed = clf.evaluate(tmp_path / "t.parquet", "y", n=2000, **options)
+    assert np.rint(made.counts["accuracy"]).tolist() == np.rint(streamed.counts["accuracy"]).tolist()
+    for wrong, says in (
+        ({"groups": ["f", "f"]}, "distinct"),
+        ({"by": None}, "give by"),
+        ({"by": "a"}, "leave out groups"),
+        ({"groups": None}, "declare groups"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            clf.evaluate(X, y, **{**options, **wrong})
+    with pytest.raises(ValueError, match="no column 'sex'"):
+        clf.evaluate(X[["a", "b"]], y, **options)
+
+
+def test_the_groups_of_a_holdout_stand_in_the_report_and_are_verified(tmp_path):
+    X, y = people(3000, seed=7)
+    X.assign(ill=y).to_csv(tmp_path / "d.csv", index=False)
+    (tmp_path / "S.yaml").write_text(
+        "label: {name: ill, classes: [well, ill]}\ncolumns:\n  a: {type: numeric, low: 0, high: 1}\n"
+        "  b: {type: numeric, low: 0, high: 1}\n  sex: {type: categorical, categories: [f, m]}\n"
+    )
+    base = ["train", f"{tmp_path}/d.csv", "--schema", f"{tmp_path}/S.yaml", "--rows", "3000"]
+    assert run([*base, "--epsilon", "3", "--out", f"{tmp_path}/no", "--by", "sex"]) == 2
+    options = ["--epsilon", "3", "--out", f"{tmp_path}/run", "--holdout", "0.4", "--by", "sex"]
+    assert run([*base, *options]) == 0
+    said = json.loads((tmp_path / "run" / "report.json").read_text())["measured_in_private"]
+    assert {g["group"] for g in said["groups"]} == {"f", "m", "other", "missing"}
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "accuracy by sex" in page and "Groups" in page
+    for name in ("report.html", "report.json"):
+        assert run(["report", f"{tmp_path}/run/model", "--verify", f"{tmp_path}/run/{name}"]) == 0
+
+
+def test_the_command_prints_groups_and_differences(tmp_path, capsys):
+    clf = trained()
+    clf.model_.save(tmp_path / "model")
+    X, y = people(1500, seed=8)
+    X.assign(ill=y).to_csv(tmp_path / "t.csv", index=False)
+    code = run(
+        ["evaluate", f"{tmp_path}/model", f"{tmp_path}/t.csv", "--label", "ill", "--rows", "1500"]
+        + ["--epsilon", "1", "--by", "sex", "--out", f"{tmp_path}/e.json"]
+    )
+    printed = capsys.readouterr().out
+    assert code == 0 and "Groups of sex" in printed and "accuracy, f less m" in printed
+    made = json.loads((tmp_path / "e.json").read_text())
+    assert made["plan"]["by"] == "sex" and np.shape(made["counts"]["confusion"]) == (4, 2, 2)
+    assert run(["evaluate", f"{tmp_path}/model", f"{tmp_path}/t.csv", "--label", "ill", "--by", "a"]) == 2
+
+
+def test_figures_of_sums_over_groups_know_their_noise():
+    """Of four groups twice that of one measurement: the interval of all rows is about twice as wide where noise rules."""
+    clf, (X, y) = trained(), people(1500, seed=9)
+    options = {"epsilon": 0.05, "measures": "accuracy"}
+    alone, by = clf.evaluate(X, y, **options), clf.evaluate(X, y, by="sex", **options)
+    assert by["accuracy"].noise == pytest.approx(2 * alone["accuracy"].noise, rel=1e-6)

@@ -1,0 +1,68 @@
+"""Planted bugs: groups of rows and how they differ."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+GROUPS = "tests/evaluation/test_groups.py"
+FARTHER = (GROUPS, "-k", "further_than_declared")
+EXACT = (GROUPS, "-k", "that_of_its_rows")
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "the rest of a share counts in every group",
+        "disjoint groups that are not: a row is in several",
+        "mechanisms/split.py",
+        "    rows = np.bincount(place[inside], minlength=groups).astype(np.int64)\n",
+        "    rows = np.full(groups, inside.sum(), dtype=np.int64)\n",
+        FARTHER,
+    ),
+    Mutant(
+        "a row in no cell of its group is in the last one of the group before",
+        "groups as one histogram: cell -1 is somebody else's",
+        "evaluation/evaluate.py",
+        "np.where(place < 0, -1, of[GROUP].astype(np.int64) * cells + place)",
+        "of[GROUP].astype(np.int64) * cells + place",
+        (GROUPS, "-k", "undeclared_label"),
+    ),
+    Mutant(
+        "each group is counted as a release of its own",
+        "a row's group named by the release that it moves",
+        "evaluation/plan.py",
+        "        return math.sqrt(len(self.releases)) / budget(",
+        "        return math.sqrt(len(self.releases) * max(1, len(self.groups))) / budget(",
+        (GROUPS, "-k", "cost_what_one"),
+    ),
+    Mutant(
+        "figures of all rows have the noise of one group",
+        "a sum over groups with the noise of one of them",
+        "evaluation/result.py",
+        "plan.noise * math.sqrt(max(1, groups))",
+        "plan.noise",
+        (GROUPS, "-k", "sums_over_groups"),
+    ),
+    Mutant(
+        "a difference is as uncertain as one of its figures",
+        "an interval that covers less often than it says",
+        "evaluation/intervals.py",
+        "    low, high = math.hypot(a - below, over - b), math.hypot(above - a, b - under)\n",
+        "    low, high = a - below, above - a\n",
+        (GROUPS, "-k", "as_wide_as_both"),
+    ),
+    Mutant(
+        "the public number of all rows is taken for that of a group",
+        "a denominator that belongs to others",
+        "evaluation/groups.py",
+        "Group(plan, own, plan.noise, False, name,",
+        "Group(plan, own, plan.noise, True, name,",
+        EXACT,
+    ),
+    Mutant(
+        "the plan says nothing of its groups",
+        "a hash that does not hold what was decided",
+        "evaluation/plan.py",
+        'groups: dict[str, Any] = {} if self.by is None else {"by": self.by}',
+        "groups: dict[str, Any] = {}",
+        (GROUPS, "-k", "cost_what_one"),
+    ),
+)
