@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, numbers, settle, shown
+from prepriv.adjacency import ADJACENCIES, Adjacency, check_adjacency, n_is_public
 from prepriv.columns import (
     BALL_READ,
     MISSING,
@@ -36,42 +37,11 @@ from prepriv.drafted import Drafted
 from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
 
-__all__ = ["Adjacency", "Domain", "as_space", "check_adjacency"]
+__all__ = ["ADJACENCIES", "Adjacency", "Domain", "as_space", "check_adjacency"]
 
-Adjacency: TypeAlias = Literal["replace-one", "add-or-remove-one"]
-ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-or-remove-one")
 _SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
 MOST_ROWS = 100  # of a unit: each takes a product with each other one
-
-
-def check_adjacency(adjacency: str) -> Adjacency:
-    """Return `adjacency`, if it is one of the two that exist.
-
-    Parameters
-    ----------
-    adjacency : str
-        "replace-one" or "add-or-remove-one".
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        For anything else, naming the two.
-
-    Examples
-    --------
-    >>> from prepriv.domain import check_adjacency
-    >>> check_adjacency("replace-one")
-    'replace-one'
-    """
-    for known in ADJACENCIES:
-        if isinstance(adjacency, str) and adjacency == known:
-            return known
-    raise ValueError(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {shown(adjacency)}")
 
 
 def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
@@ -451,6 +421,11 @@ class Domain:
             table, epsilon=epsilon, delta=delta, n=n, label=label, adjacency=adjacency, ledger=ledger
         )
         return made
+
+    @property
+    def n_is_public(self) -> bool:
+        """Whether neighbouring data sets have equally many rows: then their true number is public."""
+        return n_is_public(self.adjacency) and self.unit is None
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
 from prepriv._progress import progress_bar
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.engines.base import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
@@ -29,6 +30,7 @@ from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
 from prepriv.plans.decision import ascending, decision
 from prepriv.plans.plan import Plan, make_plan
+from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.release.coefficients import Coefficients, coefficients
@@ -36,7 +38,6 @@ from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.runs.admit import say_weak
 from prepriv.runs.charge import LedgerSetting, check_ledger
-from prepriv.runs.odometer import Priced
 from prepriv.runs.run import Trained, room_for
 from prepriv.runs.train import train
 from prepriv.tables.encode import check_stream, count_rows, label_of
@@ -181,7 +182,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if domain.unit is not None:
             check_units(X, domain)
             n = self._plan(domain, None).n
-        if n == 0 and domain.adjacency == "replace-one":  # elsewhere the true count is private
+        if n == 0 and n_is_public(domain.adjacency):  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
@@ -189,7 +190,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name} is of what holdout= measures: give both")
-        plan = self._plan(domain, n if domain.adjacency == "replace-one" else None)
+        plan = self._plan(domain, n if n_is_public(domain.adjacency) else None)
         room = self._room(plan)
         with progress_bar(shown=self.verbose) as progress:
             trained = train(
@@ -200,7 +201,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._released(trained, None, names)
 
     def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> Self:
-        if domain.adjacency != "replace-one":
+        if not n_is_public(domain.adjacency):
             if domain.n is None:
                 raise ValueError("n, the number of records, must be declared in the domain for a holdout")
             n = domain.n
@@ -263,11 +264,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         n = domain.n if stream.rows is None else stream.rows
         if domain.unit is not None:
             return 1 if domain.n is None else domain.n  # of units, and never read off
-        if n is None and domain.adjacency == "replace-one" and (stream.once or self.ledger is not None):
+        if n is None and n_is_public(domain.adjacency) and (stream.once or self.ledger is not None):
             raise BadData(
                 "how many rows this stream has is known only by reading it: declare n in the domain"
             )
-        return stream.count() if n is None and domain.adjacency == "replace-one" else n or 0
+        return stream.count() if n is None and n_is_public(domain.adjacency) else n or 0
 
     def _session(self, plan: Priced) -> Session | None:
         """Where noise comes from; None: the operating system (for tests to replace)."""
@@ -363,7 +364,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         stream = as_stream(X)
         there = count_rows(X, y, model.domain) if stream is None else stream.rows
-        if model.domain.adjacency == "replace-one" and model.domain.unit is None:
+        if model.domain.n_is_public:
             options.setdefault("n", there)
         if options.get("n") is None:
             raise ValueError(

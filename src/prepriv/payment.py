@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, number, real, settle, shown
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.printed import percent
 
 
@@ -155,7 +156,7 @@ class Way:
         """What is paid, in words."""
         return "nothing"
 
-    def check(self, step: Any, adjacency: str, release: bool) -> None:
+    def check(self, step: Any, adjacency: Adjacency, release: bool) -> None:
         """ValueError where the step cannot be paid for in this way; release: whether a model is to leave."""
 
     def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
@@ -330,8 +331,8 @@ class Sensitivity(Way):
             ", ".join(f"{k} {v}" for k, v in self.caps.items()) or "default caps"
         ) + f"{test}; never released"
 
-    def check(self, step: Any, adjacency: str, release: bool) -> None:
-        if adjacency != "replace-one":
+    def check(self, step: Any, adjacency: Adjacency, release: bool) -> None:
+        if not n_is_public(adjacency):
             raise ValueError(f"{step.name} is paid for by sensitivity, which needs adjacency replace-one")
         if step.at_prediction and release:
             raise ValueError(

@@ -199,7 +199,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _counts(domain: Domain) -> bool:
     """Whether n may be taken from the table: the number of records is public under replace-one."""
-    return domain.adjacency == "replace-one" and domain.unit is None
+    return domain.n_is_public
 
 
 def _rows(X: Any, domain: Domain) -> int | None:

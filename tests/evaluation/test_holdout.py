@@ -19,7 +19,7 @@ from prepriv.domain import ADJACENCIES
 from prepriv.evaluation import holdout as of_holdout
 from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 from prepriv.guarantees import approximate_dp, gaussian, piecewise_linear
-from prepriv.guarantees.disjoint import Largest, disjoint
+from prepriv.guarantees.algebra import Largest, beside
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.coins import record_coins
@@ -138,12 +138,12 @@ def test_the_largest_curve(epsilon):
 def test_one_adjacency_and_all_conditions():
     one = Guarantee(gaussian(1.0), "replace-one", ("a",), mu=1.0)
     two = Guarantee(approximate_dp(0.1, 1e-5), "replace-one", ("b",), notes=("n",))
-    both = disjoint([one, two])
+    both = beside([one, two])
     assert both.conditions == ("a", "b") and both.notes == ("n",) and both.mu is None
-    with pytest.raises(ValueError, match="one adjacency"):
-        disjoint([one, Guarantee(gaussian(1.0), "add-or-remove-one", mu=1.0)])
-    with pytest.raises(ValueError, match="one adjacency"):
-        disjoint([])
+    with pytest.raises(ValueError, match="does not add"):
+        beside([one, Guarantee(gaussian(1.0), "add-or-remove-one", mu=1.0)])
+    with pytest.raises(ValueError, match="got none"):
+        beside([])
 
 
 # ------------------------------------------------------------------------------------------------- the estimator

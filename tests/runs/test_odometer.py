@@ -15,6 +15,7 @@ import pytest
 import prepriv
 from prepriv import CompositionWarning, Domain, PrivateClassifier
 from prepriv.audit.replay_pipeline import replay_plan
+from prepriv.guarantees.algebra import then
 from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.learners.base import Setting
@@ -25,7 +26,7 @@ from prepriv.ledger import LedgerUnavailable
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.plans.plan import make_plan
 from prepriv.runs import odometer
-from prepriv.runs.odometer import Odometer, composed
+from prepriv.runs.odometer import Odometer
 from prepriv.runs.run import execute
 from prepriv.runs.train import train
 from prepriv.tables.encode import encode, encode_labels
@@ -98,7 +99,7 @@ def test_other_curves_compose_as_the_steps_of_one_run_do():
     ten = plan(learner=poisson(10))
     multiplier, setting = ten.learner_noise_multiplier, Setting(ten.space.radius, 2, 1, N, "replace-one")
     twenty = compose(poisson(20).parts(multiplier, setting, delta=1e-5)).symmetrized()
-    total = composed([ten.guarantee, ten.guarantee])
+    total = then([ten.guarantee, ten.guarantee])
     assert total.mu is None
     assert total.epsilon(1e-5) == pytest.approx(twenty.epsilon(1e-5), rel=0.02)
     assert total.epsilon(1e-5) >= twenty.epsilon(1e-5) * (1 - 1e-6)
@@ -118,8 +119,8 @@ def test_adjacencies_are_told_apart(fresh, said):
     assert list(spent.epsilon) == ["replace-one", "add-or-remove-one"]
     assert spent.epsilon["replace-one"] <= 1.0 < spent.epsilon["add-or-remove-one"]
     assert "do not add" in str(spent) and "do not add" in str(said()[0].message)
-    with pytest.raises(ValueError, match="compose under one adjacency; got add-or-remove-one, replace-one"):
-        composed([fit.guarantee for fit in spent.fits])
+    with pytest.raises(ValueError, match="under add-or-remove-one does not add to one under replace-one"):
+        then([fit.guarantee for fit in spent.fits])
 
 
 def test_a_sum_rests_on_the_conditions_of_every_part():
@@ -127,7 +128,7 @@ def test_a_sum_rests_on_the_conditions_of_every_part():
 
     one = dataclasses.replace(plan().guarantee, notes=())
     with_a = dataclasses.replace(one, conditions=("a",), notes=("n",))
-    both = composed([one, with_a, dataclasses.replace(one, conditions=("b", "a"))])
+    both = then([one, with_a, dataclasses.replace(one, conditions=("b", "a"))])
     assert both.conditions == ("a", "b") and both.notes == ("n",) and "if a and b" in str(both)
 
 

@@ -21,13 +21,13 @@ from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.exact.gradient_sum import GradientSum
 from prepriv.exact.unit_sum import UnitSum
+from prepriv.guarantees.algebra import then
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.learners import GradientDescent, HuberisedHinge, Logistic, OnePassSGD, PoissonSGD
 from prepriv.ledger import Ledger, Noted
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.plans.plan import Plan, make_plan
-from prepriv.runs.odometer import composed
 from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
 from prepriv.tables.encode import as_frame
@@ -228,12 +228,12 @@ def test_the_unit_is_in_every_sentence_of_the_claim():
     said = f"replace-one of one unit, all rows of one `{WHO}`"
     assert said in str(plan.guarantee) and plan.guarantee.to_json(1e-5)["unit"] == WHO
     twice = plan.guarantee.compose(plan.guarantee)
-    assert twice.unit == composed([plan.guarantee] * 2).unit == WHO
+    assert twice.unit == then([plan.guarantee] * 2).unit == WHO
     record = replace(plan.guarantee, unit=None)
     with pytest.raises(ValueError, match="does not add"):
         plan.guarantee.compose(record)
-    with pytest.raises(ValueError, match="compose under one"):
-        composed([plan.guarantee, record])
+    with pytest.raises(ValueError, match="does not add"):
+        then([plan.guarantee, record])
     assert isinstance(record, Guarantee) and said not in str(record)
 
 

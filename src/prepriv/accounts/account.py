@@ -21,7 +21,8 @@ from typing import Any
 from prepriv import payment as pay
 from prepriv.accounts.from_sklearn import from_sklearn, is_sklearn
 from prepriv.accounts.ran import Ran, what_ran
-from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency, n_is_public
+from prepriv.domain import Domain
 from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -306,7 +307,7 @@ def _alternatives(
 def _routes(ran: Ran, setting: Setting, alone: TradeoffFunction, delta: float) -> dict[str, TradeoffFunction]:
     routes = {DIRECT: ran.direct(setting, delta)}
     incoming = setting.incoming
-    if incoming.is_zero or setting.adjacency != "replace-one":
+    if incoming.is_zero or not n_is_public(setting.adjacency):
         return routes
     smooth = ran.smooth(setting) if incoming.rows_dropped == 0 else None
     if smooth is not None:

@@ -16,6 +16,7 @@ from prepriv.accounts.diffprivlib_models import pure_model
 from prepriv.accounts.library_settings import NAMES, SETTINGS
 from prepriv.accounts.ran import Ran
 from prepriv.accounts.settings import unread
+from prepriv.adjacency import n_is_public
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.base import Learner, Setting
 from prepriv.learners.gradient_descent import GradientDescent
@@ -42,7 +43,7 @@ class _OfRecords(Learner):
             raise ValueError(
                 f"the run was read for n={self.records} records; the account is for n={setting.n}"
             )
-        if self.rows_public and setting.adjacency != "replace-one":
+        if self.rows_public and not n_is_public(setting.adjacency):
             raise ValueError(
                 f"{self.rows_public}: a record that is there or not changes more than its own gradient; the account is for "
                 "adjacency replace-one"

@@ -11,6 +11,7 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv.accounts.library_settings import SETTINGS
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 
 _LOADERS = {("torch.utils.data.dataloader", "DataLoader"), ("opacus.data_loader", "DPDataLoader")}
@@ -35,7 +36,7 @@ def _of(thing: Any) -> tuple[str, str]:
 
 def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, int]:
     """(records, batches an epoch) of a DataLoader. ValueError, one sentence, for what leaks or what no account covers."""
-    if domain.adjacency != "replace-one":
+    if not n_is_public(domain.adjacency):
         raise ValueError(
             "Opacus takes its rate and its normaliser from the number of rows, which add-or-remove-one keeps secret: declare "
             "adjacency replace-one"

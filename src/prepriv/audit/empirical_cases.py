@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.audit.empirical import Experiment, Floats
 from prepriv.audit.empirical_job import job_experiments
 from prepriv.audit.replay import Call, Recorder
 from prepriv.columns import Categorical
-from prepriv.domain import Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.evaluation.cells import GROUP
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
@@ -257,7 +258,7 @@ def poisson(adjacency: Adjacency, steps: int = 3, rate: float = 0.3, multiplier:
     """A canary in a Poisson batch: the log-likelihood ratio of all steps, everybody else counting as nothing."""
     k, step = poisson_threshold(rate), 2**20
     claim = compose(poisson_parts(multiplier, poisson_rate(k), steps, adjacency)).symmetrized()
-    sign = -1 if adjacency == "replace-one" else 0  # what the record did before: the opposite, or nothing
+    sign = -1 if n_is_public(adjacency) else 0  # what the record did before: the opposite, or nothing
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         ratio = np.zeros(runs)
@@ -268,7 +269,7 @@ def poisson(adjacency: Adjacency, steps: int = 3, rate: float = 0.3, multiplier:
             ratio += _log_mixture(y, rate, 1 / multiplier) - _log_mixture(y, rate, sign / multiplier)
         return ratio
 
-    name = "replace" if adjacency == "replace-one" else "add or remove"
+    name = "replace" if n_is_public(adjacency) else "add or remove"
     return Experiment(f"Poisson SGD, {name}", claim, draw)
 
 

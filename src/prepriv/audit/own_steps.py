@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from prepriv.adjacency import ADJACENCIES, Adjacency, n_is_public
 from prepriv.audit.judgement import Judgement, judged
 from prepriv.audit.replay import Call, Recorder
 from prepriv.audit.sensitivity_case import Case, Pair, written
 from prepriv.audit.sensitivity_search import SearchResult, search
-from prepriv.domain import ADJACENCIES, Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.guarantees.printed import down
 from prepriv.mechanisms.session import SpentError
 from prepriv.payment import Budget, Payment, Public, Sensitivity
@@ -96,7 +97,7 @@ class SumCase(OwnCase):
     def measure(self, pair: Pair) -> RowShift | None:
         """The largest share over all sums; None if the step refuses to run."""
         second = np.where(pair.gone[:, None], 0.0, pair.second)
-        start = 0 if self.domain.adjacency == "replace-one" else 1
+        start = 0 if n_is_public(self.domain.adjacency) else 1
         one = Recorder()
         two = Recorder(one.outputs)
         ended, left = zip(
@@ -191,7 +192,7 @@ def targets(domain: Domain, steps: Sequence[Step], n: int) -> list[Target]:
 
 def _sides(domain: Domain, steps: Sequence[Step]) -> tuple[bool, ...]:
     """Whether a record is gone from the second data set: replaced, and, where the domain says so of maps, gone, too."""
-    gone = domain.adjacency == "add-or-remove-one" and all(step.paid.leaves for step in steps)
+    gone = not n_is_public(domain.adjacency) and all(step.paid.leaves for step in steps)
     return (False, True) if gone else (False,)
 
 
@@ -262,7 +263,7 @@ def _sums(
     came: Sequence[RowShift],
 ) -> Iterator[Target]:
     facts = dataclasses.replace(domain, adjacency=adjacency).with_n(n)
-    for shift in (UNTOUCHED, *(came if adjacency == "replace-one" else ())):
+    for shift in (UNTOUCHED, *(came if n_is_public(adjacency) else ())):
         name = _named(f"{place}, its sum, {adjacency}", shift)
         case = SumCase(name, (step,), space, n, shift, _hints((step,)), domain=facts)
         try:

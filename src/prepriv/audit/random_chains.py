@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import preprocessing as pre
+from prepriv.adjacency import ADJACENCIES, n_is_public
 from prepriv.audit.judgement import Finding
 from prepriv.audit.replay import Recorder, Result, replay
 from prepriv.audit.replay_neighbours import RawTable, neighbours, synthetic
 from prepriv.audit.replay_pipeline import PlanRun
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.columns import Categorical, Numeric
-from prepriv.domain import ADJACENCIES, Domain
+from prepriv.domain import Domain
 from prepriv.evaluation.holdout import Holdout, plan_holdout
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
@@ -130,7 +131,7 @@ def attack_chains(
 
 def _run(plan: Plan, draws: Draws) -> PlanRun | None:
     """How a plan is run: on all records, or on a part that coins choose; None if that is refused."""
-    if plan.domain.adjacency != "replace-one" or not draws.chance(_HELD_OUT):
+    if not n_is_public(plan.domain.adjacency) or not draws.chance(_HELD_OUT):
         return PlanRun(plan)
     coins = Recorder(seed=draws.below(2**20))
     try:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public
 from prepriv.audit.replay import Neighbour
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.columns import Categorical, Column, Numeric, Text
@@ -184,7 +185,7 @@ def neighbours(
     start = draws.below(6 * len(HOSTILE))  # so that few pairs of each of many pipelines see every kind
     for k in range(start, start + count):
         kind, row, label = _record(k, table, domain, draws)
-        if domain.adjacency == "replace-one":
+        if n_is_public(domain.adjacency):
             if table.n:
                 yield Neighbour(kind, table.replaced(draws.below(table.n), row, label))
         elif k % 3 == 2 and table.n:
@@ -214,15 +215,13 @@ def unit_neighbours(
     assert domain.rows_per_unit is not None
     names = sorted({one for one in table.units if id_of(one) is not None}, key=str)
     for k in range(count):
-        whole = domain.adjacency == "replace-one" or k % 2 == 0
+        whole = n_is_public(domain.adjacency) or k % 2 == 0
         gone = names[-1 if at_end else draws.below(len(names))] if whole else None
         stays = [i for i, one in enumerate(table.units) if gone is None or one != gone]
         kept = RawTable(
             table.rows[stays], tuple(table.labels[i] for i in stays), tuple(table.units[i] for i in stays)
         )
-        new = (
-            draws.below(2 * domain.rows_per_unit + 3) if domain.adjacency == "replace-one" or not whole else 0
-        )
+        new = draws.below(2 * domain.rows_per_unit + 3) if n_is_public(domain.adjacency) or not whole else 0
         kind = f"a unit of {new} rows"
         name = gone if gone is not None and (at_end or k % 3) else "v"  # its own name, or the last of all
         for _ in range(new):

@@ -17,6 +17,7 @@ from prepriv.accounts.from_sklearn import from_sklearn, is_sklearn
 from prepriv.accounts.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.accounts.ran import Ran, ReleasedStatistic
 from prepriv.accounts.way_out import ways_out
+from prepriv.adjacency import Adjacency
 from prepriv.commands.common import (
     AsJson,
     Plot,
@@ -27,7 +28,7 @@ from prepriv.commands.common import (
     write_plot,
 )
 from prepriv.commands.exits import Stop
-from prepriv.domain import Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact, up
 from prepriv.learners import Learner
 from prepriv.release.page import TITLES

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prepriv._text import shown
+from prepriv.adjacency import check_adjacency, n_is_public
 from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
 from prepriv.engines.base import EngineError
@@ -188,7 +189,7 @@ def counted_rows(
     """How many rows a private table has, where nobody declared it: under replace-one, where it is public."""
     if unit is not None:
         raise Stop(f"--rows must be declared: how many {unit!r} there are, not rows")
-    if adjacency != "replace-one":
+    if not n_is_public(check_adjacency(adjacency)):
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
     if ledger is not None:
         raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv.adjacency import n_is_public
 from prepriv.commands.common import (
     AsJson,
     Came,
@@ -88,7 +89,7 @@ def _show(found: Description) -> None:
     console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
     for note in made.notes:
         console.print(f"  {note}", soft_wrap=True)
-    if look.adjacency != "replace-one":
+    if not n_is_public(look.adjacency):
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]
     print_table("Each with the 95 % interval of its noise", ("column", "", ""), lines)

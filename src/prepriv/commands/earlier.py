@@ -11,12 +11,12 @@ from typing import Any
 
 from prepriv.commands.exits import say
 from prepriv.domain import Domain
+from prepriv.guarantees.algebra import then
 from prepriv.guarantees.drafts import spent, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.release.model import FILE, BadArtifact, Model
-from prepriv.runs.odometer import composed
 
 _MOST = 50  # models that are looked at
 
@@ -64,7 +64,7 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
     for model in found:
         drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
     try:
-        whole = with_drafts(composed([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
+        whole = with_drafts(then([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
         total = f"have ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"

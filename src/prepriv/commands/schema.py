@@ -12,6 +12,7 @@ import typer
 import yaml
 
 from prepriv._text import shown
+from prepriv.adjacency import check_adjacency
 from prepriv.columns import Categorical
 from prepriv.commands.common import (
     AsJson,
@@ -29,7 +30,6 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import Stop, say
 from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
-from prepriv.domain import check_adjacency
 from prepriv.guarantees.printed import exact, up
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.draft import WARNING, draft

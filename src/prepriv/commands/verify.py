@@ -13,7 +13,7 @@ from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.domain import Domain
 from prepriv.evaluation.plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.guarantees.disjoint import disjoint
+from prepriv.guarantees.algebra import beside
 from prepriv.plans.stored import same
 from prepriv.release.model import Model
 from prepriv.release.page import data_of, with_data
@@ -95,7 +95,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         )
         whole = None
         if "with_training" in said and model.part is not None:
-            whole = disjoint([model.part, stated.guarantee])
+            whole = beside([model.part, stated.guarantee])
         counts = {name: np.array(said["counts"][name], dtype=float) for name in stated.releases}
         made = PrivateEvaluation(stated, counts, model.private, said.get("ledger"), whole)
         if not same(made.to_json(), said):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
+from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.estimates import (
     PRESENT,
@@ -163,7 +164,7 @@ def plan_description(
         weights |= {f"quantile {i} {q!r}": 0.5 / len(levels) for q in levels}
     if domain.label is not None:
         weights["label"] = 1.0
-    if domain.adjacency != "replace-one":
+    if not n_is_public(domain.adjacency):
         weights["rows"] = 1.0
     if correlations:
         pairs = numeric * (numeric - 1) // 2
@@ -240,9 +241,7 @@ def describe(
     True
     """
     check_domain(domain)
-    counted = (
-        domain.adjacency == "replace-one" and domain.unit is None
-    )  # n is public, and there to be counted
+    counted = domain.n_is_public  # n is public, and there to be counted
     if options.get("n") is None and domain.n is None and counted:
         options["n"] = len(frame_of(table))
     plan = plan_description(domain, epsilon=epsilon, delta=delta, **options)
@@ -271,7 +270,7 @@ def release_description(plan: DescribePlan, table: Any, session: Session) -> Des
 def _unread(plan: DescribePlan, table: Any) -> _Described:
     domain = plan.domain
     wanted = [*domain.columns, *(name for name in (domain.label, domain.unit) if name is not None)]
-    public = domain.unit is None and domain.adjacency == "replace-one"
+    public = domain.n_is_public
     return _Described(table, tuple(wanted), plan.look.n if public else None, plan=plan)
 
 
@@ -338,10 +337,10 @@ class _Asker:
             noise_multiplier=z,
             session=self.session,
         )
-        return noisy, z * (math.sqrt(2) if look.adjacency == "replace-one" else 1.0) * (1 + 1e-3)
+        return noisy, z * math.sqrt(rows_changed(look.adjacency)) * (1 + 1e-3)
 
     def rows(self, n: int) -> Estimate:
-        if self.plan.look.adjacency == "replace-one":
+        if n_is_public(self.plan.look.adjacency):
             return Estimate.around(float(self.plan.look.n), 0.0)
         noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)
         return _count(noisy[0], noise)
@@ -416,7 +415,7 @@ class _Asker:
             u = np.where(np.isnan(u), 0.0, u)
             return np.asarray(u[:, first] * u[:, second])
 
-        shift = radius * (2 if look.adjacency == "replace-one" else 1)
+        shift = radius * rows_changed(look.adjacency)
         total = gaussian_sum(
             map(products, range(0, rows.n, _BLOCK)),
             name="correlations",

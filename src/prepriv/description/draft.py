@@ -21,10 +21,11 @@ from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST
 from prepriv._text import shown
+from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
 from prepriv.description.price import Look, Part, PrivateFrame, frame_of, multiplier, price
-from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
@@ -203,9 +204,7 @@ def draft_in_private(
     file is opened after the charge.
     """
     look = plan.look
-    unread = PrivateFrame(
-        table, (*plan.columns, plan.label), look.n if look.adjacency == "replace-one" else None
-    )
+    unread = PrivateFrame(table, (*plan.columns, plan.label), look.n if n_is_public(look.adjacency) else None)
     paid = admit(look, unread, ledger=ledger, session=session, reached=reached)
     return replace(release_draft(plan, paid.rows, look.session(paid.session)), receipt=paid.receipt)
 
@@ -222,7 +221,7 @@ def draft_domain(
 ) -> Domain:
     """`Domain.draft`."""
     frame = frame_of(table)
-    if n is None and check_adjacency(adjacency) != "replace-one":
+    if n is None and not n_is_public(adjacency):
         raise ValueError("n must be declared under add-or-remove-one: the true count is private")
     plan = plan_draft(
         frame.columns,
@@ -262,7 +261,7 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
         session=session,
     )
     # From here on the first round is public: what follows is chosen by it alone.
-    deviation = multiplier(first) * (math.sqrt(2) if look.adjacency == "replace-one" else 1)
+    deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
     used = np.flatnonzero(noisy[:TEXT] > plan._seen * deviation)
     if not len(used) or noisy[used].sum() < noisy[TEXT]:
         names = _names(look, second, column, session)

@@ -5,7 +5,6 @@ Each release draws its noise from the same `Part` that the guarantee is composed
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -18,13 +17,13 @@ from typing import Any
 import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.drafts import curve_of
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.placed.checks import check_budget
+from prepriv.plans.priced import Priced
 from prepriv.runs.admit import admit
 from prepriv.tables.readers import BadData, check_table_file, read_table
 
@@ -46,7 +45,7 @@ def multiplier(part: Part) -> float:
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(Priced):
     """The frozen plan of some releases on one table.
 
     what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data. unit: as
@@ -68,9 +67,8 @@ class Look:
         square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
         mu, leak = self.mu, self.leak
         shares = tuple((part.name, math.nan if leak else part.mu**2 / square) for part in self.parts)
-        notes = [note for note in notes_on(self.epsilon, self.delta, self.n, mu) if "model" not in note]
         curve, exact = curve_of(mu, leak), None if leak else mu
-        return Guarantee(curve, self.adjacency, (), shares, exact, tuple(notes), self.unit)
+        return self._stated(Guarantee(curve, self.adjacency, (), shares, exact, unit=self.unit))
 
     @property
     def mu(self) -> float:
@@ -83,12 +81,10 @@ class Look:
         """The chance that a lone value is seen."""
         return math.fsum(part.delta for part in self.parts) * (1 + 1e-13)
 
-    @cached_property
-    def hash(self) -> str:
-        """SHA-256 of all that was decided."""
+    def to_json(self) -> list[Any]:
+        """Plain data: all that was decided."""
         parts = [[part.name, part.mu, part.delta] for part in self.parts]
-        said = [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        return [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
 
     def __getitem__(self, name: str) -> Part:
         return next(part for part in self.parts if part.name == name)

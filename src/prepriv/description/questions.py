@@ -6,8 +6,6 @@ without a delta. For many, `prepriv.describe` costs less. Proof: docs/proofs/des
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -19,17 +17,17 @@ import numpy as np
 
 from prepriv._arguments import integer, number
 from prepriv._arguments import numbers as several
+from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.columns import Numeric
 from prepriv.description.estimates import NOTHING, Estimate, Floats
 from prepriv.description.price import pay
-from prepriv.domain import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.laplace_sum import LaplaceSum
 from prepriv.mechanisms.lattice import laplace_scale
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
+from prepriv.plans.priced import Priced
 from prepriv.tables.column import numbers
 from prepriv.tables.containers import column_of, flags
 
@@ -39,7 +37,7 @@ _POINTS = 4097
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(Priced):
     """One question, priced: epsilon-DP. declared: all that decides it besides."""
 
     what: str
@@ -57,14 +55,11 @@ class Question:
     @cached_property
     def guarantee(self) -> Guarantee:
         """Pure epsilon-DP."""
-        weak = notes_on(self.epsilon, 0.0, self.n, math.inf)  # no model is made here
-        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency, notes=weak)
+        return self._stated(Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency))
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of all that was decided."""
-        said = [self.what, self.n, self.adjacency, self.epsilon, self.declared]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    def to_json(self) -> list[Any]:
+        """Plain data: all that was decided."""
+        return [self.what, self.n, self.adjacency, self.epsilon, self.declared]
 
     def session(self, session: Session) -> Session:
         """Where its noise comes from: it asks once."""
@@ -250,7 +245,7 @@ def mean(
     half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
     near = float(noisy[1])
     # As good as all rows, where their number is public: then the noise of the count moves nothing.
-    found = float(question.n) if adjacency == "replace-one" and near > question.n - half else near
+    found = float(question.n) if n_is_public(adjacency) and near > question.n - half else near
     least = min(near, found) - half
     if least <= half:
         return NOTHING
@@ -326,7 +321,7 @@ def histogram(
     unit = _unit(column, bounds)
     at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
     exact = np.bincount(at, minlength=bins).astype(np.int64)
-    moves = 2 if adjacency == "replace-one" else 1
+    moves = rows_changed(adjacency)
     noisy = source.release(
         "histogram", LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=bins), exact
     )
@@ -412,14 +407,14 @@ def quantiles(
     return {
         q: Quantile(
             release.release(filled, name=f"quantile {q:g}", above=rank_above(q, question.n), session=source),
-            release.ranks(0.05) if adjacency == "replace-one" else math.nan,
+            release.ranks(0.05) if n_is_public(adjacency) else math.nan,
         )
         for q in wanted
     }
 
 
 def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
-    if check_adjacency(adjacency) != "replace-one":
+    if not n_is_public(adjacency):
         if n is None:
             raise ValueError("n must be declared under add-or-remove-one: the true count is private")
         return integer("n", n)

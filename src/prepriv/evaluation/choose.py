@@ -6,8 +6,6 @@ drawn at random, a secret number of times, by noisy scores. The losers and their
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +18,13 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate, candidates_of
 from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.random_trials import random_trials
 from prepriv.mechanisms._counts import COUNT_BITS
@@ -37,6 +35,7 @@ from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan, budget
+from prepriv.plans.priced import Priced
 from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.charge import check_ledger
@@ -59,7 +58,7 @@ _SHRINK = 0.97
 
 
 @dataclass(frozen=True, eq=False)
-class ChoicePlan:
+class ChoicePlan(Priced):
     """All candidates' plans and the mechanism that chooses, priced before a record is read.
 
     It does not hold the coins, and nothing hands them back: units stand in the order of their names, and one that is
@@ -79,19 +78,16 @@ class ChoicePlan:
         """What holds for the winner and the choice."""
         made = self.chosen.guarantee
         assert made is not None
-        weak = notes_on(made.epsilon(self.delta), self.delta, self.n, math.inf)
-        return replace(made, notes=tuple(dict.fromkeys((*made.notes, *weak))))
+        return self._stated(made)
 
     @property
     def what(self) -> str:
         """What was charged, in a few words: how many candidates, and how."""
         return f"choose 1 of {len(self.chosen.plans)}, {self.chosen.method}, hold out {self.holdout:g}"
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON, for the ledger."""
-        said = {"choice": self.chosen.to_json(), "n": self.n, "holdout": self.holdout}
-        return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: all candidates, how one is chosen, on which share of how many records."""
+        return {"choice": self.chosen.to_json(), "n": self.n, "holdout": self.holdout}
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +215,7 @@ def choose(
     check_domain(domain)
     entrants = candidates_of(candidates)
     n = count_rows(X, y, domain)
-    if domain.adjacency != "replace-one" or domain.unit is not None:
+    if not domain.n_is_public:
         if domain.n is None:
             raise ValueError(
                 "n, the number of records or units, must be declared in the domain: the true one is private"
@@ -290,7 +286,7 @@ def plan_choice(
     best = max(signals, key=signals.__getitem__)
     parts, sizes = None, _sizes(best, n, holdout, len(candidates))
     chosen = expected[best]
-    if domain.adjacency == "replace-one":
+    if n_is_public(domain.adjacency):
         parts = _parts(best, n, holdout, len(candidates), session)
         counts = np.bincount(parts, minlength=_count(best, len(candidates)) + 1)
         if counts.min() == 0:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv.adjacency import n_is_public
 from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure, Floats
@@ -92,7 +93,7 @@ def _share(plan: EvaluationPlan, counts: Floats, g: int) -> Figure:
     """Of all rows; where only rows with a declared label are counted, of those."""
     of_all = any(name in plan.releases for name in _WHOLE)
     name = "share of rows" if of_all else "share of rows with a label"
-    if of_all and plan.domain.adjacency == "replace-one":
+    if of_all and n_is_public(plan.domain.adjacency):
         return intervals.share_of_known(name, counts[g], plan.n, plan.noise)
     return intervals.share(name, counts[g], np.delete(counts, g, axis=0).ravel(), plan.noise)
 

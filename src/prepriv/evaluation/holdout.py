@@ -6,8 +6,6 @@ both adjacencies: docs/proofs/holdout.md.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import number, settle
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.engines.base import Room
 from prepriv.evaluation.cells import cells
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.guarantees.disjoint import disjoint
+from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
+from prepriv.plans.priced import Priced
 from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.premises import of_part
@@ -58,7 +58,7 @@ class Holdout:
 
 
 @dataclass(frozen=True, eq=False)
-class HoldoutPlan:
+class HoldoutPlan(Priced):
     """A plan for each part of the records. Made by `plan_holdout`.
 
     n: all records, as declared. coins: of each record, drawn before the plan, which knows how many came up (replace-one);
@@ -72,6 +72,11 @@ class HoldoutPlan:
     coins: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
+    def epsilon(self) -> float:
+        """That of the training part."""
+        return self.training.epsilon
+
+    @property
     def delta(self) -> float:
         """That of both parts."""
         return self.training.delta
@@ -81,7 +86,7 @@ class HoldoutPlan:
         """What holds for all that leaves of both parts."""
         if self.training.guarantee is None:
             return None
-        return disjoint([self.training.guarantee, self.evaluation.guarantee])
+        return beside([self.training.guarantee, self.evaluation.guarantee])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: both plans and the share."""
@@ -97,12 +102,6 @@ class HoldoutPlan:
         """In a few words, for the ledger: both plans, the shorter one first."""
         return f"hold out {self.holdout.share:g}, {self.evaluation.what}, {self.training.what}"
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON, for the ledger."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
 
 def plan_holdout(
     holdout: Holdout, make: Callable[[int], Plan], n: int, domain: Domain, session: Session | None = None
@@ -114,7 +113,7 @@ def plan_holdout(
     """
     coins = None
     test = round(holdout.share * n)
-    if domain.adjacency == "replace-one":
+    if n_is_public(domain.adjacency):
         coins = record_coins(n, holdout.share, session or NoisySession())
         test = int(coins.sum())
     if not 0 < test < n:

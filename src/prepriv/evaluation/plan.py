@@ -5,10 +5,8 @@ Proof of the guarantee: docs/proofs/evaluation.md.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
-import json
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +20,12 @@ from prepriv.columns import MISSING, OTHER, Categorical
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice import noise_scale
 from prepriv.placed.checks import check_budget
 from prepriv.plans.plan import budget
+from prepriv.plans.priced import Priced
 from prepriv.release.model import Model
 
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")
@@ -52,7 +50,7 @@ MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
-class EvaluationPlan:
+class EvaluationPlan(Priced):
     """What will be measured, at what noise, and what is claimed of it. Made by `plan_evaluation`.
 
     domain: of the model, with n the declared number of test rows. measures: some of MEASURES, or of TARGET_MEASURES where
@@ -122,9 +120,7 @@ class EvaluationPlan:
     def guarantee(self) -> Guarantee:
         """What is claimed of all that leaves, for the people of the test rows: from the releases that are made."""
         events = [GaussianEvent(name, self.noise_multiplier) for name in self.releases]
-        made = Guarantee.of_gaussians(events, self.domain.adjacency)
-        weak = notes_on(made.epsilon(self.delta), self.delta, self.n, math.inf)  # no model is made here
-        return dataclasses.replace(made, notes=weak, unit=self.domain.unit)
+        return self._stated(Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.unit))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided."""
@@ -151,12 +147,6 @@ class EvaluationPlan:
         groups = "" if self.by is None else f", in {len(self.groups)} groups"
         model = f", model {self.model[:12]}" if self.model else ""
         return f"evaluate: {', '.join(self.measures)}{groups}{model}"
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON, for the ledger."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plan_evaluation(

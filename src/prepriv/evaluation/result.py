@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prepriv._text import shown
+from prepriv.adjacency import n_is_public
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure, Floats
@@ -49,7 +50,7 @@ class PrivateEvaluation:
         """The counts of all rows; of g groups their sums, whose noise is the square root of g times as large."""
         plan, groups = self.plan, len(self.plan.groups)
         counts = {name: c.sum(axis=0) for name, c in self.counts.items()} if groups else self.counts
-        known = plan.domain.adjacency == "replace-one"
+        known = n_is_public(plan.domain.adjacency)
         return Measured(plan, counts, plan.noise * math.sqrt(max(1, groups)), known)
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from prepriv._arguments import integer, kind, length, number
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency, n_is_public
 from prepriv.guarantees.families import gaussian, laplace
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
@@ -120,7 +120,7 @@ def _parts(event: Any, adjacency: Adjacency, count: int) -> list[Part]:
         raise ValueError(
             f"{kind(event)} of a {type(event.event).__name__} has no trade-off function here: Poisson samples of a Gaussian have"
         )
-    if adjacency != "add-or-remove-one":
+    if n_is_public(adjacency):
         raise ValueError("a PoissonSampledDpEvent is for adjacency add-or-remove-one")
     rate = number("sampling_probability", event.sampling_probability, at_least=0.0, at_most=1.0)
     scale = _scale(event.event)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv._arguments import instance, integer, length, settle, shown
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.loss_distribution import compose
@@ -107,7 +107,10 @@ class Guarantee:
 
     @staticmethod
     def of_gaussians(
-        events: Sequence[GaussianEvent], adjacency: Adjacency, conditions: Sequence[str] = ()
+        events: Sequence[GaussianEvent],
+        adjacency: Adjacency,
+        conditions: Sequence[str] = (),
+        unit: str | None = None,
     ) -> Guarantee:
         """Compose Gaussian mechanisms, each of them adaptive: exactly GDP, without conversion loss.
 
@@ -119,6 +122,8 @@ class Guarantee:
             What neighbouring data sets are.
         conditions : sequence of str, default ()
             What must hold of the data, in words.
+        unit : str, optional
+            The column that says whose row it is. None: neighbours differ in one record.
 
         Returns
         -------
@@ -128,7 +133,7 @@ class Guarantee:
         total = sum(e.mu_squared for e in events)
         mu = math.sqrt(total) * (1 + 1e-13)
         shares = tuple((e.name, e.mu_squared / total) for e in events) if total > 0 else ()
-        return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu)
+        return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu, unit=unit)
 
     @property
     def neighbours(self) -> str:
@@ -206,20 +211,9 @@ class Guarantee:
         guarantee itself is chosen in sight of an output, this is false: the whole can be worse than either choice.
         Proof: docs/proofs/composition.md.
         """
-        every = (self, *others)
-        for other in others:
-            instance("others", other, Guarantee, "a Guarantee")
-            if other.neighbours != self.neighbours:
-                raise ValueError(
-                    f"a guarantee under {other.neighbours} does not add to one under {self.neighbours}"
-                )
-        conditions = tuple(dict.fromkeys(c for g in every for c in g.conditions))
-        notes = tuple(dict.fromkeys(note for g in every for note in g.notes))
-        if all(g.mu is not None for g in every):
-            mu = math.sqrt(sum(g.mu**2 for g in every if g.mu is not None)) * (1 + 1e-13)
-            return Guarantee(gaussian(mu), self.adjacency, conditions, (), mu, notes, self.unit)
-        whole = compose([(g.tradeoff, 1) for g in every]).symmetrized()
-        return Guarantee(whole, self.adjacency, conditions, notes=notes, unit=self.unit)
+        from prepriv.guarantees.algebra import then
+
+        return then((self, *others))
 
     def remaining(self, epsilon: float, delta: float) -> float:
         """Give the largest µ of a Gaussian release that may follow within a budget.

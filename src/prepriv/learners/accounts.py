@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.mixtures.mixture import Mixture
 from prepriv.guarantees.subsampling import (
@@ -149,7 +149,7 @@ def poisson_parts(
     delta: where the smaller of the two ways round moved rows is chosen; each is valid at every delta.
     """
     shift = 1.0 / noise_multiplier
-    if adjacency == "add-or-remove-one":
+    if not n_is_public(adjacency):
         if moved.any:
             raise ValueError("rows moved by a step paid for by sensitivity need adjacency replace-one")
         return ((PoissonRemove(shift, rate), steps),)

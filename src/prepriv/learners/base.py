@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part

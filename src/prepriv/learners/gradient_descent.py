@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from prepriv.adjacency import rows_changed
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
@@ -90,7 +91,7 @@ class GradientDescent(Momentum):
         """
         clip = self.clip(setting.radius)
         mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
-        record = 2 * clip if setting.adjacency == "replace-one" else clip
+        record = rows_changed(setting.adjacency) * clip
         return self.shift(setting, record, mu, setting.outputs)
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public
 from prepriv.engines.base import Held
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.learners.accounts import without_replacement_parts
@@ -79,7 +80,7 @@ class NoisySGD(StochasticLearner):
         return n * n - 1
 
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-        if setting.adjacency != "replace-one":
+        if not n_is_public(setting.adjacency):
             raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
         moved = self.moved_rows(setting)
         return without_replacement_parts(

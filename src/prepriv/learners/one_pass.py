@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, number, settle
+from prepriv.adjacency import n_is_public
 from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import Passes, random_stopping
@@ -121,7 +122,7 @@ class OnePassSGD(StochasticLearner):
         return ((curve, 1),)
 
     def _check(self, setting: Setting) -> None:
-        if setting.adjacency != "replace-one":
+        if not n_is_public(setting.adjacency):
             raise ValueError("a pass in a fixed order needs adjacency replace-one")
         if not self.loss.says_convex():
             raise ValueError(

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
@@ -110,7 +111,7 @@ class StochasticLearner(Learner, abc.ABC):
     def reach(self, setting: Setting) -> Fraction:
         """The account counts it: the record, and all that moved if one batch held it."""
         moved = self.moved_rows(setting)
-        record = 2 if setting.adjacency == "replace-one" else 1
+        record = rows_changed(setting.adjacency)
         most = min(moved.total, moved.count * moved.each)
         return record + Fraction(most) + moved.dropped + Fraction(moved.rounding)
 
@@ -338,7 +339,7 @@ class FixedBatchSGD(BatchLearner):
         return without_replacement(self.batch_size, n)
 
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-        if setting.adjacency != "replace-one":
+        if not n_is_public(setting.adjacency):
             raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
         moved = self.moved_rows(setting)
         return without_replacement_parts(

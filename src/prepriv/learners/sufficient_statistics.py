@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import length_or_inf, number, settle
+from prepriv.adjacency import n_is_public
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
@@ -123,7 +124,7 @@ class SufficientStatistics(Learner):
             2 if setting.rows == 1 else 8 * setting.rows, setting.d + 1, setting.d + 2, norm, 0.0
         )
         record = math.sqrt(2 * clip**2 + scale**4 / 2) + rounding + (2e-8 * clip if setting.rows > 1 else 0.0)
-        if setting.adjacency == "add-or-remove-one":
+        if not n_is_public(setting.adjacency):
             record = clip
         return self.shift(setting, record, (norm + math.hypot(norm, scale)) * (1 + 1e-3), setting.d + 2)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency
 
 COUNT_BITS = 16  # a count is 2^16 grid steps, so that noise below one record is still drawn exactly
 _SENSITIVITY = {"add-or-remove-one": 1 << COUNT_BITS, "replace-one": math.isqrt(2 << (2 * COUNT_BITS)) + 1}

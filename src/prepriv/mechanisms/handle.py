@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
 from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
 from prepriv.mechanisms.histogram import private_histogram
@@ -71,7 +71,7 @@ class Mechanisms:
         if rows is self.rows:
             needed = self._check_plain(radius)
         else:  # of anything that is made of a row: where a row moves or is dropped, it moves from anywhere to anywhere
-            record = 2 if self.adjacency == "replace-one" else 1
+            record = rows_changed(self.adjacency)
             needed = radius * (record + 2 * (self.apart.rows_moved + self.apart.rows_dropped))
         self._check_covered("a sum", radius, needed)
         return gaussian_sum(
@@ -95,7 +95,7 @@ class Mechanisms:
         grid, steps = second_moment_grid(radius, self.n, d, self.adjacency, self.noise_multiplier, self.apart)
         needed = self.l2_sensitivity if self.stated else 0.0  # of the rows themselves: what the noise is for
         if not self.stated and rows is not self.rows:
-            record = math.sqrt(2) if self.adjacency == "replace-one" else 1.0
+            record = math.sqrt(rows_changed(self.adjacency))
             needed = radius**2 * (record + math.sqrt(2) * (self.apart.rows_moved + self.apart.rows_dropped))
             self._check_covered("a second moment", radius, needed)
         if needed > grid.step**2 * steps * (1 + 1e-9):
@@ -198,7 +198,7 @@ class Mechanisms:
 
     def _check_plain(self, radius: float) -> float:
         """How far the sum of the rows as they reach the step can move. NotCovered where the step says itself that it is less."""
-        record = 2 if self.adjacency == "replace-one" else 1
+        record = rows_changed(self.adjacency)
         pulled = radius * (record + self.apart.rows_dropped) + self.apart.total_shift
         needed = min(self.plain, pulled)
         if self.stated and math.isfinite(self.plain) and needed > self.l2_sensitivity * (1 + 1e-9):

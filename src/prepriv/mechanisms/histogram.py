@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import Session

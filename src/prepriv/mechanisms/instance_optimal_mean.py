@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.exact.ball import into_ball, plain_norms
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.mean import gaussian_sum
@@ -223,7 +223,7 @@ def instance_optimal_mean(
         name=f"{name} (clipped mean)",
         dim=rotation.width,
         radius=clip,
-        shift=(2 * clip if adjacency == "replace-one" else clip) * (1 + 1e-12),
+        shift=rows_changed(adjacency) * clip * (1 + 1e-12),
         moved=0.0,
         n=n,
         noise_multiplier=parts[2],

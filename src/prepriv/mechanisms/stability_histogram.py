@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from prepriv._arguments import length, number
-from prepriv.domain import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity

@@ -138,7 +138,7 @@ class PrivateTable:
     @property
     def counted(self) -> bool:
         """Whether the number of rows is public, and the plan's."""
-        return self.domain.unit is None and self.domain.adjacency == "replace-one"
+        return self.domain.n_is_public
 
     def check(self) -> None:
         """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -22,12 +21,12 @@ import numpy as np
 from prepriv._arguments import integer
 from prepriv._copies import copied
 from prepriv._kinds import is_ours, kind_of
+from prepriv.adjacency import rows_changed
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.guarantees.notes import notes_on
 from prepriv.learners.base import Learner, Setting
 from prepriv.placed.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.placed.checks import (
@@ -41,6 +40,7 @@ from prepriv.placed.checks import (
 )
 from prepriv.plans.claim import LESS, calibrate, claim, with_best_tests
 from prepriv.plans.decision import checked
+from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.rehearsals.rehearsal_training import rehearse_training
@@ -50,7 +50,7 @@ _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is b
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Priced):
     """What will be done, what it will cost, and what will be claimed. Made by `make_plan`.
 
     Parameters
@@ -135,11 +135,6 @@ class Plan:
         return self.domain.n
 
     @property
-    def private(self) -> bool:
-        """False for epsilon = inf: no noise, no clip, no claim."""
-        return math.isfinite(self.epsilon)
-
-    @property
     def outputs(self) -> int:
         """Columns of the weight matrix."""
         return self.learner.loss.outputs(len(self.domain.classes))
@@ -190,8 +185,7 @@ class Plan:
         made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
         epsilon = made.epsilon(self.delta)
         mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
-        notes = (*made.notes, *notes_on(epsilon, self.delta, self.n, mu))
-        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
+        return self._stated(dataclasses.replace(made, unit=self.domain.unit), mu)
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
         """Write what was declared and decided as plain data, once. The same plan gives the same bytes.
@@ -241,12 +235,6 @@ class Plan:
         """`signal` of its records and budget."""
         return signal(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON, for the ledger and the artifact."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
 
 def _plain(value: Any) -> Any:
     """An option as plain data, so that every one of them is in the plan's hash."""
@@ -291,7 +279,7 @@ def signal(domain: Domain, *, n: int, epsilon: float, delta: float) -> float:
 
     r: how far one record moves a sum of rows of norm one, 2 under replace-one, else 1.
     """
-    record = 2 if domain.adjacency == "replace-one" else 1
+    record = rows_changed(domain.adjacency)
     return n * gdp_mu(epsilon, delta) / record if math.isfinite(epsilon) else math.inf
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Floats, Rows, RowShift
 from prepriv.space import Space
@@ -51,7 +51,7 @@ def histogram_shift(
     """L2 sensitivity of the sum of shares: sqrt(2) (replace-one) or 1 a column; moved rows by their shift."""
     k = max(1, len(columns))
     jump = math.sqrt(2 * k)
-    record = jump if adjacency == "replace-one" else math.sqrt(k)
+    record = jump if n_is_public(adjacency) else math.sqrt(k)
     moved = 0.0
     if incoming.rows_moved > 0 and len(columns):
         per_unit = math.sqrt(2) * CELLS / float(space.widths[columns].min())

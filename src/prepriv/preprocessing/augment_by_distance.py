@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
 from prepriv.preprocessing.base import (
     Floats,

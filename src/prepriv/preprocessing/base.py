@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
-from prepriv.domain import Adjacency, Domain
+from prepriv.adjacency import Adjacency, n_is_public
+from prepriv.domain import Domain
 from prepriv.exact.rounding import up
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.handle import Mechanisms
@@ -125,7 +126,7 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: RowShift = UNTOUCHED
     Replace-one: the record's diameter, the moved rows, and a radius for each dropped row.
     Add-or-remove-one: a radius in place of the diameter.
     """
-    record = space.diameter if adjacency == "replace-one" else space.radius
+    record = space.diameter if n_is_public(adjacency) else space.radius
     if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
         record = max(record, space.radius)
     return up(record + incoming.total_shift + space.radius * incoming.rows_dropped)

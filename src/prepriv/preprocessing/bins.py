@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown, truth
+from prepriv.adjacency import Adjacency
 from prepriv.columns import MISSING
-from prepriv.domain import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles

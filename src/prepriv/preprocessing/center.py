@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import observed_sums

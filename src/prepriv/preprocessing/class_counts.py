@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import integer, settle
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step

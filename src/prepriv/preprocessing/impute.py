@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
@@ -94,7 +94,7 @@ class MeanImputer(Imputer):
         A dropped row arrives as a row of zeros, which stands anywhere in (or is pulled back to) that ball.
         """
         half = float(np.linalg.norm(space.widths[space.may_miss])) / 2
-        record = 2 * half if adjacency == "replace-one" else half
+        record = rows_changed(adjacency) * half
         return (record + incoming.total_shift + 2 * half * incoming.rows_dropped) * (1 + 1e-12)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:

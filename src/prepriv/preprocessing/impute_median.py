@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.guarantees.premise import at_most
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.exact.ball import norms
 from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
@@ -356,7 +356,7 @@ class RegressionImputer(Imputer):
         """z z' has norm 1 and two of them are at most sqrt 2 apart; t z has norm 1 for each target."""
         frame = Frame.of(space)
         t = len(frame.targets)
-        record = math.sqrt(2 + 4 * t) if adjacency == "replace-one" else math.sqrt(1 + t)
+        record = math.sqrt(2 + 4 * t) if n_is_public(adjacency) else math.sqrt(1 + t)
         moved = 0.0
         if incoming.rows_moved > 0 and t:
             per_unit = np.linalg.norm([2 / frame.radius, *(1 / frame.radius + 1 / frame.half)])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prepriv._arguments import length, settle
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.guarantees.printed import down
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, need_untouched

@@ -17,7 +17,8 @@ from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
-from prepriv.domain import Adjacency, Domain, as_space
+from prepriv.adjacency import Adjacency
+from prepriv.domain import Domain, as_space
 from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.covariance import Apart, second_moment_grid
 from prepriv.mechanisms.handle import Mechanisms

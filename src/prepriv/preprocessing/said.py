@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from prepriv._kinds import is_ours
 from prepriv._said import check_said, says
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
@@ -27,14 +28,14 @@ def says_its_sum(step: Step) -> bool:
 def has_places(domain: Domain, incoming: RowShift) -> bool:
     """Whether neighbours have their common rows in the same places: not where a record comes or goes, where rows stand in the
     order of their units' names, or where an earlier step has them matched by content."""
-    return domain.adjacency == "replace-one" and domain.unit is None and not incoming.any_order
+    return domain.n_is_public and not incoming.any_order
 
 
 def unplaced(domain: Domain) -> str:
     """Why they do not, in words."""
     if domain.unit is not None:
         return "rows of units stand in the order of their names, so one unit moves every place after it"
-    if domain.adjacency != "replace-one":
+    if not n_is_public(domain.adjacency):
         return f"under {domain.adjacency} one record moves every place after it"
     return "an earlier step has rows matched by content, whatever their places"
 

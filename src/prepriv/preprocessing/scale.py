@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
-from prepriv.domain import Adjacency, Domain, as_space
+from prepriv.adjacency import Adjacency, n_is_public
+from prepriv.domain import Domain, as_space
 from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
@@ -303,7 +304,7 @@ class StandardScaler(Step):
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
         """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far."""
         _, unit, _, radius, shift = self._frame(space)
-        record = shift if adjacency == "replace-one" else radius
+        record = shift if n_is_public(adjacency) else radius
         moved = math.sqrt(5) / float(unit.min()) * incoming.total_shift
         return (record + moved + 2 * radius * incoming.rows_dropped) * (1 + 1e-9)
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from prepriv._arguments import length, names, number, settle
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step

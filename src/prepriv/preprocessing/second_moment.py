@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.domain import Adjacency
+from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._sums import Total, pieces
 from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, RowShift
@@ -110,7 +110,7 @@ def moment_shift(
 
 def second_moment_shift(radius: float, adjacency: Adjacency, incoming: RowShift) -> float:
     """How far the sum of x x^T moves in Frobenius norm: the sensitivity of a private second moment."""
-    record = math.sqrt(2) if adjacency == "replace-one" else 1.0
+    record = math.sqrt(rows_changed(adjacency))
     square = radius**2
     return (record * square + 2 * radius * incoming.total_shift + square * incoming.rows_dropped) * (
         1 + 1e-12

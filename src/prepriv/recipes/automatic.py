@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
+from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
@@ -176,7 +177,7 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: boo
     steps: list[Step] = []
     if numeric:
         scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
-        record = 2 if domain.adjacency == "replace-one" else 1
+        record = rows_changed(domain.adjacency)
         shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / record
         noise = shift / (s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from prepriv import payment as pay
+from prepriv.adjacency import rows_changed
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
@@ -36,7 +37,7 @@ MOST_STEPS = 400
 
 
 def _ratio(domain: Domain, n: int, epsilon: float, delta: float, d: int) -> float:
-    record = 2 if domain.adjacency == "replace-one" else 1
+    record = rows_changed(domain.adjacency)
     return n * gdp_mu(epsilon, delta) / (record * math.sqrt(d))
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import truth
+from prepriv.adjacency import Adjacency, check_adjacency, rows_changed
 from prepriv.columns import Numeric
-from prepriv.domain import Adjacency, Domain, check_adjacency
+from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
@@ -113,7 +114,7 @@ def recommend_k(
 
 def snr(n: int, epsilon: float, delta: float, adjacency: Adjacency) -> float:
     """n mu / r: how much longer a mean gradient of norm one is than its noise along one coordinate."""
-    return n * gdp_mu(epsilon, delta) / (2 if adjacency == "replace-one" else 1)
+    return n * gdp_mu(epsilon, delta) / rows_changed(adjacency)
 
 
 def public_spectrum(data: Any, domain: Domain, before: Sequence[Step] = ()) -> Floats:

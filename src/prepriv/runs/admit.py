@@ -13,10 +13,10 @@ from prepriv.engines.base import Room
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
+from prepriv.plans.priced import Priced
 from prepriv.runs import odometer
 from prepriv.runs.apart import check_apart
 from prepriv.runs.charge import charge, check_ledger
-from prepriv.runs.odometer import Priced
 from prepriv.runs.public import check_public_steps
 from prepriv.runs.run import Steps, check_files
 from prepriv.tables.stream import Stream

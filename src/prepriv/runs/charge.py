@@ -11,7 +11,7 @@ from typing import Any
 from prepriv._arguments import shown
 from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
 from prepriv.ledger.urls import check_no_password
-from prepriv.runs.odometer import Priced
+from prepriv.plans.priced import Priced
 
 
 def check_ledger(path: Any) -> None:

@@ -6,27 +6,25 @@ Proof: docs/proofs/choose.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from prepriv._arguments import choice, number
+from prepriv.adjacency import rows_changed
 from prepriv.domain import Domain
-from prepriv.guarantees.disjoint import disjoint
+from prepriv.guarantees.algebra import beside, best_of, then
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.random_trials import LEAST_STOP, random_trials
-from prepriv.guarantees.tradeoff import TradeoffFunction
+from prepriv.guarantees.random_trials import LEAST_STOP
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.plans.plan import Plan
 from prepriv.plans.stored import plan_from_json
-from prepriv.runs.odometer import composed
 
 _LARGEST_MU = 12.0  # of a choice: beyond, it is as good as exact
 METHODS = ("same rows", "random trials", "own rows")
 TRIALS = METHODS[1]
 _TRIALS_EACH = 4  # trials on average for each candidate but one: each is tried with a chance of 80 %
-_SIDES = {"replace-one": 2, "add-or-remove-one": 1}  # a record moves all scores up or down, or one way only
 
 
 def choice_epsilon(mu: float, domain: Domain) -> float:
@@ -40,7 +38,7 @@ def score_steps(domain: Domain) -> int:
 
 
 def _score_range(domain: Domain) -> int:
-    return _SIDES[domain.adjacency] * score_steps(domain)
+    return rows_changed(domain.adjacency) * score_steps(domain)  # up or down, or one way only
 
 
 def trials_stop(candidates: int) -> float:
@@ -93,17 +91,10 @@ class Chosen:
         private = [g for g in each if g is not None]
         if len(private) < len(each):
             return None
-        if self.stop is not None:
-            return self._trials(private, self.stop)
-        parts = [composed(private)] if self.method == "same rows" else private
-        return disjoint([*parts, _gaussian(self.mechanism.mu, private[0])])
-
-    def _trials(self, private: list[Guarantee], stop: float) -> Guarantee:
-        """One trial: a model is trained on one part and scored on the other, so the larger of both prices."""
-        one = disjoint([*private, _gaussian(self.epsilon, private[0])])
-        if one.mu is None:
-            raise ValueError("random trials need plans that are Gaussian throughout")
-        return replace(one, tradeoff=_of_trials(one.mu, stop), mu=None)
+        if self.stop is not None:  # a model is trained on one part and scored on the other: one trial
+            return best_of(beside([*private, _gaussian(self.epsilon, private[0])]), self.stop)
+        parts = [then(private)] if self.method == "same rows" else private
+        return beside([*parts, _gaussian(self.mechanism.mu, private[0])])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -118,11 +109,6 @@ class Chosen:
             raise ValueError
         plans = tuple(plan_from_json(plan, largest) for plan in data["plans"])
         return Chosen(data["method"], plans, float(data["epsilon"]), None if stop is None else float(stop))
-
-
-@lru_cache(64)
-def _of_trials(mu: float, stop: float) -> TradeoffFunction:
-    return random_trials(mu, stop).tradeoff()
 
 
 def _gaussian(mu: float, beside: Guarantee) -> Guarantee:

@@ -10,22 +10,22 @@ import math
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from prepriv._callers import callers_level
-from prepriv.domain import Adjacency
-from prepriv.guarantees.families import Gaussian, approximate_dp
+from prepriv.adjacency import Adjacency
+from prepriv.guarantees.algebra import smallest, then
+from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
-from prepriv.guarantees.smallest import smallest
 from prepriv.placed.checks import check_budget
+from prepriv.plans.priced import Priced
 
 # What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/scikit-learn.md).
 _IF = (
@@ -45,30 +45,6 @@ class CompositionWarning(UserWarning):
     Each `guarantee_` is that of one fit. `prepriv.spent` shows what all of them cost together. Where every fit is charged
     to a ledger, its cap holds for all, and nothing is said.
     """
-
-
-class Priced(Protocol):
-    """What is priced and frozen before a row is read: the plan of a training, or of any other release."""
-
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """What holds for all that leaves; None without privacy."""
-
-    @property
-    def what(self) -> str:
-        """A few words of it for the ledger, of declared facts alone: parts between commas."""
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of all that was decided."""
-
-    @property
-    def delta(self) -> float:
-        """The declared delta; 0 for pure differential privacy."""
-
-    @property
-    def n(self) -> int:
-        """The declared number of records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +95,14 @@ class Spent:
 
     def _total(self, kind: str) -> Guarantee:
         fits = [fit for fit in self.fits if fit.guarantee.neighbours == kind]
-        total, (epsilon, delta) = composed([fit.guarantee for fit in fits]), self._sum(kind)
+        total, (epsilon, delta) = then([fit.guarantee for fit in fits]), self._sum(kind)
         if total.mu is None and math.isfinite(epsilon) and delta < 1:  # one µ is never above the plain sum
-            total = replace(total, tradeoff=smallest([total.tradeoff, approximate_dp(epsilon, delta)]))
+            total = smallest([total, replace(total, tradeoff=approximate_dp(epsilon, delta))])
         real = _answer(total, self.delta, delta, epsilon)
         mu = gdp_mu(min(max(real, 1e-6), 1e6), self.delta)
         weak = notes_on(real, self.delta, max(fit.n for fit in fits), mu)
-        return replace(total, notes=(*total.notes, *weak))
+        kept = [note for note in total.notes if note not in total.weak]  # what is weak of one is not of all
+        return replace(total, notes=(*kept, *weak))
 
     def _sum(self, kind: str) -> tuple[float, float]:
         """What the declared (ε, δ) of the fits add up to: basic composition."""
@@ -178,26 +155,6 @@ def _answer(
         return guarantee.epsilon(delta)
     except ValueError:
         return sum_epsilon if delta >= sum_delta else math.inf
-
-
-def composed(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """What holds for all of them together, on the same people: adaptive composition, under one adjacency and unit.
-
-    Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Rests
-    on the conditions of every one; what is weak of one is not what is weak of all. ValueError if there are none, or of several adjacencies.
-    """
-    kinds = {g.neighbours for g in guarantees}
-    if len(kinds) != 1:
-        raise ValueError(f"guarantees compose under one adjacency; got {', '.join(sorted(kinds)) or 'none'}")
-    curve = compose([(g.tradeoff, 1) for g in guarantees])
-    return Guarantee(
-        curve,
-        guarantees[0].adjacency,
-        tuple(dict.fromkeys(c for g in guarantees for c in g.conditions)),
-        mu=curve.mu if isinstance(curve, Gaussian) else None,
-        notes=tuple(dict.fromkeys(note for g in guarantees for note in g.notes if note not in g.weak)),
-        unit=guarantees[0].unit,
-    )
 
 
 @dataclass(eq=False)

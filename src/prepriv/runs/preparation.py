@@ -6,9 +6,6 @@ Proof: docs/proofs/composition.md. What is trained behind it on the prepared pri
 from __future__ import annotations
 
 import copy
-import dataclasses
-import hashlib
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -21,12 +18,12 @@ from prepriv._copies import copied
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.notes import notes_on
 from prepriv.mechanisms.session import Session
 from prepriv.placed.chain import Chain, PlannedStep, chain
 from prepriv.placed.checks import check_budget, check_domain, check_steps
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import budget, check_noise, step_json
+from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.runs.admit import admit
@@ -36,7 +33,7 @@ from prepriv.tables.encode import Table
 
 
 @dataclass(frozen=True)
-class Preparation:
+class Preparation(Priced):
     """Steps that are free, public or paid for by budget, and what they cost together. Made by `make_preparation`.
 
     domain: with n. epsilon, delta: the budget, which the Budget steps share in the proportion of their shares.
@@ -55,11 +52,6 @@ class Preparation:
         """The declared number of records."""
         assert self.domain.n is not None
         return self.domain.n
-
-    @property
-    def private(self) -> bool:
-        """False for epsilon = inf: no noise, no claim."""
-        return math.isfinite(self.epsilon)
 
     @cached_property
     def chain(self) -> Chain:
@@ -89,10 +81,8 @@ class Preparation:
         if not self.private:
             return None
         events = [event for planned in self.steps for event in planned.events]
-        made = Guarantee.of_gaussians(events, self.domain.adjacency)
-        epsilon, mu = made.epsilon(self.delta), made.mu or 0.0
-        notes = notes_on(epsilon, self.delta, self.n, mu) if mu else ()
-        return dataclasses.replace(made, notes=notes, unit=self.domain.unit)
+        made = Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.unit)
+        return self._stated(made, made.mu or math.inf)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided, written once. The same preparation gives the same bytes."""
@@ -108,12 +98,6 @@ class Preparation:
             "steps": [step_json(planned) for planned in self.steps],
             "guarantee": self.guarantee.to_json(self.delta) if self.guarantee else None,
         }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON, for the ledger."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def make_preparation(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv._copies import copied
 from prepriv._kinds import is_ours
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.engines.base import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
@@ -139,7 +140,7 @@ def check_run(plan: Steps, table: Table, session: Session) -> None:
         raise ValueError("the plan is for units of several rows, and the rows are not grouped by unit")
     if plan.private and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
-    if plan.domain.adjacency == "replace-one" and table.n != plan.n:
+    if n_is_public(plan.domain.adjacency) and table.n != plan.n:
         raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
     check_apart(plan.pipeline, table)
 
@@ -263,7 +264,7 @@ def _declared_rows(plan: Plan) -> int:
     Else the one record that is more than declared would decide how much disk or memory a run takes, and whether it ends.
     """
     rows = plan.n * (plan.domain.rows_per_unit or 1)
-    public = plan.domain.adjacency == "replace-one"
+    public = n_is_public(plan.domain.adjacency)
     return rows if public else rows + rows // 4 + 64
 
 
@@ -302,7 +303,7 @@ class Labelled:
 
 def _told(plan: Plan, progress: Progress) -> Callable[[int, int], Any] | None:
     """Progress tells of rows where their number is public; elsewhere that they are read, once and without a number."""
-    if plan.domain.adjacency != "replace-one":
+    if not n_is_public(plan.domain.adjacency):
         progress("reading", 0, 0)
         return None
     return lambda start, more: progress("reading", start + more, plan.n)

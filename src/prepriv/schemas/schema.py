@@ -43,8 +43,9 @@ from pydantic import (
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv.adjacency import ADJACENCIES, Adjacency
 from prepriv.columns import Categorical, Column, Numeric, Text
-from prepriv.domain import ADJACENCIES, Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.learners.base import Learner
 from prepriv.plans.decision import decision

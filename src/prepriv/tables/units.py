@@ -15,6 +15,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.tables.cell import UNREADABLE, cell_of, text
 from prepriv.tables.column import codes_by
@@ -142,7 +143,7 @@ def grouped(
     sizes = np.bincount(unit[kept], minlength=len(names))
     one = order[place == 0]
     without = 0
-    if domain.adjacency == "replace-one":
+    if n_is_public(domain.adjacency):
         if len(names) > n:
             raise BadData(f"the plan is for n={n} units, and the table has more")
         without = n - len(names)

@@ -20,7 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a pure question of any ε is called strong",
         "our own: a count at ε = 50 without a word",
         "description/questions.py",
-        "        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency, notes=weak)\n",
+        "        return self._stated(Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency))\n",
         "        return Guarantee(approximate_dp(self.epsilon, 0.0), self.adjacency)\n",
         (*ADMIT, "weak_claim and count"),
     ),

@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a private number of rows is taken for a public one",
         "our own: shuffled batches and Opacus under add-or-remove-one, 4.377 printed, 10.43 true",
         "accounts/other_libraries.py",
-        'if self.rows_public and setting.adjacency != "replace-one":',
+        "if self.rows_public and not n_is_public(setting.adjacency):",
         "if False:",
         (*LIBRARIES, "-k", "private_is_refused"),
     ),

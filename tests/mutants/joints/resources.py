@@ -19,7 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a bar that counts private rows",
         "our own: the size of a private file on a progress bar",
         "runs/run.py",
-        '    if plan.domain.adjacency != "replace-one":\n        progress("reading", 0, 0)\n        return None\n',
+        '    if not n_is_public(plan.domain.adjacency):\n        progress("reading", 0, 0)\n        return None\n',
         "",
         DISK,
     ),

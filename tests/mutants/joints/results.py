@@ -128,7 +128,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the ranks of a quantile rest on a private n",
         "a declared number where the true one is private",
         "description/questions.py",
-        'release.ranks(0.05) if adjacency == "replace-one" else math.nan',
+        "release.ranks(0.05) if n_is_public(adjacency) else math.nan",
         "release.ranks(0.05)",
         ("tests/description/test_questions.py", "-k", "not_said"),
     ),

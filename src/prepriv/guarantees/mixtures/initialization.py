@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr
 
 from prepriv._arguments import FloatArray, number
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.printed import exact
 from prepriv.guarantees.shuffling._clone_pair import DeltaBounds
@@ -141,7 +142,7 @@ def random_initialization(
     noise_std: float = 1.0,
     *,
     claim: str = "instance",
-    adjacency: str = "add-or-remove-one",
+    adjacency: Adjacency = "add-or-remove-one",
 ) -> RandomInitialization:
     """Bound one noisy step of linear regression y ~ theta x from theta = I ~ N(0, 1), step size 1.
 
@@ -185,9 +186,7 @@ def random_initialization(
     """
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {', '.join(CLAIMS)}; got {claim!r}")
-    if adjacency not in ("add-or-remove-one", "replace-one"):
-        raise ValueError(f"adjacency must be add-or-remove-one or replace-one; got {adjacency!r}")
-    replace = adjacency == "replace-one"
+    replace = n_is_public(adjacency)
     cap = clip if clip == math.inf else number("clip", clip, above=0.0, at_most=_LARGEST)
     centre = number("target", target, at_least=0.0 if claim == "bounded" else None, at_most=_LARGEST)
     noise = number("noise_std", noise_std, above=1e-150, at_most=_LARGEST)
