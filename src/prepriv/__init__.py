@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prepriv.columns import Categorical, Numeric, Text
     from prepriv.description.describe import describe
     from prepriv.description.questions import count, histogram, mean, quantiles
+    from prepriv.description.sketch import sketch
     from prepriv.domain import Domain
     from prepriv.estimators import PrivateClassifier
     from prepriv.evaluation.choose import choose
@@ -53,6 +54,7 @@ __all__ = [
     "mean",
     "preprocessing",
     "quantiles",
+    "sketch",
     "spent",
     "validate",
 ]
@@ -81,6 +83,7 @@ _HOMES = {
     "histogram": "description.questions",
     "mean": "description.questions",
     "quantiles": "description.questions",
+    "sketch": "description.sketch",
     "from_sklearn": "accounts.from_sklearn",
     "make_plan": "plans.plan",
     "spent": "runs.odometer",

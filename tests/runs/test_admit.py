@@ -83,6 +83,7 @@ PYTHON = {
         [DESCENT, dataclasses.replace(DESCENT, steps=4)], *parts(table), DOMAIN, **o
     ),
     "describe": lambda table, **o: prepriv.describe(table, DOMAIN, **o),
+    "sketch": lambda table, **o: prepriv.sketch(*parts(table)[:1], DOMAIN, parts(table)[1], **o),
     "draft": lambda table, **o: drafted(table, **o),
     "count": question(lambda column, **o: prepriv.count(column > 0.5, **o)),
     "mean": question(lambda column, **o: prepriv.mean(column, 0, 1, **o)),

@@ -1,0 +1,360 @@
+"""A sketch of a table as a thing of its own: priced, admitted, released once; tables with error bars, and rows drawn from them.
+
+Proof: docs/proofs/sketch.md.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v1 as nw
+
+from prepriv._arguments import integer, truth
+from prepriv._callers import callers_level
+from prepriv.columns import Numeric
+from prepriv.description.estimates import SURE, Estimate
+from prepriv.description.price import Look, price
+from prepriv.domain import Domain
+from prepriv.guarantees.drafts import check_drafts, with_drafts
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.mechanisms.session import Session
+from prepriv.placed.checks import check_budget, check_domain
+from prepriv.placed.rows import PrivateTable
+from prepriv.runs.admit import admit
+from prepriv.sketches.plan import Needs, SketchPlan
+from prepriv.sketches.release import release_sketch
+from prepriv.sketches.signal import Signal, check_of, signal_of
+from prepriv.sketches.tablesketch import TableSketch, raw_columns
+from prepriv.tables.encode import as_frame, rows_of
+from prepriv.tables.stream import as_stream
+
+
+@dataclass(frozen=True)
+class PricedSketch:
+    """A sketch that is priced: `plan` says what is released, `look` what it costs, `signal` what to expect."""
+
+    plan: SketchPlan
+    look: Look
+
+    @property
+    def signal(self) -> Signal:
+        """From declared numbers alone."""
+        return signal_of(self.plan)
+
+
+@dataclass(frozen=True, eq=False)
+class SketchedTable:
+    """What was released of a table as a sketch, and what follows from it. All of it may be published.
+
+    Parameters
+    ----------
+    priced : PricedSketch
+        What was asked, and its price.
+    sketch : TableSketch
+        The noisy numbers.
+    receipt : mapping, optional
+        Of the charge in a ledger. None: it was charged to none.
+
+    Notes
+    -----
+    Rows drawn from it have the marginals of the columns with the label, and nothing else of the table: no two columns are
+    related beyond the label, unless `pairs` were asked for. They serve to try code on, and to fit steps on; they are not a
+    synthetic copy of the data. Proof: docs/proofs/sketch.md.
+
+    Examples
+    --------
+    >>> import pandas as pd, prepriv
+    >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(6000)], "y": ["a", "b"] * 3000})
+    >>> domain = prepriv.Domain({"age": prepriv.Numeric(0, 100)}, classes=["a", "b"], label="y")
+    >>> found = prepriv.sketch(table, domain, epsilon=1.0)
+    >>> found.what
+    'marginals with the label, nothing else'
+    >>> found.to_frame(100).columns.tolist()
+    ['age', 'y']
+    """
+
+    priced: PricedSketch
+    sketch: TableSketch
+    receipt: Mapping[str, Any] | None = None
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """What is claimed: of this sketch, and of the private drafts of its domain where there are any."""
+        look = self.priced.look
+        return with_drafts(look.guarantee, self.sketch.plan.domain, look.delta, look.n)
+
+    @property
+    def what(self) -> str:
+        """What rows drawn from it keep of the table, in words: each export says it."""
+        return self.sketch.what
+
+    @property
+    def check(self) -> str:
+        """How much of the columns' dependence on the label stands out of the noise: free, as it follows from the tables."""
+        return check_of(self.sketch.shape)
+
+    @property
+    def rows(self) -> float:
+        """The number of rows: public, or as the noisy tables have it."""
+        return self.sketch.shape.n
+
+    def table(self, column: str) -> dict[tuple[str, str], Estimate]:
+        """The noisy counts of one column with the label.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        dict of (str, str) to Estimate
+            By (what the cell says, class), with an interval of 95 % that is made from the noise alone; "all" is the class
+            where the sketch has no label.
+
+        Raises
+        ------
+        ValueError
+            For a name that the sketch has no table of.
+        """
+        plan = self.sketch.plan
+        if column not in plan.columns:
+            raise ValueError(f"the sketch has no table of {column!r}; it has {', '.join(plan.columns)}")
+        counts = self.sketch.counts[list(plan.columns).index(column)]
+        classes = [*map(str, plan.domain.classes)] if plan.classes > 1 else ["all"]
+        half = SURE * plan.noise("tables")
+        return {
+            (name, label): Estimate.around(float(counts[i, y]), half).within(0, float("inf"))
+            for i, name in enumerate(self.sketch.names(column))
+            for y, label in enumerate(classes)
+        }
+
+    def to_frame(self, rows: int, seed: int = 0) -> Any:
+        """Draw rows as a raw table: marginals with the label, nothing else.
+
+        Parameters
+        ----------
+        rows : int
+            How many, 1 to 10,000,000. A few more are drawn where a class, or a gap of a column that may have gaps, would
+            be there less than twice.
+        seed : int, default 0
+            Of the public random numbers: the same seed, the same rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The declared columns in their units, and the label; `attrs["prepriv"]` says what they are.
+
+        Raises
+        ------
+        ValueError
+            For numbers out of range.
+        ImportError
+            Without pandas.
+        """
+        import pandas as pd
+
+        plan = self.sketch.plan
+        drawn, labels = self.sketch.draw(rows, seed)
+        columns = raw_columns(drawn, plan.domain)
+        if plan.domain.target is not None and len(drawn) > len(columns):
+            target = plan.domain.target
+            columns[plan.target_name] = target.low + (target.high - target.low) * drawn[-1]
+        elif plan.classes > 1:
+            columns[plan.target_name] = plan.domain.labels[labels]
+        frame = pd.DataFrame(columns)
+        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"
+        return frame
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the claim, what it is, and the noisy numbers.
+
+        Returns
+        -------
+        dict
+            `TableSketch.from_json` reads its "sketch" back.
+        """
+        look = self.priced.look
+        found: dict[str, Any] = {
+            "what": self.what,
+            "guarantee": self.guarantee_.to_json(look.delta),
+            "plan_hash": look.hash,
+            "check": self.check,
+            "sketch": self.sketch.to_json(),
+        }
+        if self.receipt is not None:
+            found["ledger"] = dict(self.receipt)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a page with pictures (.html), or the data (.json).
+
+        Parameters
+        ----------
+        path : path
+            Ends in .html or .json.
+
+        Raises
+        ------
+        ValueError
+            For another ending.
+        OSError
+            Where it cannot be written.
+        """
+        from prepriv.description.sketch_page import save
+
+        save(self, path)
+
+
+def plan_sketch(
+    domain: Domain,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n: int | None = None,
+    label: bool = True,
+    pairs: bool = False,
+) -> PricedSketch:
+    """Price a sketch of a table of this domain. No row is read. ValueError for what cannot be planned, or carries too little."""
+    check_domain(domain)
+    check_drafts(domain, delta)
+    epsilon, delta = check_budget(epsilon, delta)
+    n = domain.n if n is None else n
+    if n is None:
+        raise ValueError("n, the number of records, must be declared")
+    domain = replace(with_gaps(domain), n=integer("n", n))
+    needs: Needs = "pairs" if truth("pairs", pairs) else "labels" if label else "columns"
+    start = SketchPlan(domain, max(gdp_mu(min(epsilon, 1e6), delta), 1e-9), needs)
+    look = price(
+        "sketch",
+        start.shares,
+        n=domain.n or 0,
+        adjacency=domain.adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        declared=[domain.to_json(), needs],
+        unit=domain.unit,
+    )
+    return PricedSketch(start.with_mu(look.mu * (1 - 1e-12)), look)
+
+
+def with_gaps(domain: Domain) -> Domain:
+    """The same domain, its gaps kept as gaps: they are counted, not filled."""
+    kept = {
+        name: replace(column, missing="impute") if isinstance(column, Numeric) else column
+        for name, column in domain.columns.items()
+    }
+    return replace(domain, columns=kept)
+
+
+def sketch(
+    table: Any,
+    domain: Domain,
+    y: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n: int | None = None,
+    pairs: bool = False,
+    ledger: str | os.PathLike[str] | None = None,
+) -> SketchedTable:
+    """Release a sketch of a private table: noisy counts of each column with the label, from which rows can be drawn.
+
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table, or matrix
+        With the declared columns, and its label, where the domain names one.
+    domain : Domain
+        What is declared of it.
+    y : column, optional
+        The labels. None takes them from the table by the name that the domain has; where it has none, the sketch has no
+        label.
+    epsilon : float
+        What all that is released costs together, positive and finite.
+    delta : float, default 1e-6
+        In (0, 1), well below 1 / n.
+    n : int, optional
+        The declared number of records or units (default: the domain's; under replace-one the table's).
+    pairs : bool, default False
+        Whether correlations of all pairs of columns within a class are released, too.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+
+    Returns
+    -------
+    SketchedTable
+        Tables with error bars, rows to try code on, pictures, JSON: marginals with the label, nothing else.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for mistakes, where the table does not fit, and where the sketch would carry too little:
+        the sentence says what would be enough.
+
+    Warns
+    -----
+    UserWarning
+        Where steps fitted on its rows are expected to lose a point or more.
+
+    See Also
+    --------
+    describe : Means, quantiles and histograms with error bars, without rows to draw.
+
+    Notes
+    -----
+    Units of several rows are covered with all their rows that are read. Proof: docs/proofs/sketch.md.
+
+    Examples
+    --------
+    >>> import pandas as pd, prepriv
+    >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(6000)], "y": ["a", "b"] * 3000})
+    >>> domain = prepriv.Domain({"age": prepriv.Numeric(0, 100)}, classes=["a", "b"], label="y")
+    >>> found = prepriv.sketch(table, domain, epsilon=1.0)
+    >>> abs(found.to_frame(5000)["age"].mean() - 49.5) < 3, found.guarantee_.epsilon(1e-6) <= 1.0
+    (True, True)
+    """
+    check_domain(domain)
+    if as_stream(table) is not None:
+        raise ValueError("table must be in memory for a sketch: read the file into a frame first")
+    if y is None and domain.label is not None:
+        frame = as_frame(table)
+        if not isinstance(frame, nw.DataFrame) or domain.label not in frame.columns:
+            raise ValueError(f"the table has no column {domain.label!r}, the label: give y")
+        y = frame[domain.label].to_native()
+    if n is None and domain.n is None and domain.adjacency == "replace-one" and domain.unit is None:
+        n = rows_of(table, domain)
+    priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, label=y is not None, pairs=pairs)
+    if pairs and y is None:
+        raise ValueError("pairs are counted within a class: give y, or the name of the label in the domain")
+    refuse_weak(priced.signal)
+    return sketch_in_private(priced, table, y, ledger=ledger)
+
+
+def refuse_weak(signal: Signal) -> None:
+    """ValueError where a sketch would carry too little, from public numbers alone; a warning where it would carry little."""
+    if signal.verdict == "too little":
+        raise ValueError(f"nothing was charged: {signal.sentence}")
+    if signal.verdict == "coarse":
+        warnings.warn(signal.sentence, UserWarning, stacklevel=callers_level())
+
+
+def sketch_in_private(
+    priced: PricedSketch,
+    table: Any,
+    y: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
+    reached: Callable[[str], Any] | None = None,
+) -> SketchedTable:
+    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
+    plan = priced.plan
+    unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None)
+    paid = admit(priced.look, unread, ledger=ledger, session=session, reached=reached)
+    found = release_sketch(plan, *paid.rows, priced.look.session(paid.session))
+    return SketchedTable(priced, found, paid.receipt)

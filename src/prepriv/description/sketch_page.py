@@ -1,0 +1,88 @@
+"""A sketch as one HTML page with pictures, or as JSON: nothing but what was released, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from html import escape
+from pathlib import Path
+
+from prepriv._text import shown
+from prepriv.description.estimates import short
+from prepriv.description.sketch import SketchedTable
+from prepriv.guarantees.printed import exact, up
+from prepriv.release.pictures import label, stroke, svg
+from prepriv.release.writing import write_atomically
+
+_COLOURS = ("#2563eb", "#d97706", "#0f766e", "#9333ea", "#be123c", "#64748b")
+_MOST_BARS, _MOST_CLASSES, _MOST_PICTURES = 24, len(_COLOURS), 200
+_STYLE = """:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; } .lead { opacity: .75; } svg { width: 100%; max-width: 36rem; }
+pre { overflow-x: auto; font-size: .8rem; }"""
+
+
+def save(found: SketchedTable, path: str | os.PathLike[str]) -> None:
+    """Write the page (.html) or the data (.json). ValueError for another ending."""
+    path = Path(path)
+    if path.suffix not in (".html", ".json"):
+        raise ValueError(f"a sketch is saved as .html or .json; got {path.name}")
+    write_atomically(path, to_html(found) if path.suffix == ".html" else json_text(found))
+
+
+def json_text(found: SketchedTable) -> str:
+    """The data as text."""
+    return json.dumps(found.to_json(), indent=1, allow_nan=False) + "\n"
+
+
+def to_html(found: SketchedTable) -> str:
+    """One self-contained page."""
+    look, claim = found.priced.look, found.guarantee_
+    columns = list(found.sketch.plan.columns)
+    body = [
+        "<h1>A sketch of a table</h1>",
+        f"<p><b>{escape(found.what)}</b></p>",
+        f"<p>ε = {up(claim.epsilon(look.delta), 4)} at δ = {exact(look.delta)}, {escape(look.guarantee.neighbours)}, "
+        f"n = {look.n:,}. Everything on this page together.</p>",
+        *(f"<p>{_text(note)}</p>" for note in claim.notes),
+        f"<p>{escape(found.check)}</p>",
+        '<p class="lead">Bars are noisy counts; the line on a bar is its 95 % interval, made from the noise alone.</p>',
+        *(f"<h2>{_text(name)}</h2>{picture(found, name)}" for name in columns[:_MOST_PICTURES]),
+        f"<details><summary>Everything, as data</summary><pre>{_text(json_text(found))}</pre></details>",
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>prepriv sketch</title>\n'
+        f"<style>\n{_STYLE}\n</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+    )
+
+
+def _text(words: str) -> str:
+    return escape(shown(words, keep="\n"))
+
+
+def picture(found: SketchedTable, column: str) -> str:
+    """Lying bars of the noisy counts of one column, a colour for each class, with their 95 % intervals."""
+    table = found.table(column)
+    names = found.sketch.names(column)[:_MOST_BARS]
+    classes = list(dict.fromkeys(label for _, label in table))[:_MOST_CLASSES]
+    top = max(1.0, *(table[name, y].high for name in names for y in classes))
+    parts: list[str] = []
+    for j, y in enumerate(classes):
+        parts.append(f'<rect x="{150 + 90 * j}" y="2" width="10" height="10" fill="{_COLOURS[j]}"/>')
+        parts.append(label(164 + 90 * j, 11, y if len(y) <= 10 else f"{y[:9]}…", "start"))
+    at = 22
+    for name in names:
+        parts.append(
+            label(140, at + 5 * len(classes) + 4, name if len(name) <= 22 else f"{name[:21]}…", "end")
+        )
+        for j, y in enumerate(classes):
+            e = table[name, y]
+            width, low, high = (290 * max(x, 0.0) / top for x in (e.value, e.low, e.high))
+            parts.append(
+                f'<rect x="146" y="{at + 10 * j}" width="{width:.1f}" height="9" fill="{_COLOURS[j]}"/>'
+            )
+            parts.append(stroke(146 + low, at + 10 * j + 4.5, 146 + high, at + 10 * j + 4.5))
+        at += 10 * len(classes) + 8
+    parts.append(label(146 + 290, at + 8, short(top), "end"))
+    return svg(f"noisy counts of {column} with the label", 460, at + 14, parts)

@@ -1,0 +1,76 @@
+"""Planted bugs: what a sketch of a table releases, claims and says beforehand."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+ACCOUNT = ("tests/sketches/test_sketch_account.py", "-k")
+ESTIMATES = ("tests/sketches/test_sketch_estimates.py", "-k")
+ALONE = ("tests/description/test_sketch.py", "-k")
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "counts of a sketch forget that a replaced record leaves and enters",
+        "our own: the sensitivity of one adjacency for the other",
+        "sketches/plan.py",
+        '        apart = 2 if self.domain.adjacency == "replace-one" else 1\n',
+        "        apart = 1\n",
+        (*ACCOUNT, "neighbour or as_declared"),
+    ),
+    Mutant(
+        "counts of a sketch forget the rows of a unit",
+        "our own: k rows at the price of one",
+        "sketches/plan.py",
+        "(apart * columns * self.k**2)",
+        "(apart * columns)",
+        (*ACCOUNT, "neighbour or as_declared"),
+    ),
+    Mutant(
+        "products at the bound of one row where a record is replaced",
+        "the design's trap: leaving out the diagonal taken to improve the bound",
+        "sketches/plan.py",
+        "        return plan.k * square\n",
+        "        return plan.k * (math.isqrt(square * square // 2) + 1)\n",
+        (*ACCOUNT, "products or neighbour"),
+    ),
+    Mutant(
+        "a row of scores that is not shortened",
+        "our own: a row of many extreme codes moves the products further than declared",
+        "sketches/pairs.py",
+        "    if long.any():\n        factor = grid.sensitivity * (1 - 1e-9) / np.sqrt(square[long].astype(np.float64))\n        z[long] = np.trunc(z[long] * factor[:, None]).astype(np.int64)\n    return grid.certify(z)\n",
+        "    return z\n",
+        (*ACCOUNT, "further"),
+    ),
+    Mutant(
+        "three events for the price of two",
+        "our own: the pairs come on top",
+        "sketches/plan.py",
+        "True: (0.15, 0.60, 0.25)",
+        "True: (0.15, 0.85, 0.25)",
+        (*ACCOUNT, "add_up or claim or account_agrees"),
+    ),
+    Mutant(
+        "a sketch that is too weak is released",
+        "our own: charged for rows that are no better than uniform ones",
+        "description/sketch.py",
+        "    refuse_weak(priced.signal)\n",
+        "",
+        (*ALONE, "too_little"),
+    ),
+    Mutant(
+        "rows of one sketch called a copy of the table",
+        "our own: an export that does not say what it is",
+        "description/sketch.py",
+        '        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"\n',
+        "",
+        (*ALONE, "export"),
+    ),
+    Mutant(
+        "the noise of a sketch's tables told without the rows of a unit",
+        "our own: the rule passes what carries nothing",
+        "sketches/signal.py",
+        "    b = plan.n * plan.mu / (math.sqrt(plan.d) * plan.classes * plan.k)\n",
+        "    b = plan.n * plan.mu / (math.sqrt(plan.d) * plan.classes)\n",
+        (*ESTIMATES, "auto or rule"),
+    ),
+)

@@ -1,0 +1,209 @@
+"""What follows from a sketch: bins, probabilities, rows; and the rule that says beforehand whether it is enough."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sketch_cases import ADJACENCIES, domain, frame
+
+from prepriv import Categorical, Domain, Numeric
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.sketches.grid import bins_of, cell_codes, cells_of, masses
+from prepriv.sketches.pairs import correlations
+from prepriv.sketches.plan import SketchPlan
+from prepriv.sketches.release import release_sketch
+from prepriv.sketches.signal import check_of, mu_enough, signal_of
+from prepriv.sketches.tables import Shape, on_simplex, shape_of
+from prepriv.sketches.tablesketch import TableSketch, raw_columns
+from prepriv.tables.encode import encode, encode_labels, encode_targets
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=12), st.floats(0.1, 100))
+@settings(max_examples=60, deadline=None)
+def test_the_projection_is_the_nearest_point(values, total):
+    values = np.array(values)
+    found = on_simplex(values, total)
+    assert (found >= 0).all() and math.isclose(found.sum(), total)
+    # optimal iff moving mass from a positive coordinate to any other does not bring it nearer
+    slope = found - values
+    assert slope[found > 1e-9 * total].max() <= slope.min() + 1e-7 * (1 + abs(values).max() + total)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+@settings(max_examples=60, deadline=None)
+def test_fine_cells_cover_the_declared_bounds(low, width):
+    if not low < low + width:
+        return
+    edges = cells_of(Numeric(low, low + width))
+    assert edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all() and len(edges) <= 58
+    codes = cell_codes(np.array([0.0, 1.0, np.nan, *edges[:-1]]), edges)
+    assert codes.tolist() == [0, len(edges) - 2, -1, *range(len(edges) - 1)]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 16), st.floats(0.1, 30))
+@settings(max_examples=80, deadline=None)
+def test_bins_are_few_cover_all_and_keep_atoms_alone(seed, bins, sigma):
+    rng = np.random.default_rng(seed)
+    edges = cells_of(Numeric(-1, 3))
+    counts = rng.exponential(size=len(edges) - 1) * rng.choice([0, 1, 500], len(edges) - 1)
+    mass, values = masses(counts + rng.normal(size=len(counts)) * sigma, edges, sigma)
+    found = bins_of(mass, edges, bins)
+    assert found[0] == 0 and found[-1] == 1 and (np.diff(found) > 0).all()
+    assert len(found) - 1 <= 2 * bins + 1 and set(found) <= set(edges) and (values > 0).all()
+    for cell in np.flatnonzero(mass >= mass.sum() / bins):
+        assert edges[cell] in found and edges[cell + 1] in found
+
+
+def test_a_table_without_signal_is_that_of_independence():
+    rng = np.random.default_rng(0)
+    noisy = [1000 * np.outer([0.2, 0.3, 0.5], [0.5, 0.5]) + rng.normal(size=(3, 2)) for _ in range(20)]
+    assert np.mean(shape_of(noisy, 1.0, 1000.0).kept) < 0.5
+    clear = [1000 * np.array([[0.4, 0.05], [0.1, 0.45]])] * 2
+    shape = shape_of(clear, 1.0, 1000.0)
+    assert min(shape.kept) > 0.99 and np.allclose(shape.given[0][:, 0], [0.8, 0.2], atol=1e-3)
+
+
+def test_correlations_are_positive_definite_and_shrunk():
+    rng = np.random.default_rng(0)
+    d, n = 8, 1000
+    shape = Shape(n, np.ones(1), tuple(np.array([[0.5], [0.5], [0.0]]) for _ in range(d)), (1.0,) * d)
+    size = d * (d - 1) // 2
+    nothing = correlations(rng.normal(size=size) * 30, 30.0, shape)
+    assert abs(nothing - np.eye(d)).max() < 0.05
+    full = correlations(np.full(size, 5.0 * n), 1.0, shape)
+    assert np.allclose(np.diag(full), 1) and np.linalg.eigvalsh(full).min() > 0
+
+
+N = 4000
+RNG = np.random.default_rng(4)
+Y = RNG.integers(0, 2, N)
+X0 = np.clip(RNG.normal(0.5 + Y, 0.5), -1, 3)
+ROWS = frame(
+    {
+        "x0": np.where(RNG.random(N) < 0.1, np.nan, X0),
+        "x1": np.clip(0.7 * X0 + RNG.normal(0, 0.2, N), -1, 3),
+        "c0": np.where(RNG.random(N) < 0.2 + 0.5 * Y, "u", "v"),
+    }
+)
+LABELS = np.array(["a", "b"])[Y]
+
+
+def drawn(needs, adjacency="replace-one", mu=1.0, of=None):
+    plan = SketchPlan(of or domain(2, 1, n=N, adjacency=adjacency), mu, needs)
+    read = encode(ROWS, plan.domain), encode_labels(LABELS, plan.domain.classes)
+    return release_sketch(plan, *read, NoisySession(NoiseSource.for_tests(1)))
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("needs", ["columns", "labels", "pairs"])
+def test_rows_have_the_marginals_and_pairs_only_where_they_were_asked_for(needs, adjacency):
+    sketch = drawn(needs, adjacency)
+    x, y = sketch.encoded(8000, seed=3)
+    real = np.vstack([*encode(ROWS, sketch.plan.domain)])
+    assert np.nanmean(x, axis=0) == pytest.approx(np.nanmean(real, axis=0), abs=0.01)
+    assert np.isnan(x).mean(axis=0) == pytest.approx(np.isnan(real).mean(axis=0), abs=0.01)
+    if needs != "columns":
+        for label in (0, 1):
+            mean = np.nanmean(real[label == Y], axis=0)
+            assert np.nanmean(x[y == label], axis=0) == pytest.approx(mean, abs=0.02)
+    there = ~np.isnan(x).any(axis=1) & (y == 0)
+    within = np.corrcoef(x[there, 0], x[there, 1])[0, 1]
+    assert within > 0.7 if needs == "pairs" else abs(within) < 0.1
+    assert abs(sketch.shape.n - N) < 30
+
+
+def test_the_same_sketch_draws_the_same_rows_and_comes_back_from_json():
+    sketch = drawn("pairs")
+    again = TableSketch.from_json(json.loads(json.dumps(sketch.to_json())))
+    for one, two in ((sketch, sketch), (sketch, again)):
+        assert np.array_equal(one.encoded(500, 7)[0], two.encoded(500, 7)[0], equal_nan=True)
+    assert not np.array_equal(sketch.encoded(500, 7)[0], sketch.encoded(500, 8)[0], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fine": [1.0]},
+        {"counts": []},
+        {"orders": [[0]]},
+        {"products": [float("inf")] * 3},
+        {"products": [0.0]},
+        {"mu": 0},
+        {"domain": {}},
+        {"mu": "x"},
+    ],
+)
+def test_data_of_no_sketch_are_refused(change):
+    with pytest.raises(ValueError):
+        TableSketch.from_json(drawn("pairs").to_json() | change)
+
+
+def test_each_class_and_each_gap_is_there_twice():
+    rare = Domain(
+        {"x0": Numeric(-1, 3, "impute"), "x1": Numeric(-1, 3), "c0": Categorical(["u", "v"])},
+        classes=["a", "b", "never"],
+        n=N,
+    )
+    sketch = drawn("labels", of=rare)
+    x, y = sketch.encoded(50)
+    assert np.bincount(y, minlength=3).min() >= 2 and np.isnan(x[:, 0]).sum() >= 2
+    assert not np.isnan(x[:, 1]).any()  # its gaps are its midpoint
+
+
+def test_raw_cells_are_read_back_as_the_rows_that_were_drawn():
+    sketch = drawn("labels")
+    cells, labels = sketch.draw(400, 2)
+    table = encode(frame(raw_columns(cells, sketch.plan.domain)), sketch.plan.domain)
+    x, y = sketch.encoded(400, 2)
+    assert np.allclose(np.vstack([*table]), x, equal_nan=True, atol=1e-12) and (labels == y).all()
+
+
+def test_a_target_is_one_more_column():
+    numbers = Domain({"x1": Numeric(-1, 3)}, target=Numeric(-1, 3), n=N)
+    plan = SketchPlan(numbers, 1.0, "pairs")
+    table = encode(ROWS[["x1"]], numbers)
+    sketch = release_sketch(plan, table, encode_targets(X0, numbers), NoisySession(NoiseSource.for_tests(1)))
+    x, y = sketch.encoded(4000)
+    assert np.corrcoef(x[:, 0], y)[0, 1] > 0.8 and plan.classes == 1
+    assert "label" not in sketch.what
+
+
+def facts(n, d, mu, classes=2, needs="labels", k=1):
+    whose = {"unit": "who", "rows_per_unit": k} if k > 1 else {}
+    columns = {f"x{i}": Numeric(0, 1) for i in range(d)}
+    return SketchPlan(Domain(columns, classes=range(classes), n=n, **whose), mu, needs)
+
+
+def test_the_rule_says_before_the_charge_what_would_be_enough():
+    weak = signal_of(facts(1000, 20, 0.05))
+    assert (
+        weak.verdict == "too little" and "0.358" in weak.sentence and "1000 rows, 20 columns" in weak.sentence
+    )
+    assert "7156 rows" in weak.sentence
+    assert weak.columns_enough == 0 and signal_of(facts(1000, 20, 0.27)).columns_enough == 11
+    for enough in (facts(weak.rows_enough, 20, 0.05), facts(1000, 11, 0.27)):
+        assert signal_of(enough).b >= 40
+    assert signal_of(facts(1000, 20, 0.27)).verdict == "coarse"
+    assert signal_of(facts(40_000, 14, 0.27)).verdict == "enough"
+    one, three = (signal_of(facts(40_000, 14, 0.27, k=k)) for k in (1, 3))
+    assert three.b == pytest.approx(one.b / 3) and three.tau == pytest.approx(3 * one.tau, rel=0.01)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("needs", ["labels", "pairs"])
+def test_auto_buys_what_is_enough(needs, k):
+    plan = facts(10_000, 20, 1.0, needs=needs, k=k)
+    bought = signal_of(plan.with_mu(mu_enough(plan)))
+    assert bought.b >= 40 * (1 - 1e-9)
+    assert needs == "labels" or bought.pair_noise <= 0.0501
+
+
+def test_the_free_check_tells_signal_from_noise():
+    assert "fine" in check_of(drawn("labels").shape)
+    assert "lose" in check_of(drawn("labels", mu=0.004).shape)
