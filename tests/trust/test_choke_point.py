@@ -77,7 +77,7 @@ DOORS = {
     "passes": (),
     "perform": (),  # of a Mechanism: a Session calls it, nothing else
     "noiseless": (),
-    "GaussianSum": ("learners/", "evaluation/choose.py", PAPERS),
+    "GaussianSum": ("learners/", "evaluation/choose.py", "sketches/plan.py", PAPERS),
     "LaplaceSum": ("description/questions.py",),
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
@@ -102,6 +102,7 @@ TALK = {
         "runs/odometer.py",
         "runs/admit.py",
         "recipes/automatic.py",  # of declared numbers
+        "description/sketch.py",  # the same
     ),
 }
 

@@ -315,7 +315,7 @@ def sketch(
     >>> table = pd.DataFrame({"age": [20 + i % 60 for i in range(6000)], "y": ["a", "b"] * 3000})
     >>> domain = prepriv.Domain({"age": prepriv.Numeric(0, 100)}, classes=["a", "b"], label="y")
     >>> found = prepriv.sketch(table, domain, epsilon=1.0)
-    >>> abs(found.to_frame(5000)["age"].mean() - 49.5) < 3, found.guarantee_.epsilon(1e-6) <= 1.0
+    >>> 46 < float(found.to_frame(5000)["age"].mean()) < 53, found.guarantee_.epsilon(1e-6) <= 1.0
     (True, True)
     """
     check_domain(domain)

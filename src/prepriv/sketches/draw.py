@@ -47,9 +47,7 @@ def draw_codes(
     return codes[mixed], labels[mixed]
 
 
-def values_of(
-    codes: Codes, edges: Floats, cells: Floats, mass: Floats, generator: PublicNumbers
-) -> Floats:
+def values_of(codes: Codes, edges: Floats, cells: Floats, mass: Floats, generator: PublicNumbers) -> Floats:
     """A number in [0, 1] within the bin of each code, as its fine cells are filled; NaN for the code after the last bin.
 
     edges: of the bins, which are some of those of the cells; mass: of the cells, none zero.

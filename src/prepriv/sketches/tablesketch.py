@@ -193,8 +193,8 @@ def edges_of(plan: SketchPlan, fine: Floats | None) -> tuple[Floats, ...]:
     return tuple(bins_of(mass, cells, plan.bins) for cells, (mass, _) in cells_and_masses(plan, fine))
 
 
-def _finite(values: Any) -> Floats:
-    found = np.array(values, dtype=np.float64)
+def _finite(stored: Any) -> Floats:
+    found = np.array(stored, dtype=np.float64)
     if not np.isfinite(found).all():
         raise ValueError("these are no data of a sketch: a number is not finite")
     return found
