@@ -8,6 +8,7 @@ tests/mutants/run.py` plants them one by one in a copy of the package. Bugs of o
 from __future__ import annotations
 
 from joints import (
+    accounts,
     admission,
     audits,
     bridges,
@@ -2140,7 +2141,11 @@ MUTANTS = (
     *resources.MUTANTS,
     *bridges.MUTANTS,
     *cells.MUTANTS,
+<<<<<<< HEAD
     *groups.MUTANTS,
+=======
+    *accounts.MUTANTS,
+>>>>>>> 0da332d (A claim is computed by a second accountant, too: report --verify prints both, the page says where none knows the events)
     *admission.MUTANTS,
     *audits.MUTANTS,
     *ledgers.MUTANTS,

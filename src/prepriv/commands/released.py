@@ -25,7 +25,7 @@ from prepriv.commands.common import (
     write_text,
 )
 from prepriv.commands.exits import FOUND, Stop
-from prepriv.commands.verify import differences
+from prepriv.commands.verify import both_accounts, differences
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
 from prepriv.tables.readers import read_table
@@ -124,7 +124,7 @@ def report(
     """What a released model promises, read from its artifact."""
     released = Model.load(model)
     if verify is not None:
-        wrong, unchecked = differences(verify, released)
+        wrong, unchecked, anew = differences(verify, released)
         for line in wrong:
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
@@ -132,6 +132,7 @@ def report(
         console.print(f"verified: {verify} is, to the letter, the report made anew from this model")
         for line in unchecked:
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+        console.print(both_accounts(anew), soft_wrap=True)
     plan = released.declared
     if html is not None or as_json:
         made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)

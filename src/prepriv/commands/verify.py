@@ -14,18 +14,21 @@ from prepriv.domain import Domain
 from prepriv.evaluation.plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
+from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.second_account import NoEvents
 from prepriv.plans.stored import same
 from prepriv.release.model import Model
 from prepriv.release.page import data_of, with_data
 from prepriv.release.report import Errors, Evaluation, Report, as_text
+from prepriv.release.second_account import second_account
 
 _LARGEST = 100_000_000  # bytes of a report that is read
 _SHOWN = 100  # characters of a line that differs
 
 
-def differences(path: Path, model: Model) -> tuple[list[str], list[str]]:
-    """What a report, .html or .json, states otherwise than the model, one line each, none if it is the model's; and what
-    it states that follows from no model and stands as it was found: what was measured of rows.
+def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]:
+    """What a report, .html or .json, states otherwise than the model, one line each, none if it is the model's; what
+    it states that follows from no model and stands as it was found: what was measured of rows; and the report made anew.
 
     The report is made anew from the model and from those measurements. Its data may differ in the last digits of
     numbers, which another machine rounds otherwise; all else must be the same to the letter.
@@ -47,7 +50,27 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str]]:
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
     found += [f"what is said of {public.table}"] if public is not None else []
-    return wrong, found
+    return wrong, found, made
+
+
+def both_accounts(report: Report) -> str:
+    """The claim beside that of another accountant, or why there is none, in one sentence. Stop where the two contradict."""
+    if report.guarantee is None:
+        return "nothing is claimed, and there is nothing to account for"
+    delta = report.plan.delta
+    ours = report.guarantee.epsilon(delta)
+    try:
+        other = second_account(report)
+    except NoEvents as why:
+        return f"no second accountant: {why}"
+    except ValueError as why:  # another version of it
+        return f"no second accountant: dp-accounting refused with {' '.join(str(why).split())}"
+    except ImportError:
+        return 'no second accountant: dp-accounting is not installed (pip install "prepriv[interop]")'
+    said = f"ε at δ = {exact(delta)}: ours {up(ours)}, certified from above; {other.accountant}: {down(other.low)} to {up(other.high)}"
+    if other.contradicts(ours):
+        raise Stop(f"{said}. The claim is below what the second accountant allows: report this", FOUND)
+    return said
 
 
 def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:

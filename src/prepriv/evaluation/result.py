@@ -20,6 +20,7 @@ from prepriv.evaluation.plan import EvaluationPlan
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.second_account import Event, Events
 from prepriv.release.writing import write_atomically
 from prepriv.runs.charge import check_charged, released
 
@@ -44,6 +45,11 @@ class PrivateEvaluation:
         """What holds for the people of the test rows: of this, and of the private drafts of the domain where there are any."""
         plan = self.plan
         return with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n) if self.private else None
+
+    @property
+    def events(self) -> Events:
+        """What was released, in the words of another accountant."""
+        return tuple(Event(name, self.plan.noise_multiplier) for name in self.plan.releases)
 
     @cached_property
     def all_rows(self) -> Measured:

@@ -20,6 +20,7 @@ from prepriv.adjacency import Adjacency
 from prepriv.engines.base import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.second_account import Events, NoEvents
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room
@@ -239,6 +240,13 @@ class Learner(abc.ABC):
     def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
         """Every valid account of a run: each of them is an upper bound of what it costs."""
         return [self.parts(noise_multiplier, setting, delta=delta)]
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        """What a run is in the words of another accountant. NoEvents where it has none; asked of this package's learners only.
+
+        It is said from what runs (noise, batch size, steps), apart from `parts`.
+        """
+        raise NoEvents(f"dp-accounting has no event for {self.name}")
 
     def about_least_mu(self, noise_multiplier: float, n: int) -> float:
         """About the least GDP parameter of a whole run (central limit theorem of Bu et al. 2020); 0: not known.

@@ -16,6 +16,7 @@ from prepriv.adjacency import rows_changed
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.second_account import Event, Events
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
 from prepriv.learners.base import Floats, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
@@ -97,6 +98,9 @@ class GradientDescent(Momentum):
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release: the steps compose without loss."""
         return ((gaussian(math.sqrt(self.steps) / noise_multiplier * (1 + 1e-12)), 1),)
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return (Event(self.name, noise_multiplier, self.steps),)
 
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming

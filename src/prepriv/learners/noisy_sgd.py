@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from prepriv.adjacency import n_is_public
 from prepriv.engines.base import Held
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.second_account import Events
 from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
@@ -86,6 +87,9 @@ class NoisySGD(StochasticLearner):
         return without_replacement_parts(
             noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
         )
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return self.sampled(noise_multiplier, setting, "without replacement")
 
     def step_size(self, step: int, clip: float, noise_multiplier: float, coordinates: int) -> float:
         """η(t) for the mean gradient of a batch, t = 1, 2, …; all of it public."""

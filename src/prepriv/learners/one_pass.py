@@ -21,6 +21,7 @@ from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import Passes, random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.second_account import Events, NoEvents
 from prepriv.learners.base import Floats, Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.mechanisms.gaussian_sum import RELEASE_BITS, GaussianSum
@@ -120,6 +121,11 @@ class OnePassSGD(StochasticLearner):
             ),
         )
         return ((curve, 1),)
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        raise NoEvents(
+            f"{self.name} hides its iterates and when it stops (amplification by iteration): dp-accounting has no event for that"
+        )
 
     def _check(self, setting: Setting) -> None:
         if not n_is_public(setting.adjacency):

@@ -21,6 +21,7 @@ from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
+from prepriv.guarantees.second_account import Event, Events, NoEvents, Sampling
 from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
@@ -128,6 +129,16 @@ class StochasticLearner(Learner, abc.ABC):
             )  # refuses what cannot run
             return [plain]
         return [self.parts(noise_multiplier, setting, delta=delta), plain]
+
+    def sampled(self, noise_multiplier: float, setting: Setting, sampling: Sampling) -> Events:
+        """The events of batches in which nothing but the one record differs. NoEvents where rows have moved."""
+        if not setting.incoming.is_zero:
+            raise NoEvents(
+                f"an earlier step, paid for by sensitivity, moves rows that {self.name} draws into its batches: dp-accounting has no "
+                "event for that"
+            )
+        rate = min(1.0, self.batch_size / setting.n)
+        return (Event(self.name, noise_multiplier, self.steps, sampling, rate),)
 
     def tradeoff(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> TradeoffFunction:
         """The guarantee of one run on its own."""
@@ -289,6 +300,9 @@ class PoissonSGD(BatchLearner):
         moved = self.moved_rows(setting)
         return poisson_parts(noise_multiplier, rate, self.steps, setting.adjacency, moved, delta)
 
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return self.sampled(noise_multiplier, setting, "poisson")
+
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         return np.flatnonzero(source.bernoulli_mask(self._rate(n), rows))
 
@@ -364,6 +378,9 @@ class FixedBatchSGD(BatchLearner):
             row_shift=incoming.row_shift,
             rounding=rounding * (1 + 1e-9),
         )
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return self.sampled(noise_multiplier, setting, "without replacement")
 
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         if rows != n:  # public under replace-one

@@ -19,6 +19,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
+from prepriv.guarantees.second_account import Event, Events
 from prepriv.learners.base import Floats, Learner, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.targets import SquaredError, decoded
@@ -131,6 +132,9 @@ class SufficientStatistics(Learner):
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release."""
         return ((gaussian(1 / noise_multiplier * (1 + 1e-12)), 1),)
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return (Event(self.name, noise_multiplier),)
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         scale, width = self.scale(setting.radius), rows.shape[1]

@@ -20,11 +20,13 @@ from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.printed import percent, up
+from prepriv.guarantees.second_account import Events
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import Floats, RowShift
 from prepriv.release.model import Model
 from prepriv.release.page import page
+from prepriv.release.second_account import said_of
 from prepriv.release.writing import write_atomically
 
 
@@ -78,6 +80,10 @@ class Measured(Protocol):
     @property
     def whole(self) -> Guarantee | None:
         """Of training and measurement together."""
+
+    @property
+    def events(self) -> Events:
+        """What was released, in the words of another accountant."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -213,6 +219,8 @@ class Report:
             "plan": self.plan.to_json(claimed=self.private),
             "plan_hash": self.plan.hash,
         }
+        if self.guarantee is not None:
+            out["second_accountant"] = said_of(self)
         if self.claims is not None:
             out["claims"] = self.claims
         if self.receipt is not None:
