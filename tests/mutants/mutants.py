@@ -2141,11 +2141,8 @@ MUTANTS = (
     *resources.MUTANTS,
     *bridges.MUTANTS,
     *cells.MUTANTS,
-<<<<<<< HEAD
     *groups.MUTANTS,
-=======
     *accounts.MUTANTS,
->>>>>>> 0da332d (A claim is computed by a second accountant, too: report --verify prints both, the page says where none knows the events)
     *admission.MUTANTS,
     *audits.MUTANTS,
     *ledgers.MUTANTS,
