@@ -19,7 +19,7 @@ import numpy as np
 
 from prepriv import Budget, Domain, Numeric, Sensitivity
 from prepriv import preprocessing as pre
-from prepriv.domain import ADJACENCIES
+from prepriv.adjacency import ADJACENCIES
 from prepriv.guarantees.second_account import NoEvents
 from prepriv.learners import (
     FixedBatchSGD,
