@@ -19,10 +19,10 @@ demo: .venv/.installed ## train a private model on real data, write run/demo/mod
 	$(BIN)/prepriv demo --out run/demo --overwrite
 
 test: .venv/.installed-dev ## the whole suite but the long attacks
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: .venv/.installed-dev ## the long attacks too
-	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'slow or not slow'
 
 mutants: .venv/.installed-dev ## plant every known bug and see which test kills it
 	$(BIN)/python tests/mutants/run.py

@@ -349,7 +349,17 @@ class Sensitivity(Way):
 
 
 Payment: TypeAlias = Public | Budget | Sensitivity
-WAYS: tuple[str, ...] = (Public.way, Budget.way, Sensitivity.way)
+_KINDS: tuple[type[Payment], ...] = (Public, Budget, Sensitivity)
+WAYS: tuple[str, ...] = tuple(kind.way for kind in _KINDS)
+
+
+def default_payment(way: str) -> Payment:
+    """A payment of that way with its defaults. KeyError for a way that is not one of `WAYS`.
+
+    >>> default_payment("budget")
+    Budget(share=0.02)
+    """
+    return {kind.way: kind for kind in _KINDS}[way]()
 
 
 def check_payment(step: str, payment: Any) -> None:

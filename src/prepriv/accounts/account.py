@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,6 @@ from prepriv.space import Space
 
 DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
-_FIXED: Mapping[str, Callable[[], pay.Payment]] = {pay.Public.way: pay.Public, pay.Budget.way: pay.Budget}
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,9 +279,9 @@ def _alternatives(
             continue
         for way in pay.WAYS:
             note, epsilon, without = step.closed_ways().get(way, ""), None, None
-            if way in step.ways and way in _FIXED and way != step.way:
+            if way in step.ways and way not in (step.way, pay.Sensitivity.way):
                 try:  # one map for both of two neighbours
-                    rest = [*steps[:i], dataclasses.replace(step, payment=_FIXED[way]()), *steps[i + 1 :]]
+                    rest = [*steps[:i], step.paid_by(way), *steps[i + 1 :]]
                     placed = chain(rest, domain, domain.n, math.inf, release=False)
                     space, outputs = placed.space, ran.outputs(len(domain.classes))
                     setting = Setting(

@@ -289,15 +289,9 @@ def _ways(step: Step) -> list[Step]:
     if not step.ways:
         return [step]
     undeclared = step.way != pay.Sensitivity.way and step.Caps is not None and dataclasses.fields(step.Caps)
-    kinds: dict[str, pay.Payment] = {
-        pay.Public.way: pay.Public(),
-        pay.Budget.way: pay.Budget(),
-        pay.Sensitivity.way: pay.Sensitivity(),
-    }
+    fresh = _FRESH.get(step.name, {})
     return [
-        step
-        if way == step.way
-        else dataclasses.replace(step, payment=kinds[way], **_FRESH.get(step.name, {}))
+        step.paid_by(way, **fresh)
         for way in pay.WAYS
         if way in step.ways and not (way == pay.Sensitivity.way and undeclared)
     ]

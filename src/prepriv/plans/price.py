@@ -7,7 +7,6 @@ account of all that would run, by the learner's own composition.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +21,6 @@ from prepriv.preprocessing.base import RowShift, Step
 from prepriv.space import Space
 
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
-_DEFAULTS: dict[str, pay.Payment] = {
-    pay.Public.way: pay.Public(),
-    pay.Budget.way: pay.Budget(),
-    pay.Sensitivity.way: pay.Sensitivity(),
-}
 
 
 @dataclass(frozen=True)
@@ -178,8 +172,7 @@ def prices(
         for way in pay.WAYS:
             chosen = step.way == way
             try:
-                payment = step.payment if chosen else _DEFAULTS[way]
-                variant = step if chosen else dataclasses.replace(step, payment=payment)
+                variant = step.paid_by(way)
                 inside = way == pay.Sensitivity.way and step.at_prediction
                 placed, setting, multiplier, shift = decided(
                     [*steps[:i], variant, *steps[i + 1 :]], release and not inside
@@ -188,8 +181,7 @@ def prices(
                 if way != pay.Public.way:  # the same noise, over what a sum now moves by
                     real = cost(placed, learner, setting, free * (unmoved / shift), delta)
             except ValueError as closed:
-                note = step.closed_ways().get(way, str(closed))
-                table.append(Price(step.name, way, math.inf, None, False, note))
+                table.append(Price(step.name, way, math.inf, None, False, str(closed)))
                 continue
             terms = variant.paid.terms() + (f"; {_INSIDE}" if inside and release else "")
             table.append(Price(step.name, way, multiplier / free * (shift / unmoved), real, chosen, terms))

@@ -23,7 +23,7 @@ from prepriv.domain import Domain
 from prepriv.exact.rounding import up
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment
+from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment, default_payment
 from prepriv.space import Space
 
 Floats = NDArray[np.float64]
@@ -381,6 +381,17 @@ class Step(abc.ABC):
     def closed_ways(self) -> dict[str, str]:
         """The ways that are not open, with the reason of each."""
         return {w: self.why_not.get(w, "no method known") for w in WAYS if w not in self.ways}
+
+    def paid_by(self, way: str, **options: Any) -> Step:
+        """This step as it is where it is paid for in that way; else with that way's default payment and other `options`.
+
+        Raises ValueError with the reason where the way is closed.
+        """
+        if way == self.way:
+            return self
+        if way not in self.ways:
+            raise ValueError(self.closed_ways().get(way, f"{self.name} has no payment"))
+        return dataclasses.replace(self, payment=default_payment(way), **options)
 
     @abc.abstractmethod
     def output(self, space: Space) -> Space:
