@@ -293,8 +293,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a payment that every plan refuses has a price",
         "our own: the price of public data stood for budget",
         "accounts/account.py",
-        "payment=_FIXED[way]())",
-        "payment=pay.Public())",
+        "[*steps[:i], step.paid_by(way), *steps[i + 1 :]]",
+        "[*steps[:i], dataclasses.replace(step, payment=pay.Public()), *steps[i + 1 :]]",
         ("tests/accounts/test_way_out.py", "-k", "no_price"),
     ),
     Mutant(
