@@ -136,6 +136,44 @@ def way(source: Path, graph: dict[str, set[str]]) -> tuple[int, int, int]:
     return len(order), len(set(visited)), climbs
 
 
+def _plans(package: Path) -> str:
+    kinds = [
+        (node.name, [base.id for base in node.bases if isinstance(base, ast.Name)])
+        for path in package.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    return f"{sum('Priced' in bases for _, bases in kinds)}, {sum(name == 'Priced' for name, _ in kinds)}"
+
+
+def concepts(source: Path) -> dict[str, str]:
+    """What the smallest third-party code has to say, counted from examples/smallest.py, and what a plan is made of."""
+    file = source.parent / "examples" / "smallest.py"
+    if not file.is_file():
+        return {}
+    said: dict[str, set[str]] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            names = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+            names |= {
+                target.id
+                for n in node.body
+                if isinstance(n, ast.Assign)
+                for target in n.targets
+                if isinstance(target, ast.Name)
+            }
+            said[node.name] = {name for name in names if not name.startswith("_")}
+    budget = said["NoisyMean"] - {"fit_public"}
+    confidential = said["ExactMean"] | {f"map.{name}" for name in said["Less"]}
+    return {
+        "names that a mechanism says": str(len(said["NoisyCount"])),
+        "names that a step says: free, by budget, by sensitivity": ", ".join(
+            str(len(each)) for each in (said["Halve"], budget, confidential)
+        ),
+        "plans, and their bases": _plans(source / "prepriv"),
+    }
+
+
 def measure(source: Path) -> dict[str, str]:
     """The numbers of one tree."""
     package = source / "prepriv"
@@ -162,7 +200,7 @@ def measure(source: Path) -> dict[str, str]:
         "functions a table passes": str(passed),
         "files a table passes": str(files),
         "climbs back up": str(climbs),
-    }
+    } | concepts(source)
 
 
 def main() -> None:
@@ -177,7 +215,7 @@ def main() -> None:
     print("| |", " | ".join(columns), "|")
     print("|---|" + "---:|" * len(columns))
     for name in columns["here"]:
-        print(f"| {name} |", " | ".join(column[name] for column in columns.values()), "|")
+        print(f"| {name} |", " | ".join(column.get(name, "") for column in columns.values()), "|")
 
 
 if __name__ == "__main__":
