@@ -82,9 +82,9 @@ def test_the_smallest_mechanism_is_drawn_counted_and_attacked_as_ours_are():
     noisy = [float(np.squeeze(count.perform(100, source))) for _ in range(400)]
     assert abs(np.mean(noisy) - 100) < 0.5 and 1.8 < np.std(noisy) < 2.2
     session = Metered(NoisySession(), "counts", 1 / 4, 0.0)
-    assert abs(float(np.squeeze(session.release(count, 100))) - 100) < 30
+    assert abs(float(np.squeeze(session.release("count", count, 100))) - 100) < 30
     with pytest.raises(SpentError):
-        session.release(count, 100)
+        session.release("count", count, 100)
 
 
 @pytest.mark.parametrize("name", ["cost", "reach", "perform"])
