@@ -121,7 +121,9 @@ def parts_of(fitted: Any) -> Parts:
     parts = {
         "plan": fitted.plan_.to_json(),
         "model": without(fitted.model_.to_json(), "plan", "domain"),
-        "report": without(fitted.report_.to_json(), "plan", "plan_hash", "version", "measured_in_private"),
+        "report": without(
+            fitted.report_.to_json(), "plan", "plan_hash", "version", "measured_in_private", "proofs"
+        ),
     }
     measured = getattr(fitted, "evaluation_", None)
     return parts if measured is None else parts | {"measured": without(measured.to_json(), "plan_hash")}

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -289,6 +289,15 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
         console.print(f"  {note}")
     for condition in g.conditions:
         console.print(f"  rests on: {condition}")
+
+
+def print_proofs(lines: Sequence[Mapping[str, Any]]) -> None:
+    """Where each step, learner, premise and the whole are proved: one line each."""
+    console.print("proofs, tests and attacks of each step: docs/proof-table.md")
+    for line in lines:
+        checked = len(line["machine_checked"])
+        more = f", {checked} machine-checked theorem{'s' if checked > 1 else ''}" if checked else ""
+        console.print(f"  {line['what']}: {', '.join(line['proofs']) or 'none here'}{more}", soft_wrap=True)
 
 
 def read_columns(path: str | Path, schema: Schema, *, label: bool, unit: bool = False) -> Any:

@@ -19,6 +19,7 @@ from prepriv.commands.common import (
     print_guarantee,
     print_json,
     print_prices,
+    print_proofs,
     read_columns,
     write_plot,
 )
@@ -34,6 +35,7 @@ from prepriv.preprocessing import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.release.page import TITLES
+from prepriv.release.proofs import proofs_of
 from prepriv.release.report import Report, paid_for
 from prepriv.runs.apart import check_other_file
 from prepriv.runs.public import check_public
@@ -150,6 +152,8 @@ def plan(
             ],
         )
     _recommend(frozen)
+    if frozen.private:
+        print_proofs(proofs_of(frozen))
     if as_json:
         print_json(Report(frozen, frozen.private, tuple(table), paid=tuple(paid_for(frozen))).to_json())
 

@@ -20,6 +20,7 @@ from prepriv.commands.common import (
     console,
     print_guarantee,
     print_json,
+    print_proofs,
     private_data_open,
     writable_file,
     write_text,
@@ -27,6 +28,7 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import FOUND, Stop
 from prepriv.commands.verify import both_accounts, differences
 from prepriv.release.model import Model, artifact_file
+from prepriv.release.proofs import proofs_of
 from prepriv.release.report import Report
 from prepriv.tables.readers import read_table
 
@@ -145,6 +147,8 @@ def report(
     if as_json:
         print_json(made.to_json())
     print_guarantee(plan, released.private, released.guarantee)
+    if released.private:
+        print_proofs(proofs_of(plan))
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)

@@ -31,4 +31,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "tuple(list(numbers(",
         (TEST, "-k", "equal_quantiles"),
     ),
+    Mutant(
+        "a third-party class is shown with the proof of ours of the same name",
+        "a claim that leads to another's proof",
+        "release/proofs.py",
+        "get(cls.__name__) if is_ours(cls) else None",
+        "get(cls.__name__)",
+        ("tests/release/test_proofs.py", "-k", "third_party"),
+    ),
+    Mutant(
+        "premises that a test covers lead to no proof",
+        "a premise that nobody finds",
+        "release/proofs.py",
+        "for planned in plan.steps for premise in planned.conditions]",
+        "for planned in plan.steps for premise in planned.outgoing.conditions]",
+        ("tests/release/test_proofs.py", "-k", "names_the_proof"),
+    ),
 )
