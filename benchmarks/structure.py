@@ -7,11 +7,13 @@ imported across packages, circles of imports, and the way of a table from `fit` 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 import subprocess
 import sys
 import tempfile
+import tokenize
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,14 @@ ROOMS = (
     "learners",
     "payment.py",
 )  # of steps, learners and payments: there a check is at home
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 ROWS = 5003  # of the table that is followed: a number that nothing else has
 WAY = """
 import json, os, sys
@@ -146,6 +156,24 @@ def _plans(package: Path) -> str:
     return f"{sum('Priced' in bases for _, bases in kinds)}, {sum(name == 'Priced' for name, _ in kinds)}"
 
 
+def code_lines(text: str) -> int:
+    """Lines that hold code: no docstring, no comment alone, no blank line."""
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT:
+            held.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if (
+            isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+            and isinstance(first.value.value, str)
+        ):
+            held.difference_update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(held)
+
+
 def concepts(source: Path) -> dict[str, str]:
     """What the smallest third-party code has to say, counted from examples/smallest.py, and what a plan is made of."""
     file = source.parent / "examples" / "smallest.py"
@@ -190,6 +218,7 @@ def measure(source: Path) -> dict[str, str]:
     return {
         "files": str(len(code)),
         "lines without papers": str(sum(t.count("\n") for t in own.values())),
+        "of them code: no docstring, comment or blank line": str(sum(map(code_lines, own.values()))),
         "functions of more than 6 parameters": str(len(many)),
         "type checks outside their rooms": str(ladders),
         "private names imported": str(private),
