@@ -28,6 +28,7 @@ from prepriv.exact.grid import EXACT, MARGIN, Grid
 _CACHE = (
     3 << 21
 )  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
+_BLOCKS_A_THREAD = 3  # at least, where rows are added up by several threads
 _SHOWN = 256  # records that a third-party loss is shown at a time
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
 
@@ -202,11 +203,19 @@ class GradientSum:
         across = np.ascontiguousarray(grid_weights.T)
         size = self.block_rows(weights.shape[0])
 
-        def part(at: Any) -> NDArray[np.float64]:
+        def walk(blocks: list[Any]) -> NDArray[np.int64]:
+            total = np.zeros(across.shape, dtype=np.int64)
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
-                return self._block(at, size, across, bits)
+                for at in blocks:
+                    total += self._block(at, size, across, bits).astype(np.int64)
+            return total
 
-        return np.ascontiguousarray(self._add(self._pool.map(part, self.blocks(index, size)), across.shape).T)
+        blocks = list(self.blocks(index, size))
+        threads = min(self._threads, len(blocks) // _BLOCKS_A_THREAD)
+        if threads < 2:  # to hand blocks to a pool takes longer than to add them up
+            return np.ascontiguousarray(walk(blocks).T)
+        totals = self._pool.map(walk, [blocks[i::threads] for i in range(threads)])
+        return np.ascontiguousarray(np.add.reduce(list(totals)).T)
 
     def block_rows(self, features: int) -> int:
         """Rows of a block, at most."""
@@ -218,13 +227,6 @@ class GradientSum:
         for start in range(0, n, size):
             stop = min(start + size, n)
             yield slice(start, stop) if index is None else index[start:stop]
-
-    @staticmethod
-    def _add(parts: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.int64]:
-        total = np.zeros(shape, dtype=np.int64)
-        for part in parts:
-            total += part.astype(np.int64)
-        return total
 
     def _block(self, at: Any, size: int, weights: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
         """The sum (K, d + 1) over the rows `at`, at most `size` of them. weights: (K, d + 1)."""
