@@ -29,6 +29,7 @@ from prepriv.commands.exits import FOUND, Stop
 from prepriv.commands.verify import both_accounts, differences
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
+from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.tables.readers import read_table
 
@@ -115,6 +116,23 @@ def _write_csv(file: Any, header: list[str], lines: Any) -> None:
     writer.writerows(lines)
 
 
+def _check_record(path: Path) -> None:
+    if path.suffix != ".yaml":
+        raise Stop(f"--record must end in .yaml; got {path.suffix or 'no ending'}")
+    if path.exists():
+        raise Stop(f"{path} is there already, and may hold answers of yours: choose another --record")
+    writable_file(path)
+
+
+def _write_record(path: Path, made: Report) -> None:
+    filled = deployment_record(made)
+    write_text(path, as_yaml(filled))
+    asked = questions(filled)
+    console.print(f"record: {path}; {len(asked)} questions are left to the curator", soft_wrap=True)
+    for field, question in asked:
+        console.print(f"  {field}: {question}", soft_wrap=True)
+
+
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
     html: Annotated[Path | None, typer.Option(help="Write the page of the model here.")] = None,
@@ -122,9 +140,16 @@ def report(
     verify: Annotated[
         Path | None, typer.Option(help="A saved report, .html or .json: is it this model's, to the letter?")
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Write a record for the public registry of deployments here, .yaml."),
+    ] = None,
 ) -> None:
     """What a released model promises, read from its artifact."""
     released = Model.load(model)
+    anew = None
+    if record is not None:
+        _check_record(record)
     if verify is not None:
         wrong, unchecked, anew = differences(verify, released)
         for line in wrong:
@@ -136,8 +161,10 @@ def report(
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
         console.print(both_accounts(anew), soft_wrap=True)
     plan = released.declared
-    if html is not None or as_json:
+    if html is not None or as_json or record is not None:
         made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    if record is not None:
+        _write_record(record, anew or made)
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

@@ -27,6 +27,7 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
+from prepriv.release.review import review
 from prepriv.release.second_account import said_of
 from prepriv.release.shape_picture import shape_picture
 
@@ -87,6 +88,7 @@ def page(report: Report) -> str:
         left=left(plan, report.model),
         died=died(plan),
         receipt=report.receipt,
+        review=review(report),
         proofs=proofs_of_report(report) if guarantee is not None else (),
         second=said_of(report) if guarantee is not None else None,
         json=report.text(),

@@ -27,6 +27,7 @@ from prepriv.preprocessing.base import Floats, RowShift
 from prepriv.release.model import Model
 from prepriv.release.page import page
 from prepriv.release.proofs import proofs_of_report
+from prepriv.release.review import review
 from prepriv.release.second_account import said_of
 from prepriv.release.writing import write_atomically
 
@@ -223,6 +224,7 @@ class Report:
         if self.guarantee is not None:
             out["second_accountant"] = said_of(self)
             out["proofs"] = proofs_of_report(self)
+            out["review"] = [{"question": q, "answer": a} for q, a in review(self)]
         if self.claims is not None:
             out["claims"] = self.claims
         if self.receipt is not None:

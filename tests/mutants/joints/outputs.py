@@ -47,4 +47,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "for planned in plan.steps for premise in planned.outgoing.conditions]",
         ("tests/release/test_proofs.py", "-k", "names_the_proof"),
     ),
+    Mutant(
+        "a deployment record states the claim of the plan, without the draft of its schema",
+        "a claim on a part of what left",
+        "release/record.py",
+        "def _loss(report: Report) -> dict[str, Any]:\n    claim, plan = report.guarantee, report.plan\n",
+        "def _loss(report: Report) -> dict[str, Any]:\n    claim, plan = report.plan.guarantee, report.plan\n",
+        ("tests/release/test_record.py", "-k", "private_draft"),
+    ),
+    Mutant(
+        "a deployment record says of pre-processing what it costs and not what it rests on",
+        "a premise that nobody finds",
+        "release/record.py",
+        "held = [str(condition) for condition in planned.conditions]",
+        "held = list[str]()",
+        ("tests/release/test_record.py", "-k", "step_by_step"),
+    ),
+    Mutant(
+        "a deployment record is written over one with answers",
+        "an output that is lost",
+        "commands/released.py",
+        '    if path.exists():\n        raise Stop(f"{path} is there already, and may hold answers',
+        '    if path.is_dir():\n        raise Stop(f"{path} is there already, and may hold answers',
+        ("tests/release/test_record.py", "-k", "writes_a_record_once"),
+    ),
 )

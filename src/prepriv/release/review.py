@@ -1,0 +1,175 @@
+"""What reviewers of a differentially private release ask, answered of one run: docs/deployment-record.md.
+
+The questions are those behind NIST SP 800-226 (its pyramid: parameters and unit on top, data collection at the bottom) and the
+W3C note for reviewers who are no experts (privacy, utility, who has to be trusted). What the plan does not know is left to the
+curator, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prepriv._kinds import is_ours
+from prepriv.adjacency import n_is_public
+from prepriv.domain import Domain
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import attacker
+from prepriv.guarantees.printed import exact, up
+from prepriv.plans.plan import Plan
+
+if TYPE_CHECKING:
+    from prepriv.release.report import Report  # which imports this
+
+CURATOR = "Only the curator knows"
+"""How an answer begins that is not this package's to give."""
+
+
+def review(report: Report) -> list[tuple[str, str]]:
+    """Answer what reviewers ask, of one run.
+
+    Parameters
+    ----------
+    report : Report
+        Of the run.
+
+    Returns
+    -------
+    list of (str, str)
+        Question and answer; none of a run that claims nothing.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.release.review import review
+    >>> domain = prepriv.Domain.ball(2, classes=[0, 1], n=1000)
+    >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> review(prepriv.Report.of(plan, private=True))[0][0]
+    'Whose data does it protect (the unit), and from which change?'
+    """
+    claim, plan = report.guarantee, report.plan
+    if claim is None:
+        return []
+    return [
+        ("Whose data does it protect (the unit), and from which change?", unit_in_words(claim)),
+        ("How strong is it?", f"{parameters(claim, plan)} {' '.join(attacker(claim))}"),
+        ("What does it rest on?", _rests(claim)),
+        ("What is not protected?", unprotected(plan)),
+        ("Who has to be trusted, and with what?", trust(claim)),
+        (
+            "Who holds the raw data, and who has access to them?",
+            f"{CURATOR}: prepriv reads them in the process that trains, and stores none.",
+        ),
+        (
+            "Is this all that leaves of these people's data?",
+            _elsewhere(report),
+        ),
+        ("Is the mechanism right, and how is that known?", correct(plan)),
+        ("Which side channels are there?", side_channels()),
+        ("How useful is it?", _utility(report)),
+        ("Whom could it serve worse?", _bias(plan)),
+        (
+            "How were the data collected?",
+            f"{CURATOR}: consent, purpose and how long the raw rows are kept. Differential privacy says nothing of them.",
+        ),
+    ]
+
+
+def unit_in_words(claim: Guarantee) -> str:
+    """What a neighbour is, for a reader who is no expert."""
+    whose = "one row of the table" if claim.unit is None else f"all rows of one `{claim.unit}`"
+    how = "replaced by any other" if claim.adjacency == "replace-one" else "added or removed"
+    more = "" if claim.unit else " A person with several rows is protected less: each row counts by itself."
+    return f"{whose[0].upper()}{whose[1:]}, {how} ({claim.adjacency}).{more}"
+
+
+def parameters(claim: Guarantee, plan: Plan) -> str:
+    """ε, δ and the curve."""
+    curve = f"; as one curve {up(claim.mu, 5)}-GDP" if claim.mu is not None else ""
+    return f"ε = {up(claim.epsilon(plan.delta))} at δ = {exact(plan.delta)}{curve}."
+
+
+def unprotected(plan: Plan) -> str:
+    """What is public by declaration."""
+    count = f"the declared number of {'records' if plan.domain.unit is None else 'units'}, {plan.n:,}"
+    true = "" if n_is_public(plan.domain.adjacency) else " (the true one is protected)"
+    what = f"The declared schema (columns, bounds, categories, classes), {count}{true}, and this plan."
+    if plan.domain.drafts:
+        what = f"{count[0].upper()}{count[1:]}{true}, and this plan; bounds and categories were drafted in private, in the claim."
+    public = [p.step.name for p in plan.steps if p.step.way == "public"]
+    return what + (f" The public tables of {', '.join(public)} are not protected." if public else "")
+
+
+def trust(claim: Guarantee) -> str:
+    """The trust model."""
+    said = (
+        "The curator, who holds the raw rows and runs the training (the central model), the machine it runs on, and what the curator "
+        "declares of the data. Nobody who gets the model, the report or a prediction: the claim holds against all of them together."
+    )
+    return f"{said} It {claim.premises[0]}." if claim.premises else said
+
+
+def correct(plan: Plan) -> str:
+    """Mechanisms and what was done to get them right."""
+    parts = (*plan.pipeline, plan.learner, plan.learner.loss)
+    others = sorted({type(part).__name__ for part in parts if not is_ours(type(part))})
+    own = f" Third-party, and not proved here: {', '.join(others)}." if others else ""
+    return (
+        "Records enter sums of integers, which leave with rounded Gaussian noise on a lattice of integers: no floating-point number of a record "
+        "is added up. docs/proof-table.md leads from each step to its mechanism's proof, its tests and its attacks; dp-accounting computes the "
+        f"claim again where it knows the events.{own}"
+    )
+
+
+def side_channels() -> str:
+    """What can be seen beside the outputs."""
+    return (
+        "Time, memory and power of the machine that trains: nothing is done against them, so it must not be shared with whom you protect "
+        "against. Messages, exit codes, logs and files hold nothing of a record; noise is drawn on integers, so floating point leaks nothing."
+    )
+
+
+def _rests(claim: Guarantee) -> str:
+    said = [*claim.conditions, *claim.premises]
+    if not said:
+        return "On what was declared (bounds, categories, the number of records), and on no property of the data."
+    return f"On these facts of the data or of the run: {'; '.join(said)}. The curator checks them with `prepriv validate`."
+
+
+def _elsewhere(report: Report) -> str:
+    if report.receipt is None:
+        return (
+            f"{CURATOR}: this run was charged to no ledger. Every other release on the same people adds up."
+        )
+    return (
+        f"It is charge {report.receipt['sequence']} of a ledger, which adds up all that was charged to it (`prepriv ledger show`). "
+        f"{CURATOR} what was released beside it."
+    )
+
+
+def _utility(report: Report) -> str:
+    if report.measured is not None:
+        return "It was measured in private, on rows set aside: see how good it is, with error bars."
+    if report.evaluation is not None:
+        return f"It was measured on {report.evaluation.table}, which was declared public: see how good it is."
+    return (
+        "Not measured in this report. `prepriv evaluate` measures it on private rows at a price of its own."
+    )
+
+
+def _bias(plan: Plan) -> str:
+    weighed = plan.class_weight or any(p.step.name == "ClassCounts" for p in plan.steps)
+    said = (
+        "Noise is the same for all, so what few records say drowns first: rare classes, rare categories, small groups. Values outside the "
+        "declared bounds are cut, and gradients of unusual records are clipped."
+    )
+    return said + (" Classes are weighed." if weighed else " Classes are not weighed here.")
+
+
+def schema_in_words(domain: Domain, most: int = 40) -> str:
+    """The declared columns, one line each."""
+    if domain.is_ball:
+        return f"Rows of {domain.ball_features} numbers of norm at most {exact(domain.space.radius)}"
+    lines = [f"- {name}: {column!r}" for name, column in list(domain.columns.items())[:most]]
+    more = len(domain.columns) - most
+    return "\n".join([*lines, f"- and {more} more"] if more > 0 else lines)
