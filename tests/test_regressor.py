@@ -165,7 +165,9 @@ def test_it_is_charged_to_a_ledger(tmp_path):
     ("make", "said"),
     [
         (lambda: Domain.box(0, 1, 2, [0, 1], target=TARGET), "not both"),
-        (lambda: Domain.box(0, 1, 2), "at least two"),
+        (lambda: Domain.box(0, 1, 2, [0]), "at least two"),
+        (lambda: Domain(Domain.box(0, 1, 2).columns, label="y"), "at least two"),
+        (lambda: PrivateClassifier(Domain.box(0, 1, 2)).plan(100), "nothing to learn"),
         (lambda: Domain.box(0, 1, 2, target=(0, 1)), "target must be Numeric"),
         (lambda: Domain.box(0, 1, 2, target=Numeric(0, 1, "impute")), "missing target"),
         (lambda: PrivateRegressor(Domain.box(0, 1, 3, [0, 1])).plan(100), "declare target"),

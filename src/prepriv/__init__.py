@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from prepriv.accounts.account import account
     from prepriv.accounts.from_sklearn import from_sklearn
     from prepriv.columns import Categorical, Numeric, Text
+    from prepriv.description.ask import ask
     from prepriv.description.describe import describe
     from prepriv.description.questions import count, histogram, mean, quantiles
     from prepriv.description.sketch import sketch
+    from prepriv.description.sums import covariance, crosstab, sum, variance
     from prepriv.domain import Domain
     from prepriv.estimators import PrivateClassifier
     from prepriv.evaluation.choose import choose
@@ -44,8 +46,11 @@ __all__ = [
     "Text",
     "Validation",
     "account",
+    "ask",
     "choose",
     "count",
+    "covariance",
+    "crosstab",
     "describe",
     "from_sklearn",
     "guarantees",
@@ -56,7 +61,9 @@ __all__ = [
     "quantiles",
     "sketch",
     "spent",
+    "sum",
     "validate",
+    "variance",
 ]
 
 
@@ -77,11 +84,16 @@ _HOMES = {
     "Report": "release.report",
     "Sensitivity": "payment",
     "account": "accounts.account",
+    "ask": "description.ask",
     "choose": "evaluation.choose",
     "count": "description.questions",
     "describe": "description.describe",
     "histogram": "description.questions",
+    "covariance": "description.sums",
+    "crosstab": "description.sums",
     "mean": "description.questions",
+    "sum": "description.sums",
+    "variance": "description.sums",
     "quantiles": "description.questions",
     "sketch": "description.sketch",
     "from_sklearn": "accounts.from_sklearn",

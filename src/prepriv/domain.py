@@ -92,7 +92,8 @@ class Domain:
     columns : mapping of str to Numeric, Categorical or Text, default {}
         The columns that predict, in the order of the encoded matrix. Empty for a ball.
     classes : sequence of hashable, default ()
-        Label values, in the order of the model's outputs: at least two. Left out where `target` is declared.
+        Label values, in the order of the model's outputs: at least two. Left out where `target` is declared, and, with the
+        label, where nothing is to be learned: for `prepriv.ask` and `prepriv.describe`.
     n : int, optional
         The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None takes
         it from the table. Under add-or-remove-one it must be declared, and only normalises. It counts the records before
@@ -179,7 +180,7 @@ class Domain:
             raise ValueError(f"label must be the name of a column; got {shown(self.label)}")
         if self.target is not None:
             _check_target(self.target, self.classes)
-        elif len({text_of(value) for value in self.classes}) < 2:
+        elif (self.classes or self.label is not None) and len({text_of(value) for value in self.classes}) < 2:
             raise ValueError("classes must name at least two distinct label values")
         check_distinct("classes", self.classes)
         if self.label is not None and self.label in self.columns:

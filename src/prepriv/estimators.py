@@ -560,6 +560,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is not None:
             raise ValueError("domain declares a target to predict as a number: use PrivateRegressor")
+        if not domain.classes:
+            raise ValueError("domain declares nothing to learn: classes must name at least two label values")
 
     def _decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
         return decision(domain, self.class_weight, self.threshold)

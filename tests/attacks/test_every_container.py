@@ -11,6 +11,7 @@ import inspect
 import itertools
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -34,7 +35,7 @@ from every_container import (
 )
 
 import prepriv
-from prepriv import Budget, Categorical, Domain, Numeric, Public
+from prepriv import Budget, Categorical, Domain, Numeric, Public, Text
 from prepriv.preprocessing import MeanImputer, StandardScaler
 from prepriv.tables.embeddings import embedding_matrix
 
@@ -44,6 +45,10 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "count": lambda column: prepriv.count(column, epsilon=1.0),
     "mean": lambda column: prepriv.mean(column, 0, 9, epsilon=1.0),
     "histogram": lambda column: prepriv.histogram(column, 0, 9, bins=3, epsilon=1.0),
+    "sum": lambda column: prepriv.sum(column, 0, 9, epsilon=1.0),
+    "variance": lambda column: prepriv.variance(column, 0, 9, epsilon=1.0),
+    "covariance": lambda column: prepriv.covariance(column, NUMBERS, [(0, 9), (0, 9)], epsilon=1.0),
+    "crosstab": lambda column: prepriv.crosstab(column, NAMES, [[0, 1], ["u", "v"]], epsilon=1.0),
     "quantiles": lambda column: prepriv.quantiles(column, [0.5], 0, 9, epsilon=1.0),
 }
 TRUTHS = [i % 3 == 0 for i in range(N)]
@@ -133,14 +138,30 @@ def fitted_regressor(kind: str) -> Any:
 
 
 def with_target(domain: Domain) -> Domain:
-    from dataclasses import replace
-
     return replace(domain, classes=(), target=Numeric(0, 1))
 
 
 def prepared(kind: str, rows: Any, paid: Any = None) -> Any:
     step = MeanImputer if kind == "mixed" else StandardScaler
     return prepriv.PrivateTransformer(KINDS[kind][0], [step(payment=paid or Budget())], epsilon=0.5).fit(rows)
+
+
+def asked(X: Any, domain: Domain) -> Any:
+    """Every kind of question, of declared groups and of groups that are found."""
+    one, *rest = domain.columns or ["a"]
+    questions = [
+        f"{kind}({one})" for kind in ("sum", "variance", "missing", "median", "maximum", "histogram")
+    ]
+    if rest == ["b"]:
+        questions += ["mean(a) by b", "maximum(a) by b", "count by b", "histogram(b)"]
+        prepriv.ask(
+            X,
+            replace(domain, columns={"a": Numeric(0, 9), "b": Text()}),
+            ["mean(a) by b"],
+            epsilon=1.0,
+            delta=1e-3,
+        )
+    return prepriv.ask(X, domain, questions, epsilon=1.0).plan.look.hash
 
 
 def in_groups(kind: str) -> dict[str, Any]:
@@ -163,6 +184,7 @@ def with_public(kind: str, X: Any, y: Any) -> Any:
 CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "validate": lambda kind, X, y: prepriv.validate(KINDS[kind][0], X, y),
     "describe": lambda kind, X, y: prepriv.describe(X, KINDS[kind][0], epsilon=1.0),
+    "ask": lambda kind, X, y: asked(X, KINDS[kind][0]),
     "PrivateTransformer.fit": lambda kind, X, y: prepared(kind, X),
     "Public": with_public,
     "PrivateTransformer.transform": lambda kind, X, y: preparer(kind).transform(X),
@@ -283,6 +305,7 @@ UNITS = prepriv.Domain(_A_B, ["n", "p"], n=40, unit="id", rows_per_unit=2)
 OF_UNITS: dict[str, Callable[[Any], Any]] = {
     "validate": lambda X: prepriv.validate(UNITS, X, LABELS),
     "describe": lambda X: prepriv.describe(X, UNITS, epsilon=1.0),
+    "ask": lambda X: asked(X, UNITS),
     "PrivateClassifier.fit": lambda X: prepriv.PrivateClassifier(UNITS, steps="linear", threads=1).fit(
         X, LABELS
     ),
@@ -311,6 +334,7 @@ STREAMED: dict[str, Callable[[Any], Any]] = {
     "PrivateClassifier.predict": lambda X: fitted("mixed").predict(X),
     "validate": lambda X: prepriv.validate(KINDS["mixed"][0], X, "y"),
     "describe": lambda X: prepriv.describe(X, KINDS["mixed"][0], epsilon=1.0),
+    "ask": lambda X: asked(X, KINDS["mixed"][0]),
 }
 
 

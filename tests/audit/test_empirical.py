@@ -32,7 +32,7 @@ LOOPED = {
 }
 RUNS = {name: 3_000 for name in LOOPED} | {
     "whole pipeline": 800,
-    **dict.fromkeys(("description", "private draft"), 150),
+    **dict.fromkeys(("description", "private draft", "questions in groups"), 150),
     "random trials": 4_000,
     "gaussian, 1000 coordinates": 10_000,
     "gradient descent": 10_000,
@@ -40,7 +40,9 @@ RUNS = {name: 3_000 for name in LOOPED} | {
 }
 LONG = {name: 100_000 for name in LOOPED} | {
     "whole pipeline": 10_000,
-    **dict.fromkeys(("description", "private draft", "choice", "choice by trials"), 3_000),
+    **dict.fromkeys(
+        ("description", "private draft", "questions in groups", "choice", "choice by trials"), 3_000
+    ),
     "random trials": 200_000,
     "gaussian, 1000 coordinates": 100_000,
     "gradient descent": 100_000,

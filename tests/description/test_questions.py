@@ -26,6 +26,10 @@ ASK = {
     "count": lambda x, **o: prepriv.count(np.asarray(x, float) > 40, **o),
     "mean": lambda x, **o: prepriv.mean(x, 0, 100, **o),
     "histogram": lambda x, **o: prepriv.histogram(x, 0, 100, bins=7, **o),
+    "sum": lambda x, **o: prepriv.sum(x, 0, 100, **o),
+    "variance": lambda x, **o: prepriv.variance(x, 0, 100, **o),
+    "covariance": lambda x, **o: prepriv.covariance(x, x, [(0, 100), (0, 100)], **o),
+    "crosstab": lambda x, **o: prepriv.crosstab(x, x, [[0, 100], [0, 5]], **o),
     "quantiles": lambda x, **o: prepriv.quantiles(x, [0.25, 0.5], 0, 100, **o),
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from joints import (
     accounts,
     admission,
+    asked,
     audits,
     bridges,
     cells,
@@ -347,8 +348,8 @@ _OLDER = (
         "a mean of half its sensitivity",
         "the factor 2 of a replaced record",
         "description/questions.py",
-        "LaplaceSum(2 * _FINE, epsilon,",
-        "LaplaceSum(_FINE, epsilon,",
+        "LaplaceSum(2 * FINE, epsilon,",
+        "LaplaceSum(FINE, epsilon,",
         ("tests/description/test_questions.py", "-k", "replay and mean"),
     ),
     Mutant(
@@ -2144,6 +2145,7 @@ MUTANTS = (
     *groups.MUTANTS,
     *accounts.MUTANTS,
     *admission.MUTANTS,
+    *asked.MUTANTS,
     *audits.MUTANTS,
     *ledgers.MUTANTS,
     *mechanisms.MUTANTS,

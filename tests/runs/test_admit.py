@@ -23,6 +23,7 @@ from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateRegressor
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.description import price
+from prepriv.description.ask import Questioned
 from prepriv.description.describe import _Described
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.learners.gradient_descent import GradientDescent
@@ -84,10 +85,15 @@ PYTHON = {
     ),
     "describe": lambda table, **o: prepriv.describe(table, DOMAIN, **o),
     "sketch": lambda table, **o: prepriv.sketch(*parts(table)[:1], DOMAIN, parts(table)[1], **o),
+    "ask": lambda table, **o: prepriv.ask(table, DOMAIN, ["mean(a)", "median(b)"], **o),
     "draft": lambda table, **o: drafted(table, **o),
     "count": question(lambda column, **o: prepriv.count(column > 0.5, **o)),
     "mean": question(lambda column, **o: prepriv.mean(column, 0, 1, **o)),
     "histogram": question(lambda column, **o: prepriv.histogram(column, 0, 1, **o)),
+    "sum": question(lambda column, **o: prepriv.sum(column, 0, 1, **o)),
+    "variance": question(lambda column, **o: prepriv.variance(column, 0, 1, **o)),
+    "covariance": question(lambda column, **o: prepriv.covariance(column, column, [(0, 1)] * 2, **o)),
+    "crosstab": question(lambda column, **o: prepriv.crosstab(column, column, [[0, 1]] * 2, **o)),
     "quantiles": question(lambda column, **o: prepriv.quantiles(column, [0.5], 0, 1, **o)),
 }
 
@@ -130,14 +136,15 @@ COMMANDS = {
     "train": command("train", "t.csv", "--schema", "S.yaml", "--out", "new"),
     "train --holdout": command("train", "t.csv", "--schema", "S.yaml", "--out", "new", "--holdout", "0.3"),
     "prepriv describe": command("describe", "t.csv", "--schema", "S.yaml"),
+    "prepriv ask": command("ask", "t.csv", "mean(a)", "median(b)", "--schema", "S.yaml"),
     "prepriv evaluate": command("evaluate", "run/model", "t.csv"),
     "schema init": command("schema", "init", "t.csv", "--label", "y"),
 }
 ENTRIES = PYTHON | COMMANDS
-QUESTIONS = ("count", "mean", "histogram", "quantiles")
+QUESTIONS = ("count", "mean", "histogram", "sum", "variance", "covariance", "crosstab", "quantiles")
 every = pytest.mark.parametrize("name", ENTRIES)
 in_python = pytest.mark.parametrize("name", PYTHON)
-UNREAD = (PrivateTable, price.PrivateFrame, _Described, price._Held)
+UNREAD = (PrivateTable, price.PrivateFrame, _Described, Questioned, price._Held)
 
 
 @pytest.fixture
@@ -354,6 +361,7 @@ MAY_READ = {
     "placed/rows.py": "PrivateTable.read, which `admit` calls; public tables",
     "description/price.py": "PrivateFrame.read, which `admit` calls",
     "description/describe.py": "its `read`, which `admit` calls; made-up rows of audits",
+    "description/ask.py": "the same, of questions",
     "runs/train.py": "behind `admit`",
     "evaluation/holdout.py": "behind `admit`",
     "evaluation/choose.py": "behind `admit`",

@@ -78,7 +78,7 @@ DOORS = {
     "perform": (),  # of a Mechanism: a Session calls it, nothing else
     "noiseless": (),
     "GaussianSum": ("learners/", "evaluation/choose.py", "sketches/plan.py", PAPERS),
-    "LaplaceSum": ("description/questions.py",),
+    "LaplaceSum": ("description/questions.py", "description/sums.py"),
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
     "NoisySession": (

@@ -9,7 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from prepriv.audit.empirical import Experiment, Floats
-from prepriv.columns import Categorical, Numeric
+from prepriv.columns import Categorical, Column, Numeric
+from prepriv.description.answers import release_pieces
+from prepriv.description.ask import unread
+from prepriv.description.asked import plan_questions
 from prepriv.description.describe import plan_description, release_description
 from prepriv.description.draft import plan_draft, release_draft
 from prepriv.description.price import multiplier
@@ -30,6 +33,7 @@ def job_experiments() -> dict[str, Callable[[], Experiment]]:
     """Every experiment by name; each is built when it is called for."""
     return {
         "description": description,
+        "questions in groups": questions,
         "private draft": private_draft,
         "choice": lambda: chosen("same rows"),
         "choice by trials": lambda: chosen("random trials"),
@@ -60,6 +64,34 @@ def description(epsilon: float = 4.0) -> Experiment:
         return out
 
     return Experiment("description", plan.look.guarantee.tradeoff, draw)
+
+
+def questions(epsilon: float = 4.0) -> Experiment:
+    """Sums, products, counts and a quantile in groups: one record leaves a group with its cells and enters another with others."""
+    columns: dict[str, Column] = {"a": Numeric(-1, 1), "b": Numeric(-1, 1), "g": Categorical(("x", "y"))}
+    asked = ["sum(a) by g", "covariance(a, b) by g", "count by g", "median(a) by g"]
+    plan = plan_questions(columns, asked, epsilon=epsilon, delta=1e-3, n=5)
+    rest: dict[str, list[Any]] = {"a": [0.1, -0.1] * 2, "b": [0.0] * 4, "g": list("xyxy")}
+    kinds = ({"a": 1.0, "b": 1.0, "g": "x"}, {"a": -1.0, "b": -1.0, "g": "y"})
+    rows = [unread(plan, pa.table({k: [kind[k], *rest[k]] for k in rest})).read(0) for kind in kinds]
+
+    def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
+        out = np.empty(runs)
+        for i in range(runs):
+            noisy = release_pieces(plan, rows[neighbour], NoisySession(source))
+            a, pairs = noisy["moments", "a", "g"], noisy["pairs", "a", "b", "g"]
+            where, counts = noisy["quantile", "a", 0.5, "g"], noisy["counts", ("g",)]
+            # How far each coordinate moves over the variance of its noise: the best weights of independent Gaussians.
+            left, entered = np.array([0.8, 1.0, 0.6]), np.array([0.8, -1.0, 0.6])
+            out[i] = (
+                (a[0] @ left - a[1] @ entered) / 4 + (counts[0] - counts[1]) / 2 + (where[0] + where[1]) / 8
+            )
+            out[i] += (
+                pairs[0] @ np.array([1.0, 1.0, 1.0, 1.0]) - pairs[1] @ np.array([1.0, -1.0, -1.0, 1.0])
+            ) / 8
+        return -out
+
+    return Experiment("questions in groups", plan.look.guarantee.tradeoff, draw)
 
 
 def private_draft(epsilon: float = 6.0) -> Experiment:

@@ -60,6 +60,11 @@ COMMANDS = {
         "describe",
         "Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar.",
     ),
+    "ask": (
+        "prepriv.commands.ask",
+        "ask",
+        "Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles, by group.",
+    ),
     "shuffle": (
         "prepriv.commands.shuffle",
         "shuffle",
@@ -85,6 +90,7 @@ EXAMPLES = {
     "validate": "prepriv validate people.csv --schema S.yaml",
     "report": "prepriv report run/model --verify run/report.html",
     "describe": "prepriv describe people.csv --schema S.yaml --rows 39073 --epsilon 0.5 --out page.html",
+    "ask": "prepriv ask people.csv 'mean(age) by job' 'crosstab(job, sex)' --schema S.yaml --rows 39073 --out answers.json",
     "shuffle": "prepriv shuffle --epsilon0 4 --n 10000 --delta 1e-6 --plot out.png",
     "audit sensitivity": "prepriv audit sensitivity all --seconds 10",
     "audit replay": "prepriv audit replay run/model",

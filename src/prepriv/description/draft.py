@@ -338,13 +338,13 @@ def _names(look: Look, part: Part, column: Cells, session: Session) -> tuple[str
     mechanism = StabilityHistogram(
         noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
     )
-    counts = {name: count for name, count in zip(names, times) if _is_name(name)}
+    counts = {name: count for name, count in zip(names, times) if is_name(name)}
     seen = session.release(f"values of {part.name}", mechanism, counts)
     most = sorted(seen, key=lambda name: (-seen[name], name))[:MOST_NAMES]
     return tuple(sorted(most))
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
     """Whether a cell can be a category at all: a rule for each cell by itself."""
     if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in MISSING_TEXT:
         return False

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
+IN_GROUPS = (
+    0.8,
+    1.2,
+)  # the same where a replaced record can leave one group and enter another: rows of norm sqrt 2 at most
 SHIFT = 2.0  # how far one record moves the sum, replaced, added or removed
 SURE = 1.96  # deviations of a 95 % interval
 _NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, more than enough
@@ -79,11 +83,11 @@ def short(x: float) -> str:
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
-def moment_rows(u: Floats) -> Floats:
+def moment_rows(u: Floats, weights: tuple[float, float] = (PRESENT, SQUARE)) -> Floats:
     """The three numbers of each row, (n, 3), of norm at most 2; u: NaN for a gap, which is a row of zeros."""
     there = ~np.isnan(u)
     u = np.where(there, u, 0.0)
-    return np.column_stack([PRESENT * there, u, SQUARE * (u * u - 0.5) * there])
+    return np.column_stack([weights[0] * there, u, weights[1] * (u * u - 0.5) * there])
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,15 @@ class Moments:
     total: tuple[float, float, float]
     noise: float
     n: Estimate
+    weights: tuple[float, float] = (PRESENT, SQUARE)
 
     @property
     def present(self) -> Estimate:
         """How many cells are no gaps."""
         most = self.n.value if self.n.error == 0 < self.n.value else math.inf  # a noisy number limits nothing
-        return Estimate.around(self.total[0] / PRESENT, SURE * self.deviation / PRESENT).within(0, most)
+        return Estimate.around(
+            self.total[0] / self.weights[0], SURE * self.deviation / self.weights[0]
+        ).within(0, most)
 
     @property
     def missing(self) -> Estimate:
@@ -107,7 +114,7 @@ class Moments:
         n, there = self.n, self.present.value
         if n.value <= 2.5 * n.error:  # five deviations
             return NOTHING
-        half = math.hypot(SURE * self.deviation / PRESENT, there / n.value * n.error)
+        half = math.hypot(SURE * self.deviation / self.weights[0], there / n.value * n.error)
         return Estimate.around(1 - there / n.value, half / (n.value - n.error)).within(0, 1)
 
     @property
@@ -127,7 +134,7 @@ class Moments:
             return NOTHING
         count = self.present.value
         mean = min(max(self.total[1] / count, -1.0), 1.0)
-        half = SURE * self.deviation / count * math.hypot(1.0, mean / PRESENT)
+        half = SURE * self.deviation / count * math.hypot(1.0, mean / self.weights[0])
         return Estimate.around(mean, half * self._ratio).within(-1, 1)
 
     @property
@@ -136,22 +143,77 @@ class Moments:
         if not self.enough:
             return NOTHING
         count, mean = self.present.value, self.mean
-        square = self.total[2] / SQUARE / count  # less one half
+        square = self.total[2] / self.weights[1] / count  # less one half
         value = square + 0.5 - mean.value**2
-        parts = (1 / SQUARE, 2 * mean.value, (2 * mean.value**2 - square) / PRESENT)
+        parts = (1 / self.weights[1], 2 * mean.value, (2 * mean.value**2 - square) / self.weights[0])
         half = SURE * self.deviation / count * math.hypot(*parts)
         return Estimate.around(value, half * self._ratio + mean.error**2).within(0, 1)
+
+    def sum(self, middle: float, reach: float) -> Estimate:
+        """Of the cells, where u = -1 and 1 are middle - reach and middle + reach."""
+        half = SURE * self.deviation * math.hypot(reach, middle / self.weights[0])
+        return Estimate.around(middle * self.total[0] / self.weights[0] + reach * self.total[1], half)
 
     @property
     def _ratio(self) -> float:
         # An interval for A / B by first order is short by a factor of 1 / (1 - e), e the relative error of B.
-        return 1 / (1 - SURE * self.deviation / PRESENT / self.present.value)
+        return 1 / (1 - SURE * self.deviation / self.weights[0] / self.present.value)
 
     @property
     def spread(self) -> Estimate:
         """The standard deviation of u."""
         v = self.variance
         return NOTHING if math.isnan(v.value) else Estimate(*map(math.sqrt, (v.value, v.low, v.high)))
+
+
+PAIR = math.sqrt(5.0)  # the weight of a pair that is there
+PAIR_SHIFT = math.sqrt(8.0)  # how far one moves the sum
+PAIR_IN_GROUPS = 1.0
+
+
+def pair_rows(u: Floats, v: Floats, weight: float = PAIR) -> Floats:
+    """Four numbers of each pair of cells in [-1, 1], (n, 4): that both are there, u, v and u v; zeros where one is a gap."""
+    there = ~(np.isnan(u) | np.isnan(v))
+    u, v = np.where(there, u, 0.0), np.where(there, v, 0.0)
+    return np.column_stack([weight * there, u, v, u * v])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What the noisy sum of `pair_rows` says. noise: its standard deviation, in each coordinate."""
+
+    total: tuple[float, float, float, float]
+    noise: float
+    weight: float = PAIR
+
+    @property
+    def covariance(self) -> Estimate:
+        """Of u and v, over the pairs, divided by their number; errors to first order, and the product of those of the means."""
+        deviation = self.noise * _NOISE
+        count = self.total[0] / self.weight
+        if count <= 5 * deviation:
+            return NOTHING
+        u, v, product = (min(max(x / count, -1.0), 1.0) for x in self.total[1:])
+        one = SURE * deviation / count
+        half = one * math.hypot(1.0, u, v, (2 * u * v - product) / self.weight) / (1 - one / self.weight)
+        return Estimate.around(product - u * v, half + one**2).within(-1, 1)
+
+
+def difference(one: Estimate, two: Estimate) -> Estimate:
+    """One number less another, whose noise is another: the interval is made of theirs (Zou and Donner 2008)."""
+    low = math.hypot(one.value - one.low, two.high - two.value)
+    high = math.hypot(one.high - one.value, two.value - two.low)
+    value = one.value - two.value
+    return Estimate(value, value - low, value + high)
+
+
+def share(part: float, of: float, noise: float, of_noise: float) -> Estimate:
+    """A noisy count over another one, whose noise is another; deviations of both."""
+    if of <= 5 * of_noise:
+        return NOTHING
+    found = part / of
+    half = SURE * math.hypot(noise, found * of_noise) / of / (1 - SURE * of_noise / of)
+    return Estimate.around(found, half).within(0, 1)
 
 
 def quantile_interval(

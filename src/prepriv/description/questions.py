@@ -32,7 +32,7 @@ from prepriv.tables.column import numbers
 from prepriv.tables.containers import column_of, flags
 
 LedgerPath = str | os.PathLike[str] | None
-_FINE = 2**20  # steps of u = 1
+FINE = 2**20  # steps of u = 1
 _POINTS = 4097
 
 
@@ -169,7 +169,7 @@ def count(
     source, _ = pay(question, session, ledger)
     exact = np.array([np.count_nonzero(flags(column))], dtype=np.int64)
     noisy = source.release("count", LaplaceSum(1, epsilon, largest=2 * question.n, coordinates=1), exact)
-    return _laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
+    return laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
 
 
 def mean(
@@ -229,18 +229,18 @@ def mean(
     bounds = Numeric(low, high)
     question = Question("mean", _n(column, n, adjacency), adjacency, epsilon, (bounds.low, bounds.high))
     source, _ = pay(question, session, ledger)
-    u = 2 * _unit(column, bounds) - 1
+    u = 2 * unit_of(column, bounds) - 1
     there = ~np.isnan(u)
-    steps = np.clip(np.rint(np.where(there, u, 0.0) * _FINE), -_FINE, _FINE).astype(np.int64)
+    steps = np.clip(np.rint(np.where(there, u, 0.0) * FINE), -FINE, FINE).astype(np.int64)
     # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
-    exact = np.array([steps.sum(), there.sum() * _FINE], dtype=np.int64)
+    exact = np.array([steps.sum(), there.sum() * FINE], dtype=np.int64)
     noisy = (
         source.release(
             "mean",
-            LaplaceSum(2 * _FINE, epsilon, largest=2 * question.n * _FINE, coordinates=exact.size),
+            LaplaceSum(2 * FINE, epsilon, largest=2 * question.n * FINE, coordinates=exact.size),
             exact,
         )
-        / _FINE
+        / FINE
     )
     half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
     near = float(noisy[1])
@@ -250,7 +250,7 @@ def mean(
     if least <= half:
         return NOTHING
     m = min(max(float(noisy[0]) / found, -1.0), 1.0)
-    off = (half + abs(m) * (abs(found - near) + half)) / least + 0.5 / _FINE  # the last: of rounding each u
+    off = (half + abs(m) * (abs(found - near) + half)) / least + 0.5 / FINE  # the last: of rounding each u
     e = Estimate.around(m, off).within(-1, 1)
     middle, reach = (bounds.low + bounds.high) / 2, (bounds.high - bounds.low) / 2
     return Estimate(*(middle + reach * x for x in (e.value, e.low, e.high)))
@@ -318,7 +318,7 @@ def histogram(
     declared = (bounds.low, bounds.high, bins)
     question = Question("histogram", _n(column, n, adjacency), adjacency, epsilon, declared)
     source, _ = pay(question, session, ledger)
-    unit = _unit(column, bounds)
+    unit = unit_of(column, bounds)
     at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
     exact = np.bincount(at, minlength=bins).astype(np.int64)
     moves = rows_changed(adjacency)
@@ -326,7 +326,7 @@ def histogram(
         "histogram", LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=bins), exact
     )
     edges = bounds.low + (bounds.high - bounds.low) * np.linspace(0, 1, bins + 1)
-    counts = (_laplace(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
+    counts = (laplace(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
     return Histogram(tuple(edges.tolist()), tuple(counts))
 
 
@@ -402,7 +402,7 @@ def quantiles(
         epsilon / len(wanted) * (1 - 1e-12), Grid(bounds.low, bounds.high, _POINTS)
     )
     source, _ = pay(question, session, ledger)
-    unit = _unit(column, bounds)
+    unit = unit_of(column, bounds)
     filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)
     return {
         q: Quantile(
@@ -411,6 +411,13 @@ def quantiles(
         )
         for q in wanted
     }
+
+
+def rows_of(columns: Sequence[Any], n: int | None, adjacency: Adjacency) -> int:
+    """The declared number of records of columns of one length. ValueError for others."""
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("the columns have different numbers of rows")
+    return _n(columns[0], n, adjacency)
 
 
 def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
@@ -423,7 +430,7 @@ def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
     return integer("n", len(column))
 
 
-def _unit(column: Any, bounds: Numeric) -> Floats:
+def unit_of(column: Any, bounds: Numeric) -> Floats:
     """Each number in [0, 1] between the bounds, NaN for a gap: a rule for each cell by itself."""
     raw = numbers(column)
     with np.errstate(all="ignore"):
@@ -431,7 +438,7 @@ def _unit(column: Any, bounds: Numeric) -> Floats:
         return np.clip((inside - bounds.low) / (bounds.high - bounds.low), 0.0, 1.0)
 
 
-def _laplace(value: float, sensitivity: int, epsilon: float, beta: float) -> Estimate:
+def laplace(value: float, sensitivity: int, epsilon: float, beta: float) -> Estimate:
     """A whole number with discrete Laplace noise: P(|noise| >= t) <= 2 exp(-t / scale) / (1 + exp(-1 / scale))."""
     scale = laplace_scale(sensitivity, epsilon)
     return Estimate.around(value, math.ceil(scale * math.log(2 / beta / (1 + math.exp(-1 / scale)))))

@@ -188,6 +188,10 @@ def plan_evaluation(
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: rows that are public need no noise, see `score`")
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
+    if domain.target is None and not domain.classes:
+        raise ValueError(
+            "the domain declares nothing to learn, so nothing is measured: give classes= or target="
+        )
     asked = check_measures(measures, domain)
     edges, bound = _edges(bins, domain), _error_bound(error_bound, domain)
     own = _own_groups(by, groups, domain)

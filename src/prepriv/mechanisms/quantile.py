@@ -7,6 +7,7 @@ to find a clipping threshold that few records exceed. Proof: docs/proofs/quantil
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
 from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
+from prepriv.mechanisms.in_groups import ChoiceInGroups
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 
@@ -122,6 +124,25 @@ class QuantileRelease:
         exact = Scores(scores, lengths)
         segment, offset = exact.place(session.release(name, self.mechanism, exact))
         return self.grid[int(starts[segment]) + offset]
+
+    def release_each(
+        self,
+        groups: Sequence[NDArray[np.floating]],
+        *,
+        name: str,
+        above: Sequence[int],
+        moved: int,
+        session: Session,
+    ) -> list[float]:
+        """A grid point of each of several disjoint groups. above: the wanted count of each. moved: as in `ChoiceInGroups`."""
+        scored = [_scored(values, wanted, self.grid) for values, wanted in zip(groups, above)]
+        exact = [Scores(scores, lengths) for _, lengths, scores in scored]
+        chosen = session.release(name, ChoiceInGroups(self.mechanism, moved), exact)
+        places = [scores.place(number) for scores, number in zip(exact, chosen)]
+        return [
+            self.grid[int(starts[segment]) + offset]
+            for (starts, _, _), (segment, offset) in zip(scored, places)
+        ]
 
 
 def _scored(

@@ -85,6 +85,8 @@ def check_named(steps: Any, learner: Any, known: Sequence[str]) -> None:
 
 def check_loss(learner: Learner, domain: Domain) -> None:
     """ValueError unless the loss is of what the domain declares: classes, or a target."""
+    if domain.target is None and not domain.classes:
+        raise ValueError("the domain declares nothing to learn: give classes=, or target= for a number")
     name, classes = type(learner.loss).__name__, len(domain.classes)
     if domain.target is not None and not isinstance(learner.loss, TargetLoss) and learner.loss.trains:
         raise ValueError(

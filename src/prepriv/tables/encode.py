@@ -62,7 +62,7 @@ def _positions(names: Sequence[Hashable]) -> dict[str, int]:
     return {text_of(name): i for i, name in enumerate(names)}
 
 
-def _categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
+def categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
     """Position in (categories..., other, missing) of each cell."""
     position = _positions(column.categories)
     other, missing = len(column.categories), len(column.categories) + 1
@@ -361,4 +361,4 @@ def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
         return _encode_numeric(numbers(cells), kind)
     if isinstance(kind, Text):
         return _texts(cells)
-    return _categorical_cells(cells, kind)
+    return categorical_cells(cells, kind)

@@ -136,7 +136,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the bars of a mean forget that its cells are rounded",
         "intervals: a rounding left out",
         "description/questions.py",
-        " + 0.5 / _FINE",
+        " + 0.5 / FINE",
         "",
         ("tests/description/test_questions.py", "-k", "rounding"),
     ),

@@ -1,0 +1,102 @@
+"""`prepriv ask`: a list of questions to a private table, priced together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prepriv.commands.common import (
+    AsJson,
+    Came,
+    Note,
+    console,
+    load,
+    noted,
+    paid_output,
+    print_table,
+    private_run,
+    reserved_file,
+    says_what_stays,
+    writable_once,
+    write_text,
+)
+from prepriv.commands.earlier import say_drafted
+from prepriv.commands.exits import Stop
+from prepriv.description.ask import Answers, ask_in_private
+from prepriv.description.asked import AskedPlan, plan_questions
+from prepriv.guarantees.printed import exact, percent, up
+
+
+def ask(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    questions: Annotated[
+        list[str],
+        typer.Argument(
+            help='Such as "mean(pay)", "count by job", "crosstab(job, sex)", "quantile(age, 0.9) by sex".'
+        ),
+    ],
+    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of all answers together.")] = 0.5,
+    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    number: Annotated[
+        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+    ] = None,
+    note: Note = None,
+    price: Annotated[bool, typer.Option("--price", help="Say what each release costs, and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the answers to this .json.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles, by group.
+
+    All are priced together before the table is opened, and what several need is paid for once.
+    """
+    declared = load(schema)
+    n = declared.rows if number is None else number
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    plan = plan_questions(declared.domain(rows=n), questions, epsilon=epsilon, delta=delta, n=n)
+    if out is not None and out.suffix != ".json":
+        raise Stop(f"--out must end in .json; got {out.name}")
+    _show_prices(plan)
+    if price:
+        return
+    say_drafted(declared.domain(rows=n), ledger)
+    came = Came()
+    with says_what_stays(came, out), reserved_file(out, _check_out):
+        with private_run(came):
+            found = ask_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+        if out is not None:  # before anything is printed: standard output can end early
+            came.writing = True
+            with paid_output(out, found.text):
+                write_text(out, found.text())
+        _show(found)
+        if out is not None:
+            console.print(f"wrote {out}")
+    if as_json:
+        typer.echo(found.text(), nl=False)
+
+
+def _check_out(out: Path) -> None:
+    writable_once(out, b'"plan_hash": ', "list of answers")
+
+
+def _show_prices(plan: AskedPlan) -> None:
+    lines = [(what, percent(share), f"{noise:.3g}") for what, share, noise in plan.prices()]
+    print_table("What is released, each once", ("release", "share of the budget", "noise multiplier"), lines)
+
+
+def _show(found: Answers) -> None:
+    look = found.plan.look
+    made = found.guarantee_
+    spent = up(made.epsilon(look.delta))
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
+    for note in made.notes:
+        console.print(f"  {note}", soft_wrap=True)
+    lines = [(question, what, str(e)) for question, what, e in found.lines()]
+    print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)

@@ -1,0 +1,319 @@
+"""What leaves for a list of questions, and the numbers that follow from it. Proof: docs/proofs/describe.md."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv.columns import MISSING, OTHER, Numeric, Text
+from prepriv.description.asked import BINS, Asked, AskedPlan, Piece, names_of, piece_of, rows_of
+from prepriv.description.draft import MOST_NAMES, is_name
+from prepriv.description.estimates import (
+    IN_GROUPS,
+    NOTHING,
+    PAIR,
+    PAIR_IN_GROUPS,
+    PAIR_SHIFT,
+    PRESENT,
+    SHIFT,
+    SQUARE,
+    SURE,
+    Estimate,
+    Floats,
+    Moments,
+    Pairs,
+    moment_rows,
+    pair_rows,
+    quantile_interval,
+)
+from prepriv.description.questions import Histogram
+from prepriv.mechanisms.histogram import private_histogram
+from prepriv.mechanisms.mean import gaussian_sum
+from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
+from prepriv.mechanisms.session import Session
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
+from prepriv.tables.encode import Table
+
+POINTS = 4097  # of the grid on which a quantile is chosen
+_BLOCK = 2**14
+_WIDE = 1 + 1e-3  # what a grid adds to the noise of a count, more than enough
+
+Answer: TypeAlias = Any
+"""An `Estimate`; a `Histogram`; estimates by name; or one of these for each group, by name."""
+
+
+def released(plan: AskedPlan, rows: Table, session: Session) -> dict[str, Answer]:
+    """The answers of rows that were admitted, by question."""
+    asker = _Asker(plan, rows, session)
+    asker.release_all()
+    return {str(q): asker.answer(q) for q in plan.questions}
+
+
+def release_pieces(plan: AskedPlan, rows: Table, session: Session) -> dict[Piece, Any]:
+    """What leaves, piece by piece, of rows that nobody pays for: for audits."""
+    asker = _Asker(plan, rows, session)
+    asker.release_all()
+    return asker.noisy
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """names: of the groups; at: the one that each record is in, (n,)."""
+
+    names: tuple[str, ...]
+    at: NDArray[np.int64]
+
+
+class _Asker:
+    """Draws each piece of a plan once, and answers questions by them."""
+
+    def __init__(self, plan: AskedPlan, rows: Table, session: Session) -> None:
+        self.plan, self.rows, self.session = plan, rows, session
+        self.columns, self.look = plan.domain.columns, plan.look
+        self.noisy: dict[Piece, Any] = {}
+        self.seen: dict[str, tuple[str, ...]] = {}
+        self.replaced = plan.look.adjacency == "replace-one"
+        self.groups = cache(self._groups)
+
+    # ------------------------------------------------------------------------------------------------ releases
+
+    def cells(self, name: str) -> NDArray[Any]:
+        """The encoded cells of a column, (n,)."""
+        return self.rows.columns[[*self.columns].index(name)]
+
+    def _groups(self, by: str | None) -> _Groups:
+        if by is None:
+            return _Groups(("",), np.zeros(self.rows.n, dtype=np.int64))
+        if not isinstance(self.columns[by], Text):
+            return _Groups(names_of(self.columns[by]), self.cells(by).astype(np.int64))
+        names = (*self.seen[by], OTHER, MISSING)  # released by now
+        place = {name: i for i, name in enumerate(names)}
+        place[""] = len(names) - 1
+        at = [place.get(text, len(names) - 2) for text in self.cells(by).tolist()]
+        return _Groups(names, np.array(at, dtype=np.int64))
+
+    def release_all(self) -> None:
+        """Draw each piece of the plan once, in order, with the noise that its part pays for."""
+        for piece in self.plan.pieces:
+            kind, *of = piece
+            self.noisy[piece] = getattr(self, f"_release_{kind}")(piece, *of)
+
+    def _histogram(self, piece: Piece, at: NDArray[np.int64], bins: int) -> Floats:
+        return private_histogram(
+            at,
+            name=self.plan.pieces[piece],
+            bins=bins,
+            n=self.look.n,
+            adjacency=self.look.adjacency,
+            noise_multiplier=self.plan.multiplier(piece),
+            session=self.session,
+        )
+
+    def count_noise(self, piece: Piece) -> float:
+        """The standard deviation of the noise of one of its counts."""
+        return self.plan.multiplier(piece) * (math.sqrt(2) if self.replaced else 1.0) * _WIDE
+
+    def _release_counts(self, piece: Piece, names: tuple[str, ...]) -> Floats:
+        each = [self.groups(name) for name in names]
+        at = np.zeros(self.rows.n, dtype=np.int64)
+        for groups in each:
+            at = at * len(groups.names) + groups.at
+        shape = [len(groups.names) for groups in each]
+        return self._histogram(piece, at, math.prod(shape)).reshape(shape)
+
+    def _release_names(self, piece: Piece, by: str) -> dict[str, float]:
+        part = self.look[self.plan.pieces[piece]]
+        mechanism = StabilityHistogram(
+            noise_multiplier=self.plan.multiplier(piece), delta=part.delta, adjacency=self.look.adjacency
+        )
+        counts = Counter(text for text in self.cells(by).tolist() if text and is_name(text))
+        found = self.session.release(self.plan.pieces[piece], mechanism, counts)
+        most = sorted(found, key=lambda name: (-found[name], name))[:MOST_NAMES]
+        self.seen[by] = tuple(sorted(most))
+        return {name: found[name] for name in self.seen[by]}
+
+    def _sums(self, piece: Piece, rows: Callable[[slice], Floats], by: str | None, shift: float) -> Floats:
+        """Noisy sums of the rows of each group, (groups, numbers), as one release."""
+        groups = self.groups(by)
+        width = rows(slice(0, 0)).shape[1]
+        dim = len(groups.names) * width
+        block = max(1, _BLOCK // len(groups.names))
+
+        def spread(start: int) -> Floats:
+            at = groups.at[start : start + block]
+            out = np.zeros((len(at), len(groups.names), width))
+            out[np.arange(len(at)), at] = rows(slice(start, start + block))
+            return out.reshape(len(at), dim)
+
+        total = gaussian_sum(
+            map(spread, range(0, self.rows.n, block)),
+            name=self.plan.pieces[piece],
+            dim=dim,
+            radius=shift,
+            shift=shift,
+            moved=0,
+            n=self.look.n,
+            noise_multiplier=self.plan.multiplier(piece),
+            session=self.session,
+        )
+        return np.asarray(total.reshape(len(groups.names), width))
+
+    def weights(self, by: str | None) -> tuple[float, float]:
+        """Of the number of cells and of their squares, beside u."""
+        return IN_GROUPS if by is not None and self.replaced else (PRESENT, SQUARE)
+
+    def pair_weight(self, by: str | None) -> float:
+        return PAIR_IN_GROUPS if by is not None and self.replaced else PAIR
+
+    def _release_moments(self, piece: Piece, name: str, by: str | None) -> Floats:
+        u, weights = 2 * self.cells(name) - 1, self.weights(by)
+        return self._sums(piece, lambda part: moment_rows(u[part], weights), by, SHIFT)
+
+    def _release_pairs(self, piece: Piece, one: str, two: str, by: str | None) -> Floats:
+        u, v, weight = 2 * self.cells(one) - 1, 2 * self.cells(two) - 1, self.pair_weight(by)
+        return self._sums(piece, lambda part: pair_rows(u[part], v[part], weight), by, PAIR_SHIFT)
+
+    def _release_bins(self, piece: Piece, name: str, bins: int, by: str | None) -> Floats:
+        groups, unit = self.groups(by), self.cells(name)
+        there = ~np.isnan(unit)
+        at = np.minimum((np.where(there, unit, 0.0) * bins).astype(np.int64), bins - 1)
+        at = np.where(there, groups.at * bins + at, -1)
+        return self._histogram(piece, at, len(groups.names) * bins).reshape(-1, bins)
+
+    def _release_quantile(self, piece: Piece, name: str, level: float, by: str | None) -> list[float]:
+        groups, unit = self.groups(by), self.cells(name)
+        there = ~np.isnan(unit)
+        release = self._choice(piece, by)
+        counts = [self.present(name, by, g)[0] for g in range(len(groups.names))]
+        return release.release_each(
+            [unit[there & (groups.at == g)] for g in range(len(groups.names))],
+            name=self.plan.pieces[piece],
+            above=[self._above(level, max(round(count), 1), release) for count in counts],
+            moved=self._moved(by),
+            session=self.session,
+        )
+
+    def _moved(self, by: str | None) -> int:
+        return 2 if by is not None and self.replaced else 1
+
+    def _choice(self, piece: Piece, by: str | None) -> QuantileRelease:
+        mu = self.look[self.plan.pieces[piece]].mu / math.sqrt(self._moved(by)) * (1 - 1e-9)
+        return QuantileRelease.of_gdp(mu, Grid(0.0, 1.0, POINTS))
+
+    @staticmethod
+    def _above(level: float, count: int, release: QuantileRelease) -> int:
+        """The rank that is aimed at: of either end so far inside as the choice can be off, or it would be a guess."""
+        if 0.0 < level < 1.0:
+            return rank_above(level, count)
+        inside = min(math.ceil(release.ranks(1.0)), count // 2)
+        return inside if level == 1.0 else count - inside
+
+    def present(self, name: str, by: str | None, g: int) -> tuple[float, float]:
+        """How many cells of a group are no gaps, and the deviation of that: by the bins, which are released before."""
+        piece = ("bins", name, BINS, by)
+        return float(self.noisy[piece][g].sum()), self.count_noise(piece) * math.sqrt(BINS)
+
+    # ------------------------------------------------------------------------------------------------- answers
+
+    def answer(self, q: Asked) -> Answer:
+        """What follows from the pieces for a question."""
+        if q.by is None:
+            return self._in_group(q, 0)
+        return {name: self._in_group(q, g) for g, name in enumerate(self.groups(q.by).names)}
+
+    def _in_group(self, q: Asked, g: int) -> Answer:
+        if q.kind == "count":
+            return self._rows(q, g)
+        piece = piece_of(q, self.plan.domain)
+        assert piece is not None
+        found = self.noisy[piece]
+        if q.kind in ("histogram", "crosstab") and piece[0] == "counts":
+            names = [self.groups(name).names for name in q.columns]
+            in_order = q.columns if q.by is None else (q.by, *q.columns)
+            turned = found.transpose([piece[1].index(name) for name in in_order])
+            return self._named(turned if q.by is None else turned[g], names, self.count_noise(piece))
+        column = self.columns[q.columns[0]]
+        assert isinstance(column, Numeric)
+        if q.kind == "histogram":
+            edges = column.low + (column.high - column.low) * np.linspace(0, 1, q.bins + 1)
+            noise = self.count_noise(piece)
+            return Histogram(tuple(edges.tolist()), tuple(_count(c, noise) for c in found[g]))
+        if q.kind == "covariance":
+            return self._covariance(q, found[g], piece)
+        if piece[0] == "quantile":
+            return _scaled(self._quantile(q, piece, g), column.low, column.high - column.low)
+        return self._of_moments(q, g, found[g], piece, column)
+
+    def _rows(self, q: Asked, g: int) -> Estimate:
+        """How many records there are, or are in a group."""
+        if q.by is not None and isinstance(self.columns[q.by], Text):
+            piece, names = ("names", q.by), self.groups(q.by).names
+            if names[g] not in self.noisy[piece]:
+                return NOTHING  # of what was not seen nothing is known
+            return _count(self.noisy[piece][names[g]], self.count_noise(piece))
+        rows = rows_of(q, self.plan.domain)
+        if not rows:
+            return Estimate.around(float(self.look.n), 0.0)
+        return _count(float(self.noisy[rows[0]].ravel()[g]), self.count_noise(rows[0]))
+
+    def _named(self, counts: Floats, names: Sequence[Sequence[str]], noise: float) -> dict[str, Any]:
+        if len(names) == 1:
+            return {name: _count(c, noise) for name, c in zip(names[0], counts)}
+        return {name: self._named(c, names[1:], noise) for name, c in zip(names[0], counts)}
+
+    def _of_moments(self, q: Asked, g: int, total: Floats, piece: Piece, column: Numeric) -> Estimate:
+        a, b, c = total.tolist()
+        n = self._rows(q, g) if q.kind == "missing" else NOTHING
+        made = Moments((a, b, c), SHIFT * self.plan.multiplier(piece), n, self.weights(q.by))
+        middle, reach = (column.low + column.high) / 2, (column.high - column.low) / 2
+        if q.kind == "missing":
+            return made.missing
+        if q.kind == "sum":
+            return made.sum(middle, reach)
+        if q.kind == "mean":
+            return _scaled(made.mean, middle, reach)
+        if q.kind == "variance":
+            return _scaled(made.variance, 0.0, reach**2)
+        return _scaled(made.spread, 0.0, reach)
+
+    def _covariance(self, q: Asked, total: Floats, piece: Piece) -> Estimate:
+        a, b, c, d = total.tolist()
+        noise = PAIR_SHIFT * self.plan.multiplier(piece)
+        reach = 1.0
+        for name in q.columns:
+            column = self.columns[name]
+            assert isinstance(column, Numeric)
+            reach *= (column.high - column.low) / 2
+        return _scaled(Pairs((a, b, c, d), noise, self.pair_weight(q.by)).covariance, 0.0, reach)
+
+    def _quantile(self, q: Asked, piece: Piece, g: int) -> Estimate:
+        release = self._choice(piece, q.by)
+        count, deviation = self.present(q.columns[0], q.by, g)
+        if count <= 5 * deviation:
+            return NOTHING
+        bins = ("bins", q.columns[0], BINS, q.by)
+        above = self._above(piece[2], max(round(count), 1), release)
+        off = release.ranks(0.025) + SURE * deviation
+        edges = np.linspace(0.0, 1.0, BINS + 1)
+        value = self.noisy[piece][g]
+        made = quantile_interval(
+            value, count - above, off, self.noisy[bins][g], self.count_noise(bins), edges
+        )
+        if piece[2] == 0.0:  # the least of all is below what was aimed at
+            return Estimate(made.value, 0.0, made.high)
+        return Estimate(made.value, made.low, 1.0) if piece[2] == 1.0 else made
+
+
+def _count(noisy: float, noise: float) -> Estimate:
+    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
+
+
+def _scaled(e: Estimate, middle: float, reach: float) -> Estimate:
+    return Estimate(*(middle + reach * x for x in (e.value, e.low, e.high)))

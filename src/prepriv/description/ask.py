@@ -1,0 +1,221 @@
+"""Answers to a list of questions to one table: what leaves, and what follows from it. Proof: docs/proofs/describe.md."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv._text import shown
+from prepriv.columns import Column
+from prepriv.description.answers import Answer, released
+from prepriv.description.asked import Asked, AskedPlan, plan_questions
+from prepriv.description.estimates import Estimate
+from prepriv.description.price import PrivateFrame, frame_of
+from prepriv.description.questions import Histogram
+from prepriv.domain import Adjacency, Domain
+from prepriv.guarantees.drafts import with_drafts
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.mechanisms.session import Session
+from prepriv.runs.admit import admit
+from prepriv.tables.encode import Table, encode
+from prepriv.tables.units import by_unit
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Mapping[str, Answer]):
+    """Answers by their questions, as they were written.
+
+    Parameters
+    ----------
+    plan : AskedPlan
+        What was asked, and its price.
+    found : dict of str to answer
+        An `Estimate`, with a 95 % interval of the noise alone; of a histogram of numbers a `Histogram`; of one of categories
+        estimates by name; of a cross-tabulation estimates by the names of both columns, the first one's outside. With `by` a
+        dict of these, by the names of the groups.
+    receipt : mapping, optional
+        Of the charge in a ledger. None: it was charged to none.
+
+    Examples
+    --------
+    >>> import pandas as pd, prepriv
+    >>> table = pd.DataFrame({"pay": [1, 3] * 500, "sex": ["f", "m"] * 500})
+    >>> columns = {"pay": prepriv.Numeric(0, 4), "sex": prepriv.Categorical(["f", "m"])}
+    >>> found = prepriv.ask(table, columns, ["mean(pay) by sex"], epsilon=5.0)
+    >>> abs(float(found["mean(pay) by sex"]["m"]) - 3) < 0.5
+    True
+    """
+
+    plan: AskedPlan
+    found: Mapping[str, Answer]
+    receipt: Mapping[str, Any] | None = None
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """What is claimed: of these answers, and of the private drafts of their domain where there are any."""
+        look = self.plan.look
+        return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)
+
+    def __getitem__(self, question: str | Asked) -> Answer:
+        return self.found[str(Asked.of(question))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def lines(self) -> list[tuple[str, str, Estimate]]:
+        """(question, of what, the number) for each number."""
+        return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
+
+    def __str__(self) -> str:
+        return "\n".join(shown(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: every number with the ends of its interval; null where there is too little to say."""
+        look = self.plan.look
+        out = {
+            "guarantee": self.guarantee_.to_json(look.delta),
+            "plan_hash": look.hash,
+            "releases": [
+                {"release": what, "share": share, "noise_multiplier": noise}
+                for what, share, noise in self.plan.prices()
+            ],
+            "answers": {question: _plain(found) for question, found in self.found.items()},
+        }
+        return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
+
+    def text(self) -> str:
+        """`to_json` as text."""
+        return json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n"
+
+
+def ask(
+    table: Any,
+    domain: Domain | Mapping[str, Column],
+    questions: Sequence[str | Asked],
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n: int | None = None,
+    adjacency: Adjacency | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+) -> Answers:
+    """Ask a list of questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles.
+
+    All are priced together before any is asked, and what several need is released once.
+
+    Parameters
+    ----------
+    table : pandas, polars or Arrow table, or path
+        With the columns that are asked about. A file is opened after the charge.
+    domain : Domain or mapping of str to column
+        What is declared of it; a mapping of columns will do.
+    questions : sequence of str or Asked
+        Such as "mean(pay)", "crosstab(job, sex)", "quantile(age, 0.9) by job": `prepriv.description.asked.Asked`.
+    epsilon : float
+        What all answers cost together, positive and finite.
+    delta : float, default 1e-6
+        In (0, 1), well below 1 / n.
+    n : int, optional
+        The declared number of records or units (default: the domain's; under replace-one that of a table in memory).
+    adjacency : {"replace-one", "add-or-remove-one"}, optional
+        For a mapping of columns; a domain declares its own.
+    ledger : path or URL, optional
+        Charged before a cell is read. None: no cap holds.
+
+    Returns
+    -------
+    Answers
+        By question; each number with an interval.
+
+    Raises
+    ------
+    ValueError
+        With nothing charged, for mistakes and where the table does not fit.
+    LedgerError
+        With no cell read, where the ledger grants no charge.
+
+    Notes
+    -----
+    Groups of a column share no record, so counts and sums of all of them cost what those of one do; quantiles of groups
+    cost that under add-or-remove-one, and the square root of two times as much where a record is replaced. Intervals are made of the
+    noise alone. Proof: docs/proofs/describe.md.
+
+    Examples
+    --------
+    >>> import pandas as pd, prepriv
+    >>> table = pd.DataFrame({"pay": [20 + i % 60 for i in range(6000)], "sex": ["f", "m"] * 3000})
+    >>> columns = {"pay": prepriv.Numeric(0, 100), "sex": prepriv.Categorical(["f", "m"])}
+    >>> found = prepriv.ask(table, columns, ["sum(pay)", "mean(pay) by sex", "histogram(sex)"], epsilon=1.0)
+    >>> abs(float(found["sum(pay)"]) - 297_000) < 20_000, list(found["histogram(sex)"])
+    (True, ['f', 'm', 'other', 'missing'])
+    """
+    there = domain.adjacency if isinstance(domain, Domain) else adjacency or "replace-one"
+    declared, unit = (domain.n, domain.unit) if isinstance(domain, Domain) else (None, None)
+    if n is None and declared is None and there == "replace-one" and unit is None:
+        n = len(frame_of(table))
+    plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n, adjacency=adjacency)
+    return ask_in_private(plan, table, ledger=ledger)
+
+
+def ask_in_private(
+    plan: AskedPlan,
+    table: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
+    reached: Callable[[str], Any] | None = None,
+) -> Answers:
+    """Carry out a plan on a table, or on a file, which is opened after the charge (`prepriv.runs.admit.admit`)."""
+    paid = admit(plan.look, unread(plan, table), ledger=ledger, session=session, reached=reached)
+    return Answers(plan, released(plan, paid.rows, plan.look.session(paid.session)), paid.receipt)
+
+
+def unread(plan: AskedPlan, table: Any) -> Questioned:
+    """The table of a plan, before it is admitted."""
+    domain = plan.domain
+    wanted = (*domain.columns, *(() if domain.unit is None else (domain.unit,)))
+    public = domain.unit is None and domain.adjacency == "replace-one"
+    return Questioned(table, wanted, plan.look.n if public else None, domain=domain)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Questioned(PrivateFrame):
+    """A private table, read as questions need it: gaps stay gaps; of units one row each."""
+
+    domain: Domain
+
+    def read(self, memory: int) -> Table:
+        """Encoded rows."""
+        frame = super().read(memory)
+        if self.domain.unit is not None:
+            assert self.domain.n is not None
+            return by_unit(frame.to_native(), None, self.domain, self.domain.n)[0]
+        return encode(frame.select(list(self.domain.columns)).to_native(), self.domain)
+
+
+def _flat(found: Answer) -> Iterator[tuple[str, Estimate]]:
+    """Every number of an answer, with what it is of."""
+    if isinstance(found, Estimate):
+        yield "", found
+    elif isinstance(found, Histogram):
+        for k, e in enumerate(found.counts):
+            yield f"{found.edges[k]:.4g} to {found.edges[k + 1]:.4g}", e
+    else:
+        for name, inner in found.items():
+            yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner))
+
+
+def _plain(found: Answer) -> Any:
+    if isinstance(found, Estimate):
+        numbers = {"value": found.value, "low": found.low, "high": found.high}
+        return {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+    if isinstance(found, Histogram):
+        return {"edges": list(found.edges), "counts": [_plain(e) for e in found.counts]}
+    return {name: _plain(inner) for name, inner in found.items()}

@@ -1,0 +1,349 @@
+"""A list of questions to one table, priced together before any is asked: equal ones, and what they share, are paid for once.
+
+Each question follows from one or two `Piece`s; a piece is one release, whoever needs it. Proof: docs/proofs/describe.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from prepriv._arguments import integer, number, shown
+from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.description.price import Look, price
+from prepriv.domain import Adjacency, Domain
+from prepriv.guarantees.drafts import check_drafts
+from prepriv.placed.checks import check_domain
+
+BINS = 20
+MOST_CELLS = 1_000_000  # counts of one question
+MOST_QUESTIONS = 2000
+_HELPS = 0.5  # weight of a piece that nobody asked for, which a quantile needs
+_FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:\s+by\s+(.+))?", re.DOTALL)
+_NUMBERS = ("sum", "mean", "variance", "deviation", "missing")
+_ORDERED = {"minimum": 0.0, "median": 0.5, "maximum": 1.0}
+KINDS = (
+    *("count", *_NUMBERS, "covariance", "histogram", "crosstab"),
+    *(*_ORDERED, "quantile"),
+)
+
+Piece: TypeAlias = tuple[Any, ...]
+"""A release, as what kind of which columns in which groups: ("counts", columns), ("names", column), ("moments", column, by),
+("pairs", one, two, by), ("bins", column, bins, by), ("quantile", column, level, by)."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to a table.
+
+    Parameters
+    ----------
+    kind : str
+        "count"; of a numeric column "sum", "mean", "variance", "deviation", "missing" (the share of gaps), "minimum",
+        "median", "maximum", "quantile", "histogram"; of two of them "covariance"; of a categorical one "histogram" (how many
+        records have each value); of two of them "crosstab".
+    columns : tuple of str
+        The names of the declared columns.
+    by : str, optional
+        A column whose groups are asked one by one. Categorical: its categories, "other" and "missing". Text: the values
+        that are common enough to be seen, found in private, and "other". None: all records are one group.
+    level : float, optional
+        Of a quantile, in (0, 1).
+    bins : int, default 20
+        Of a histogram of numbers.
+
+    Raises
+    ------
+    ValueError
+        For a question that is none of these.
+
+    Examples
+    --------
+    >>> from prepriv.description.asked import Asked
+    >>> Asked.of("mean(pay) by sex"), str(Asked("quantile", ("age",), level=0.9))
+    (Asked(kind='mean', columns=('pay',), by='sex', level=None, bins=20), 'quantile(age, 0.9)')
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    by: str | None = None
+    level: float | None = None
+    bins: int = BINS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if self.kind not in KINDS:
+            raise ValueError(f"a question is one of {', '.join(KINDS)}; got {shown(self.kind)}")
+        need = {"count": 0, "covariance": 2, "crosstab": 2}.get(self.kind, 1)
+        if len(self.columns) != need or not all(isinstance(name, str) for name in self.columns):
+            raise ValueError(f"{self.kind} is asked of {need} column(s); got {len(self.columns)}")
+        if len({*self.columns, self.by}) < need + 1:
+            raise ValueError(f"{self.kind} is asked of different columns, and so is by; got one twice")
+        if (self.level is None) == (self.kind == "quantile"):
+            raise ValueError("a level, in (0, 1), is given for a quantile, and for nothing else")
+        if self.level is not None:
+            object.__setattr__(self, "level", number("level", self.level, above=0.0, below=1.0))
+        object.__setattr__(self, "bins", integer("bins", self.bins, at_most=1000))
+
+    @staticmethod
+    def of(text: str | Asked) -> Asked:
+        """Read a question as it is written: "mean(pay) by sex", "quantile(age, 0.9)", "count".
+
+        Parameters
+        ----------
+        text : str or Asked
+            The kind, its columns in parentheses, and the groups. A column whose name has a comma or parentheses is named
+            by an `Asked`.
+
+        Returns
+        -------
+        Asked
+
+        Raises
+        ------
+        ValueError
+            For what cannot be read.
+        """
+        if isinstance(text, Asked):
+            return text
+        found = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+        if found is None:
+            raise ValueError(
+                f'a question is written as "mean(COLUMN)", or "mean(COLUMN) by COLUMN"; got {shown(text)}'
+            )
+        kind, inner, by = found.groups()
+        columns = [part.strip() for part in inner.split(",")] if inner and inner.strip() else []
+        told: dict[str, Any] = {}
+        if kind == "quantile" and len(columns) == 2:
+            told["level"] = _number(columns.pop())
+        if kind == "histogram" and len(columns) == 2:
+            told["bins"] = _number(columns.pop())
+        return Asked(kind, tuple(columns), None if by is None else by.strip(), **told)
+
+    def __str__(self) -> str:
+        inner = [*self.columns, *([] if self.level is None else [f"{self.level:g}"])]
+        if self.bins != BINS:
+            inner.append(str(self.bins))
+        of = f"({', '.join(inner)})" if inner else ""
+        return f"{self.kind}{of}" + (f" by {self.by}" if self.by is not None else "")
+
+
+def _number(text: str) -> float | int:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"a number was expected; got {shown(text)}") from None
+
+
+@dataclass(frozen=True)
+class AskedPlan:
+    """A list of questions, priced together: `look`. Made by `plan_questions`.
+
+    domain: the columns that are read, with n. pieces: the name of the part that pays for each.
+    """
+
+    domain: Domain
+    questions: tuple[Asked, ...]
+    look: Look
+    pieces: Mapping[Piece, str]
+
+    @property
+    def moved(self) -> int:
+        """In how many groups one record changes something."""
+        return 2 if self.look.adjacency == "replace-one" else 1
+
+    def piece(self, question: Asked) -> Piece | None:
+        """What answers it; None where that is public."""
+        return piece_of(question, self.domain)
+
+    def multiplier(self, piece: Piece) -> float:
+        """The noise multiplier of a Gaussian release."""
+        return 1 / self.look[self.pieces[piece]].mu * (1 + 1e-12)
+
+    def prices(self) -> list[tuple[str, float, float]]:
+        """(release, share of the budget, noise multiplier) of each, in order."""
+        square = math.fsum(part.mu**2 for part in self.look.parts)
+        names = {part: piece for piece, part in self.pieces.items()}
+        return [
+            (piece_in_words(names[p.name]), p.mu**2 / square, 1 / p.mu * (1 + 1e-12)) for p in self.look.parts
+        ]
+
+
+def piece_in_words(piece: Piece) -> str:
+    """What a release is, for people."""
+    kind, *of = piece
+    if kind == "counts":
+        return f"counts of {' and '.join(of[0])}" if of[0] else "number of records"
+    if kind == "names":
+        return f"values of {of[0]}, with counts"
+    *inner, by = of
+    what = {"moments": "number, sum and squares of", "pairs": "sums and products of", "bins": "bins of"}
+    said = f"quantile {inner[1]:g} of {inner[0]}" if kind == "quantile" else f"{what[kind]} {inner[0]}"
+    said += f" and {inner[1]}" if kind == "pairs" else ""
+    return said + (f" by {by}" if by is not None else "")
+
+
+def plan_questions(
+    domain: Domain | Mapping[str, Column],
+    questions: Sequence[str | Asked],
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n: int | None = None,
+    adjacency: Adjacency | None = None,
+) -> AskedPlan:
+    """Price a list of questions together. Reads no record.
+
+    The square of mu is shared equally among the releases that the questions need, each once.
+
+    Parameters
+    ----------
+    domain : Domain or mapping of str to column
+        What is declared of the table; of a mapping of columns, no more than that.
+    questions : sequence of str or Asked
+        As `Asked.of` reads them.
+    epsilon, delta : float
+        What all answers cost together.
+    n : int, optional
+        The declared number of records or units (default: the domain's).
+    adjacency : str, optional
+        For a mapping of columns (default: "replace-one").
+
+    Returns
+    -------
+    AskedPlan
+
+    Raises
+    ------
+    ValueError
+        For questions that the domain does not answer, and for the budget.
+
+    Examples
+    --------
+    >>> from prepriv import Numeric
+    >>> from prepriv.description.asked import plan_questions
+    >>> plan = plan_questions({"pay": Numeric(0, 9)}, ["sum(pay)", "mean(pay)"], epsilon=1.0, n=1000)
+    >>> len(plan.prices()), plan.look.guarantee.epsilon(1e-6) <= 1.0
+    (1, True)
+    """
+    if not isinstance(domain, Domain):
+        domain = Domain(domain, adjacency=adjacency or "replace-one")
+    elif adjacency not in (None, domain.adjacency):
+        raise ValueError("adjacency is declared in the domain: leave it out")
+    check_domain(domain)
+    if domain.is_ball:
+        raise ValueError("domain: a ball has no columns to ask about; declare them")
+    if isinstance(questions, str | Asked) or not isinstance(questions, Sequence) or not questions:
+        raise ValueError("questions must be a list of at least one")
+    asked = tuple(dict.fromkeys(map(Asked.of, questions)))
+    if len(asked) > MOST_QUESTIONS:
+        raise ValueError(f"at most {MOST_QUESTIONS} questions are asked at once; got {len(asked)}")
+    count = domain.n if n is None else n
+    if count is None:
+        raise ValueError("n, the number of records, must be declared")
+    check_drafts(domain, delta)
+    used = _used(asked, domain)
+    weights = _weights(asked, used)
+    if not weights:
+        raise ValueError("nothing is asked that is not public: n is declared")
+    names = {piece: f"release {i}" for i, piece in enumerate(weights)}
+    count = integer("n", count)
+    look = price(
+        "questions",
+        {names[piece]: weight for piece, weight in weights.items()},
+        n=count,
+        adjacency=domain.adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        lone=[names[piece] for piece in weights if piece[0] == "names"],
+        declared=[domain.to_json(), [str(q) for q in asked], [q.bins for q in asked]],
+        unit=domain.unit,
+    )
+    return AskedPlan(used.with_n(count), asked, look, names)
+
+
+def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
+    """The domain of the columns that are read; the label is one of them. ValueError for one that is not declared."""
+    known: dict[str, Column] = dict(domain.columns)
+    names = dict.fromkeys(name for q in asked for name in (*q.columns, *([] if q.by is None else [q.by])))
+    if domain.label is not None and domain.label in names:
+        label = domain.target or Categorical(tuple(map(str, domain.classes)))
+        known[domain.label] = label
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{shown(name)} is asked about and not declared")
+    for q in asked:
+        kinds = [known[name] for name in q.columns]
+        wanted: tuple[type, ...] = (Numeric,)
+        if q.kind == "histogram":
+            wanted = (Numeric, Categorical)
+        if q.kind == "crosstab":
+            wanted = (Categorical,)
+        if wrong := next(
+            (name for name, kind in zip(q.columns, kinds) if not isinstance(kind, wanted)), None
+        ):
+            said = " or ".join({Numeric: "numeric", Categorical: "categorical"}[kind] for kind in wanted)
+            raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not")
+        if q.by is not None and not isinstance(known[q.by], Categorical | Text):
+            raise ValueError(f"by is a categorical column, or one of texts, which {shown(q.by)} is not")
+        cells = math.prod(len(names_of(known[c])) for c in (*q.columns, q.by) if c is not None) * (
+            q.bins if q.kind == "histogram" else 1
+        )
+        if cells > MOST_CELLS:
+            raise ValueError(f"{q} would be more than {MOST_CELLS} counts: noise alone")
+    columns = {name: known[name] for name in names}
+    if not columns:  # the number of records alone: any column tells of it
+        columns = dict([next(iter(known.items()))])
+    as_gaps = {k: replace(c, missing="impute") if isinstance(c, Numeric) else c for k, c in columns.items()}
+    return replace(domain, columns=as_gaps, classes=(), label=None, target=None, image=None)
+
+
+def names_of(column: Column) -> tuple[str, ...]:
+    """The declared groups of a column; one, of a column without any."""
+    return (*map(str, column.categories), OTHER, MISSING) if isinstance(column, Categorical) else ("",)
+
+
+def _weights(asked: Sequence[Asked], domain: Domain) -> dict[Piece, float]:
+    """Each release that the questions need, once, with what it weighs in the budget."""
+    weights: dict[Piece, float] = {}
+    for q in asked:
+        if q.by is not None and isinstance(domain.columns[q.by], Text):
+            weights[("names", q.by)] = 1.0
+        if (piece := piece_of(q, domain)) is not None:
+            weights[piece] = 1.0
+        if q.kind == "missing":
+            weights |= {rows: 1.0 for rows in rows_of(q, domain)}
+    for q in asked:
+        if q.kind in ("quantile", *_ORDERED):
+            weights.setdefault(("bins", q.columns[0], BINS, q.by), _HELPS)
+    # Groups are found first; quantiles are sought last, at ranks that the bins say.
+    return dict(sorted(weights.items(), key=lambda item: {"names": 0, "quantile": 2}.get(item[0][0], 1)))
+
+
+def rows_of(question: Asked, domain: Domain) -> list[Piece]:
+    """What says how many records there are, in each group; none where that is public, or known by the names of the groups."""
+    if question.by is not None:
+        return [] if isinstance(domain.columns[question.by], Text) else [("counts", (question.by,))]
+    return [] if domain.adjacency == "replace-one" else [("counts", ())]
+
+
+def piece_of(question: Asked, domain: Domain) -> Piece | None:
+    """The release that answers a question; None where the answer is public."""
+    by, columns = question.by, question.columns
+    if question.kind == "count":
+        return next(iter(rows_of(question, domain)), None)
+    if question.kind == "histogram" and isinstance(domain.columns[columns[0]], Numeric):
+        return "bins", columns[0], question.bins, by
+    if question.kind in ("histogram", "crosstab"):
+        return "counts", tuple(
+            sorted(columns if by is None else (by, *columns))
+        )  # one table, however it is turned
+    if question.kind == "covariance":
+        return "pairs", *sorted(columns), by
+    if question.kind in _NUMBERS:
+        return "moments", columns[0], by
+    level = question.level if question.level is not None else _ORDERED[question.kind]
+    return "quantile", columns[0], level, by
