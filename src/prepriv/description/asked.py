@@ -338,9 +338,8 @@ def piece_of(question: Asked, domain: Domain) -> Piece | None:
     if question.kind == "histogram" and isinstance(domain.columns[columns[0]], Numeric):
         return "bins", columns[0], question.bins, by
     if question.kind in ("histogram", "crosstab"):
-        return "counts", tuple(
-            sorted(columns if by is None else (by, *columns))
-        )  # one table, however it is turned
+        in_order = columns if by is None else (by, *columns)
+        return "counts", tuple(sorted(in_order))  # one table, however it is turned
     if question.kind == "covariance":
         return "pairs", *sorted(columns), by
     if question.kind in _NUMBERS:

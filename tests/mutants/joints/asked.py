@@ -71,8 +71,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "each way of turning a table is a release of its own",
         "shared parts paid for twice",
         "description/asked.py",
-        'return "counts", tuple(sorted(columns if by is None else (by, *columns)))',
-        'return "counts", tuple(columns if by is None else (by, *columns))',
+        "tuple(sorted(in_order))",
+        "tuple(in_order)",
         (ASK, "-k", "paid_for_once"),
     ),
     Mutant(
