@@ -32,6 +32,7 @@ lint: .venv/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/style.py
 	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs --skip 'docs/notebooks,docs/img,docs/papers'
 
 .venv/.installed-docs: .venv/.installed-dev

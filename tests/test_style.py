@@ -1,0 +1,67 @@
+"""docs/style.py finds what docs/style.md forbids, and the pages are free of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+spec = importlib.util.spec_from_file_location("style", ROOT / "docs" / "style.py")
+assert spec and spec.loader
+style = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(style)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "A guarantee for one record is no guarantee for a patient.",
+        "It is somebody else's class.",
+        "The model behind the scaler learns.",
+        "A number to predict: see below.",
+        "The rooms of the code.",
+        "| a cell | dearer |",
+        "It is known in private.",
+        "First a sentence. What a pipeline would really cost says `prepriv.account`.",
+        "Two lines: what a pipeline\ncosts is printed. How it is done\ntells `x.md`.",
+        "One file a step.",
+        "Someone who holds both for equally likely guesses.",
+        "That way is closed here.",
+    ],
+)
+def test_a_forbidden_word_is_found(bad):
+    assert list(style.faults(bad))
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        "It is no more than that, and there is no bound.",
+        "There is room for the noise.",
+        "`behind` is a name, and [a page](behind.md) an address.",
+        "```\nbehind\n```",
+        "The set is closed under addition.",
+        "In private rows nothing is read.",
+        "What it costs is printed by `plan`.",
+        "One record moves a row.",
+    ],
+)
+def test_plain_english_is_not_refused(good):
+    assert not list(style.faults(good))
+
+
+def test_sentences_are_counted_without_code_and_tables():
+    page = "# A heading\n\nOne two. prepriv counts `three.four five` to [six. Seven](x.y).\n\n| a. B. |\n\n- Item one\n- Item two\n"
+    assert len(list(style.sentences(page))) == 5
+    long = " ".join(["word"] * 26) + "."
+    assert style.measured(long).long == 100 and style.measured(long + " Short one.").long == 50
+    assert style.measured("One: two: three.").chains == 1
+
+
+def test_no_page_has_a_forbidden_word():
+    done = subprocess.run([sys.executable, "docs/style.py"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
