@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow mutants lint docs looks screens notebooks package bench clean
+.PHONY: demo test test-slow mutants proofs lint docs looks screens notebooks package bench clean
 
 .venv/.installed: pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -26,6 +26,9 @@ test-slow: .venv/.installed-dev ## the long attacks too
 
 mutants: .venv/.installed-dev ## plant every known bug and see which test kills it
 	$(BIN)/python tests/mutants/run.py
+
+proofs: ## compile the machine-checked proofs and list what they rest on (Coq, mathcomp: docs/proofs/machine_checked.md)
+	$(MAKE) -C proofs/coq
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check .
