@@ -183,7 +183,7 @@ def with_public(kind: str, X: Any, y: Any) -> Any:
 
 CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "validate": lambda kind, X, y: prepriv.validate(KINDS[kind][0], X, y),
-    "describe": lambda kind, X, y: prepriv.describe(X, KINDS[kind][0], epsilon=1.0),
+    "describe": lambda kind, X, y: prepriv.describe(X, KINDS[kind][0], epsilon=1.0, **in_groups(kind)),
     "ask": lambda kind, X, y: asked(X, KINDS[kind][0]),
     "PrivateTransformer.fit": lambda kind, X, y: prepared(kind, X),
     "Public": with_public,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv._text import shown
 from prepriv.adjacency import n_is_public
 from prepriv.commands.common import (
     AsJson,
@@ -47,6 +48,12 @@ def describe(
     correlations: Annotated[
         bool, typer.Option("--correlations", help="Of all pairs of numeric columns.")
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Also of each group of this declared categorical column, and how the groups differ."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
@@ -55,7 +62,7 @@ def describe(
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     plan = plan_description(
-        declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, correlations=correlations
+        declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, correlations=correlations, by=by
     )
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")
@@ -93,6 +100,13 @@ def _show(found: Description) -> None:
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]
     print_table("Each with the 95 % interval of its noise", ("column", "", ""), lines)
+    for group, told in found.groups.items():
+        lines = [(name, what, str(e)) for name, summary in told.columns.items() for what, e in rows(summary)]
+        print_table(
+            f"{shown(str(found.plan.by))} = {shown(group)}: {told.rows} rows", ("column", "", ""), lines
+        )
+    if found.differences:
+        print_table("Differences", ("", "value"), [(x.name, str(x.value)) for x in found.differences])
     if found.correlations:
         pairs = [(a, b, str(e)) for (a, b), e in found.correlations.items()]
         print_table("Correlations", ("", "", ""), pairs)

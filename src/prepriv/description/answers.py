@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.columns import MISSING, OTHER, Numeric, Text
-from prepriv.description.asked import BINS, Asked, AskedPlan, Piece, names_of, piece_of, rows_of
+from prepriv.description.asked import Asked, AskedPlan, Piece, names_of, piece_of, rows_of
 from prepriv.description.draft import MOST_NAMES, is_name
 from prepriv.description.estimates import (
     IN_GROUPS,
@@ -51,14 +51,14 @@ Answer: TypeAlias = Any
 
 def released(plan: AskedPlan, rows: Table, session: Session) -> dict[str, Answer]:
     """The answers of rows that were admitted, by question."""
-    asker = _Asker(plan, rows, session)
+    asker = Asker(plan, rows, session)
     asker.release_all()
     return {str(q): asker.answer(q) for q in plan.questions}
 
 
 def release_pieces(plan: AskedPlan, rows: Table, session: Session) -> dict[Piece, Any]:
     """What leaves, piece by piece, of rows that nobody pays for: for audits."""
-    asker = _Asker(plan, rows, session)
+    asker = Asker(plan, rows, session)
     asker.release_all()
     return asker.noisy
 
@@ -71,7 +71,7 @@ class _Groups:
     at: NDArray[np.int64]
 
 
-class _Asker:
+class Asker:
     """Draws each piece of a plan once, and answers questions by them."""
 
     def __init__(self, plan: AskedPlan, rows: Table, session: Session) -> None:
@@ -217,18 +217,18 @@ class _Asker:
 
     def present(self, name: str, by: str | None, g: int) -> tuple[float, float]:
         """How many cells of a group are no gaps, and the deviation of that: by the bins, which are released before."""
-        piece = ("bins", name, BINS, by)
-        return float(self.noisy[piece][g].sum()), self.count_noise(piece) * math.sqrt(BINS)
+        piece = self.plan.bins(name, by)
+        return float(self.noisy[piece][g].sum()), self.count_noise(piece) * math.sqrt(piece[2])
 
     # ------------------------------------------------------------------------------------------------- answers
 
     def answer(self, q: Asked) -> Answer:
         """What follows from the pieces for a question."""
         if q.by is None:
-            return self._in_group(q, 0)
-        return {name: self._in_group(q, g) for g, name in enumerate(self.groups(q.by).names)}
+            return self.in_group(q, 0)
+        return {name: self.in_group(q, g) for g, name in enumerate(self.groups(q.by).names)}
 
-    def _in_group(self, q: Asked, g: int) -> Answer:
+    def in_group(self, q: Asked, g: int) -> Answer:
         if q.kind == "count":
             return self._rows(q, g)
         piece = piece_of(q, self.plan.domain)
@@ -298,10 +298,10 @@ class _Asker:
         count, deviation = self.present(q.columns[0], q.by, g)
         if count <= 5 * deviation:
             return NOTHING
-        bins = ("bins", q.columns[0], BINS, q.by)
+        bins = self.plan.bins(q.columns[0], q.by)
         above = self._above(piece[2], max(round(count), 1), release)
         off = release.ranks(0.025) + SURE * deviation
-        edges = np.linspace(0.0, 1.0, BINS + 1)
+        edges = np.linspace(0.0, 1.0, bins[2] + 1)
         value = self.noisy[piece][g]
         made = quantile_interval(
             value, count - above, off, self.noisy[bins][g], self.count_noise(bins), edges

@@ -159,6 +159,10 @@ class AskedPlan:
         """What answers it; None where that is public."""
         return piece_of(question, self.domain)
 
+    def bins(self, name: str, by: str | None) -> Piece:
+        """The bins of a column, in groups, that a quantile rests on."""
+        return next(p for p in self.pieces if p[0] == "bins" and (p[1], p[3]) == (name, by))
+
     def multiplier(self, piece: Piece) -> float:
         """The noise multiplier of a Gaussian release."""
         return 1 / self.look[self.pieces[piece]].mu * (1 + 1e-12)
@@ -194,6 +198,7 @@ def plan_questions(
     delta: float = 1e-6,
     n: int | None = None,
     adjacency: Adjacency | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> AskedPlan:
     """Price a list of questions together. Reads no record.
 
@@ -211,6 +216,8 @@ def plan_questions(
         The declared number of records or units (default: the domain's).
     adjacency : str, optional
         For a mapping of columns (default: "replace-one").
+    weights : mapping of str to float, optional
+        Of a kind of release in the budget ("moments", "bins", "quantile", ...); 1 where none is given.
 
     Returns
     -------
@@ -246,19 +253,21 @@ def plan_questions(
         raise ValueError("n, the number of records, must be declared")
     check_drafts(domain, delta)
     used = _used(asked, domain)
-    weights = _weights(asked, used)
-    if not weights:
+    weighed = _weights(asked, used)
+    if weights is not None:
+        weighed = {piece: weights.get(piece[0], 1.0) for piece in weighed}
+    if not weighed:
         raise ValueError("nothing is asked that is not public: n is declared")
-    names = {piece: f"release {i}" for i, piece in enumerate(weights)}
+    names = {piece: f"release {i}" for i, piece in enumerate(weighed)}
     count = integer("n", count)
     look = price(
         "questions",
-        {names[piece]: weight for piece, weight in weights.items()},
+        {names[piece]: weight for piece, weight in weighed.items()},
         n=count,
         adjacency=domain.adjacency,
         epsilon=epsilon,
         delta=delta,
-        lone=[names[piece] for piece in weights if piece[0] == "names"],
+        lone=[names[piece] for piece in weighed if piece[0] == "names"],
         declared=[domain.to_json(), [str(q) for q in asked], [q.bins for q in asked]],
         unit=domain.unit,
     )
@@ -317,8 +326,10 @@ def _weights(asked: Sequence[Asked], domain: Domain) -> dict[Piece, float]:
         if q.kind == "missing":
             weights |= {rows: 1.0 for rows in rows_of(q, domain)}
     for q in asked:
-        if q.kind in ("quantile", *_ORDERED):
-            weights.setdefault(("bins", q.columns[0], BINS, q.by), _HELPS)
+        if q.kind in ("quantile", *_ORDERED) and not any(
+            piece[0] == "bins" and (piece[1], piece[3]) == (q.columns[0], q.by) for piece in weights
+        ):
+            weights["bins", q.columns[0], BINS, q.by] = _HELPS
     # Groups are found first; quantiles are sought last, at ranks that the bins say.
     return dict(sorted(weights.items(), key=lambda item: {"names": 0, "quantile": 2}.get(item[0][0], 1)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer, numbers, truth
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
+from prepriv.description.answers import Asker
+from prepriv.description.ask import unread
+from prepriv.description.asked import AskedPlan
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -30,7 +33,16 @@ from prepriv.description.estimates import (
     moment_rows,
     quantile_interval,
 )
+from prepriv.description.grouped import (
+    GroupDifference,
+    GroupSummary,
+    differences_of,
+    of_all,
+    of_groups,
+    plan_groups,
+)
 from prepriv.description.price import Look, PrivateFrame, frame_of, multiplier, price
+from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -51,36 +63,23 @@ _MOST_PAIRS = 2000  # of columns whose correlations are asked for
 
 
 @dataclass(frozen=True)
-class NumericSummary:
-    """What is said of a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
-
-    missing: share of rows. mean, deviation, quantiles: of the cells that are no gaps, clamped to the declared bounds.
-    """
-
-    missing: Estimate
-    mean: Estimate
-    deviation: Estimate
-    quantiles: dict[float, Estimate]
-    edges: tuple[float, ...]
-    counts: tuple[Estimate, ...]
-
-
-@dataclass(frozen=True)
-class CategoricalSummary:
-    """What is said of a categorical column, or of the label: how many records have each value, "other" and "missing" among them."""
-
-    counts: dict[str, Estimate]
-
-
-@dataclass(frozen=True)
 class DescribePlan:
-    """What a description will release, priced: `look`; of which domain, with n; which quantiles, how many bins."""
+    """What a description will release, priced: `look`; of which domain, with n; which quantiles, how many bins.
+
+    groups: the questions that are asked, where each group is described by itself.
+    """
 
     domain: Domain
     look: Look
     quantiles: tuple[float, ...]
     bins: int
     correlations: bool
+    groups: AskedPlan | None = None
+
+    @property
+    def by(self) -> str | None:
+        """The column whose groups are described one by one."""
+        return None if self.groups is None else self.groups.questions[0].by
 
     @property
     def numeric(self) -> list[str]:
@@ -104,6 +103,9 @@ class Description:
         Of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
     receipt : mapping, optional
         Of the charge in a ledger. None: it was charged to none.
+    groups : dict of str to GroupSummary
+        With `by`, what was released of each group: `rows` and `columns`. `columns` of the description are then the sums over
+        the groups, without quantiles.
 
     Examples
     --------
@@ -120,6 +122,12 @@ class Description:
     columns: dict[str, NumericSummary | CategoricalSummary]
     correlations: dict[tuple[str, str], Estimate]
     receipt: Mapping[str, Any] | None = None
+    groups: dict[str, GroupSummary] = field(default_factory=dict)
+
+    @property
+    def differences(self) -> tuple[GroupDifference, ...]:
+        """Between the groups, of each number that both have."""
+        return differences_of(self.groups)
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -137,6 +145,7 @@ def plan_description(
     quantiles: Sequence[float] = QUANTILES,
     bins: int = BINS,
     correlations: bool = False,
+    by: str | None = None,
 ) -> DescribePlan:
     """Price a description of a table of this domain. No row is read. ValueError for what cannot be planned."""
     check_domain(domain)
@@ -152,6 +161,11 @@ def plan_description(
     check_drafts(domain, delta)
     levels = tuple(dict.fromkeys(numbers("quantiles", list(quantiles), above=0.0, below=1.0).tolist()))
     bins, correlations = integer("bins", bins, at_most=1000), truth("correlations", correlations)
+    if by is not None:
+        if correlations:
+            raise ValueError("correlations are those of all rows: ask for them without by")
+        told = plan_groups(domain, by, n=n, epsilon=epsilon, delta=delta, levels=levels, bins=bins)
+        return DescribePlan(domain.with_n(integer("n", n)), told.look, levels, bins, False, told)
     weights: dict[str, float] = {}
     numeric = 0
     for i, column in enumerate(domain.columns.values()):
@@ -210,7 +224,9 @@ def describe(
         Charged before a cell is read. None: no cap holds.
     **options
         n : the declared number of records or units (default: the domain's; under replace-one the table's). quantiles :
-        levels in (0, 1), default (0.25, 0.5, 0.75). bins : of a histogram, default 20. correlations : default False.
+        levels in (0, 1), default (0.25, 0.5, 0.75). bins : of a histogram, default 20. correlations : default False. by : a
+        declared categorical column, each group of which is described by itself; a row is in one, so counts and sums of all
+        groups have the noise of those of one.
 
     Returns
     -------
@@ -258,13 +274,25 @@ def describe_in_private(
 ) -> Description:
     """Carry out the plan on a table, or on a file, which is opened after the charge: charged, and counted by the odometer,
     before a cell is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
+    if plan.groups is not None:
+        told = admit(plan.look, unread(plan.groups, table), ledger=ledger, session=session, reached=reached)
+        made = _in_groups(plan, plan.groups, told.rows, plan.look.session(told.session))
+        return replace(made, receipt=told.receipt)
     paid = admit(plan.look, _unread(plan, table), ledger=ledger, session=session, reached=reached)
     return replace(_released(plan, *paid.rows, plan.look.session(paid.session)), receipt=paid.receipt)
 
 
 def release_description(plan: DescribePlan, table: Any, session: Session) -> Description:
     """The same of rows that are made up, which nobody pays for: for audits."""
+    if plan.groups is not None:
+        return _in_groups(plan, plan.groups, unread(plan.groups, table).read(0), session)
     return _released(plan, *_unread(plan, table).read(0), session)
+
+
+def _in_groups(plan: DescribePlan, asked: AskedPlan, rows: Table, session: Session) -> Description:
+    asker = Asker(asked, rows, session)
+    asker.release_all()
+    return Description(plan, *of_all(asked, asker), {}, groups=of_groups(asked, asker))
 
 
 def _unread(plan: DescribePlan, table: Any) -> _Described:
@@ -343,11 +371,11 @@ class _Asker:
         if n_is_public(self.plan.look.adjacency):
             return Estimate.around(float(self.plan.look.n), 0.0)
         noisy, noise = self._counts("rows", np.zeros(n, dtype=np.int64), 1)
-        return _count(noisy[0], noise)
+        return count_estimate(noisy[0], noise)
 
     def counts(self, part: str, indices: Any, names: Sequence[str]) -> dict[str, Estimate]:
         noisy, noise = self._counts(part, indices, len(names))
-        return {name: _count(c, noise) for name, c in zip(names, noisy)}
+        return {name: count_estimate(c, noise) for name, c in zip(names, noisy)}
 
     def moments(self, i: int, unit: Floats, n: Estimate) -> Moments:
         z = multiplier(self.plan.look[f"moments {i}"])
@@ -371,7 +399,7 @@ class _Asker:
         there = unit[~np.isnan(unit)]
         at = np.minimum((there * plan.bins).astype(np.int64), plan.bins - 1)
         noisy, noise = self._counts(f"histogram {i}", at, plan.bins)
-        counts = tuple(_count(c, noise) for c in noisy)
+        counts = tuple(count_estimate(c, noise) for c in noisy)
         edges = np.linspace(0.0, 1.0, plan.bins + 1)
         present = moments.present.value
         found: dict[float, Estimate] = {}
@@ -433,10 +461,6 @@ class _Asker:
             (names[a], names[b]): _correlation(t / max(n, 1.0), noise, filled[names[a]], filled[names[b]])
             for a, b, t in zip(first, second, total.tolist())
         }
-
-
-def _count(noisy: float, noise: float) -> Estimate:
-    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
 
 
 def _filled(m: Moments, n: float) -> Moments:

@@ -12,8 +12,10 @@ import jinja2
 from markupsafe import Markup
 
 from prepriv._text import shown
-from prepriv.description.describe import CategoricalSummary, Description, NumericSummary
+from prepriv.description.describe import Description
 from prepriv.description.estimates import Estimate, short
+from prepriv.description.summaries import CategoricalSummary, NumericSummary
+from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
 from prepriv.guarantees.printed import exact, up
 from prepriv.release.pictures import label, stroke, svg
@@ -32,6 +34,16 @@ def to_json(d: Description) -> dict[str, Any]:
         "columns": {name: _summary(summary) for name, summary in d.columns.items()},
         "correlations": [{"columns": list(pair)} | _plain(e) for pair, e in d.correlations.items()],
     }
+    if d.groups:
+        out["by"] = d.plan.by
+        out["groups"] = [
+            {"group": name, "rows": _plain(g.rows)}
+            | {"columns": {column: _summary(s) for column, s in g.columns.items()}}
+            for name, g in d.groups.items()
+        ]
+        out["differences"] = [
+            {"of": x.of, "group": x.one, "less": x.two} | _plain(x.value) for x in d.differences
+        ]
     if (added := claims(look.guarantee, d.plan.domain, look.delta)) is not None:
         out["claims"] = added
     if d.receipt is not None:
@@ -72,6 +84,7 @@ def to_html(d: Description) -> str:
         look=look,
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
+        grouped=[(of, Markup(forest_of(d, of))) for of in of_groups(d)],
         summaries=[(name, s, Markup(picture(name, s)), rows(s)) for name, s in d.columns.items()],
         json=json_text(d),
     )
@@ -92,6 +105,26 @@ def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estima
         ("deviation", summary.deviation),
         *quantiles,
     ]
+
+
+def of_groups(d: Description) -> list[str]:
+    """What some group has a number for, and is drawn: all but the shares of single values."""
+    told = {of: e for group in d.groups.values() for of, e in group.numbers().items() if e.value == e.value}
+    return [of for of in told if not of.startswith("share of ")]
+
+
+def forest_of(d: Description, of: str) -> str:
+    """A number of each group with its interval, and the differences below it."""
+    known = [(name, group.numbers()[of]) for name, group in d.groups.items()]
+    known = [(name, e) for name, e in known if e.value == e.value]
+    apart = [(f"{x.one} less {x.two}", x.value) for x in d.differences if x.of == of]
+    parts, y = [label(10, 16, of, "start")], 30.0
+    for lines, zero in ((known, False), (apart, True)):
+        if lines:
+            drawn, y = forest(lines, y, zero)
+            parts += drawn
+    told = "; ".join(f"{who}: {e}" for who, e in (*known, *apart))
+    return svg(f"{of} by {d.plan.by}", 400, int(y) + 4, parts, told)
 
 
 def picture(name: str, summary: NumericSummary | CategoricalSummary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Protocol
 
 from prepriv._text import shown
 from prepriv.evaluation.groups import TOO_FEW
@@ -60,13 +61,24 @@ def picture(of: PrivateEvaluation, figures: Sequence[Figure]) -> str:
     parts, y = [label(10, 16, name, "start")], 30.0
     for lines, zero in ((known, False), (apart, True)):
         if lines:
-            drawn, y = _forest(lines, y, zero)
+            drawn, y = forest(lines, y, zero)
             parts += drawn
     told = "; ".join(f"{who}: {figure.interval}" for who, figure in (*known, *apart))
     return f"<figure>{svg(f'{name} by {of.plan.by}', 400, int(y) + 4, parts, told)}</figure>"
 
 
-def _forest(lines: Sequence[tuple[str, Figure]], y: float, zero: bool) -> tuple[list[str], float]:
+class Interval(Protocol):
+    """A number with the ends of its interval; None or nan where there is none."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def forest(lines: Sequence[tuple[str, Interval]], y: float, zero: bool) -> tuple[list[str], float]:
     """Dots with their intervals, one line each, from this height on; and where they end."""
     ends = [x for _, f in lines for x in (f.low or 0.0, f.high or 0.0)] + [0.0] * zero
     low, high = min(ends), max(ends)

@@ -84,6 +84,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (ASK, "-k", "other_questions"),
     ),
     Mutant(
+        "sums over described groups have the noise of one of them",
+        "a sum over groups with the noise of one of them",
+        "description/grouped.py",
+        "    grown = math.sqrt(rows.size)\n",
+        "    grown = 1.0\n",
+        ("tests/description/test_describe_groups.py", "-k", "have_their_noise"),
+    ),
+    Mutant(
+        "a difference of estimates is as uncertain as one of them",
+        "an interval that covers less often than it says",
+        "description/estimates.py",
+        "    low = math.hypot(one.value - one.low, two.high - two.value)\n",
+        "    low = one.value - one.low\n",
+        ("tests/description/test_describe_groups.py", "-k", "as_wide_as_both"),
+    ),
+    Mutant(
         "a sum is as far apart as its steps are wide",
         "a sensitivity below the distance of the bounds",
         "description/sums.py",

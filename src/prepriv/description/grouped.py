@@ -1,0 +1,178 @@
+"""A table described group by group: each group's numbers, those of all, and how groups differ. Proof: docs/proofs/describe.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from prepriv.columns import Categorical, Numeric
+from prepriv.description.answers import Asker
+from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
+from prepriv.description.estimates import NOTHING, SHIFT, SURE, Estimate, Moments, difference, share
+from prepriv.description.price import multiplier
+from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
+from prepriv.domain import Domain
+
+MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """What was released of one group. rows: how many there are; columns: as of a `Description`, but for that of the groups."""
+
+    rows: Estimate
+    columns: dict[str, Summary]
+
+    def numbers(self) -> dict[str, Estimate]:
+        """Everything of it that can be compared with another group: of counts the shares."""
+        found: dict[str, Estimate] = {}
+        for name, summary in self.columns.items():
+            if isinstance(summary, CategoricalSummary):
+                noise = self.rows.error / SURE
+                for value, e in summary.counts.items():
+                    found[f"share of {name} = {value}"] = share(
+                        e.value, self.rows.value, e.error / SURE, noise
+                    )
+                continue
+            found |= {f"share missing of {name}": summary.missing, f"mean of {name}": summary.mean}
+            found[f"deviation of {name}"] = summary.deviation
+            found |= {f"quantile {q:g} of {name}": e for q, e in summary.quantiles.items()}
+        return found
+
+
+@dataclass(frozen=True)
+class GroupDifference:
+    """A number of one group less that of another."""
+
+    of: str
+    one: str
+    two: str
+    value: Estimate
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"{self.of}, {self.one} less {self.two}"
+
+
+def plan_groups(
+    domain: Domain,
+    by: str,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    levels: Sequence[float],
+    bins: int,
+) -> AskedPlan:
+    """Price a description of each group of a declared categorical column. ValueError for another column."""
+    if not isinstance(by, str) or not isinstance(domain.columns.get(by), Categorical):
+        raise ValueError("by must be one of the declared categorical columns")
+    asked = [Asked("count", by=by)]
+    for name, column in domain.columns.items():
+        if isinstance(column, Numeric):
+            asked += [Asked(kind, (name,), by) for kind in ("missing", "mean", "deviation")]
+            asked.append(Asked("histogram", (name,), by, bins=bins))
+            asked += [Asked("quantile", (name,), by, level=q) for q in levels]
+        elif name != by:
+            asked.append(Asked("histogram", (name,), by))
+    if domain.label is not None:
+        asked.append(Asked("histogram", (domain.label,), by))
+    half = 0.25 if levels else 0.5
+    weights = {"moments": half, "bins": half, "quantile": 0.5 / max(1, len(levels))}
+    return plan_questions(domain, asked, epsilon=epsilon, delta=delta, n=n, weights=weights)
+
+
+def of_groups(plan: AskedPlan, asker: Asker) -> dict[str, GroupSummary]:
+    """Each group, by name, of pieces that were released."""
+    by = plan.questions[0].by
+    groups = asker.groups(by).names
+    found = {}
+    for g, group in enumerate(groups):
+        columns: dict[str, Summary] = {}
+        for name, column in plan.domain.columns.items():
+            if name == by:
+                continue
+            told = {q: asker.in_group(q, g) for q in plan.questions if q.columns == (name,)}
+            if isinstance(column, Numeric):
+                columns[name] = _numeric({q.kind if q.level is None else q.level: e for q, e in told.items()})
+            else:
+                columns[name] = CategoricalSummary(next(iter(told.values())))
+        found[group] = GroupSummary(asker.in_group(plan.questions[0], g), columns)
+    return found
+
+
+def _numeric(told: Mapping[object, object]) -> NumericSummary:
+    quantiles = {q: e for q, e in told.items() if isinstance(q, float) and isinstance(e, Estimate)}
+    missing, mean, deviation = (told[kind] for kind in ("missing", "mean", "deviation"))
+    histogram = told["histogram"]
+    return NumericSummary(missing, mean, deviation, quantiles, histogram.edges, histogram.counts)  # type: ignore[arg-type,attr-defined]
+
+
+def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]:
+    """All rows: the number of them, and of each column the sums over the groups, whose noise is the larger for it."""
+    by = plan.questions[0].by
+    assert by is not None
+    rows = asker.noisy["counts", (by,)]
+    grown = math.sqrt(rows.size)
+    noise = asker.count_noise(("counts", (by,)))
+    n = count_estimate(float(rows.sum()), noise * grown)
+    if plan.look.adjacency == "replace-one":
+        n = Estimate.around(float(plan.look.n), 0.0)
+    columns: dict[str, Summary] = {}
+    for name, column in plan.domain.columns.items():
+        if name == by:
+            columns[name] = CategoricalSummary(
+                {group: count_estimate(c, noise) for group, c in zip(asker.groups(by).names, rows)}
+            )
+            continue
+        piece = piece_of(next(q for q in plan.questions if q.columns == (name,)), plan.domain)
+        assert piece is not None
+        if isinstance(column, Numeric):
+            a, b, c = asker.noisy[piece].sum(axis=0).tolist()
+            wide = SHIFT * multiplier(plan.look[plan.pieces[piece]]) * grown
+            moments = Moments((a, b, c), wide, n, asker.weights(by))
+            bins = plan.bins(name, by)
+            counts = asker.noisy[bins].sum(axis=0)
+            columns[name] = summary_of(column, moments, counts, asker.count_noise(bins) * grown)
+            continue
+        of_names = asker.noisy[piece].sum(axis=piece[1].index(by))
+        names = asker.groups(name).names
+        each = asker.count_noise(piece) * grown
+        columns[name] = CategoricalSummary({v: count_estimate(c, each) for v, c in zip(names, of_names)})
+    return n, columns
+
+
+def summary_of(column: Numeric, moments: Moments, counts: Sequence[float], noise: float) -> NumericSummary:
+    """Of a numeric column, without quantiles."""
+    edges = np.linspace(column.low, column.high, len(counts) + 1)
+    middle, reach = (column.low + column.high) / 2, (column.high - column.low) / 2
+    mean, spread = moments.mean, moments.spread
+    return NumericSummary(
+        moments.missing,
+        Estimate(*(middle + reach * x for x in (mean.value, mean.low, mean.high))),
+        Estimate(*(reach * x for x in (spread.value, spread.low, spread.high))),
+        {},
+        tuple(edges.tolist()),
+        tuple(count_estimate(c, noise) for c in counts),
+    )
+
+
+def differences_of(groups: Mapping[str, GroupSummary]) -> tuple[GroupDifference, ...]:
+    """Of every number that two groups have, between all pairs of groups; of many groups, between each and the first."""
+    numbers = {name: group.numbers() for name, group in groups.items()}
+    told = [name for name, found in numbers.items() if any(e.value == e.value for e in found.values())]
+    pairs = [*combinations(told, 2)]
+    if len(told) > MOST_COMPARED:
+        pairs = [(told[0], other) for other in told[1:]]
+    found = [
+        GroupDifference(of, one, two, difference(e, numbers[two][of]))
+        for of in (numbers[told[0]] if told else ())
+        for one, two in pairs
+        for e in [numbers[one][of]]
+    ]
+    return tuple(d for d in found if d.value != NOTHING and d.value.value == d.value.value)

@@ -1,0 +1,39 @@
+"""What is said of one column of a private table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prepriv.description.estimates import SURE, Estimate
+
+
+@dataclass(frozen=True)
+class NumericSummary:
+    """What is said of a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
+
+    missing: share of rows. mean, deviation, quantiles: of the cells that are no gaps, clamped to the declared bounds.
+    """
+
+    missing: Estimate
+    mean: Estimate
+    deviation: Estimate
+    quantiles: dict[float, Estimate]
+    edges: tuple[float, ...]
+    counts: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class CategoricalSummary:
+    """What is said of a categorical column, or of the label: how many records have each value, "other" and "missing" among them."""
+
+    counts: dict[str, Estimate]
+
+
+Summary: TypeAlias = NumericSummary | CategoricalSummary
+
+
+def count_estimate(noisy: float, noise: float) -> Estimate:
+    """A noisy count, and the standard deviation of its noise."""
+    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)

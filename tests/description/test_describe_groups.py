@@ -1,0 +1,125 @@
+"""A description of groups: the numbers of each, their sums, their differences, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import prepriv
+from prepriv import Categorical, Domain, Numeric
+from prepriv.audit.replay import Neighbour, replay
+from prepriv.cli import run
+from prepriv.description.describe import describe_in_private, plan_description, release_description
+from prepriv.description.estimates import Estimate, difference
+from prepriv.description.page import json_text, to_html
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+
+BOTH = prepriv.domain.ADJACENCIES
+N = 4000
+
+
+def table(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], n, p=[0.4, 0.6])
+    pay = np.clip(30 + 10 * (sex == "m") + rng.normal(0, 8, n), 0, 100)
+    job = np.where(rng.random(n) < np.where(sex == "f", 0.7, 0.3), "clerk", "smith")
+    return pd.DataFrame({"pay": pay, "sex": sex, "job": job, "y": rng.choice(["a", "b"], n)})
+
+
+def domain(adjacency="replace-one"):
+    columns = {"pay": Numeric(0, 100), "sex": Categorical(["f", "m"]), "job": Categorical(["clerk", "smith"])}
+    return Domain(columns, ["a", "b"], label="y", adjacency=adjacency, n=N)
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_numbers_of_groups_and_of_all_hold_what_is_there(adjacency):
+    people = table()
+    plan = plan_description(domain(adjacency), epsilon=2.0, by="sex")
+    assert plan.look.guarantee.epsilon(1e-6) <= 2.0 and plan.by == "sex"
+    of = people.groupby("sex")
+    held = said = 0
+    for seed in range(8):
+        d = release_description(plan, people, NoisySession(NoiseSource.for_tests(seed)))
+        f, m = d.groups["f"], d.groups["m"]
+        apart = {x.of: x.value for x in d.differences if (x.one, x.two) == ("f", "m")}
+        clerks = (people.job == "clerk").groupby(people.sex).mean()
+        for e, true in (
+            (f.rows, len(people[people.sex == "f"])),
+            (m.columns["pay"].mean, of.pay.mean()["m"]),
+            (m.columns["pay"].deviation, of.pay.std(ddof=0)["m"]),
+            (f.columns["pay"].quantiles[0.5], of.pay.median()["f"]),
+            (f.columns["job"].counts["clerk"], (people[people.sex == "f"].job == "clerk").sum()),
+            (d.columns["pay"].mean, people.pay.mean()),
+            (d.columns["sex"].counts["f"], (people.sex == "f").sum()),
+            (d.columns["job"].counts["clerk"], (people.job == "clerk").sum()),
+            (apart["mean of pay"], of.pay.mean()["f"] - of.pay.mean()["m"]),
+            (apart["share of job = clerk"], clerks["f"] - clerks["m"]),
+        ):
+            said, held = said + 1, held + (e.low <= true <= e.high)
+    assert held >= 0.85 * said  # ten numbers of eight draws, of which several share their noise
+    assert "job" in d.columns and math.isnan(d.groups["other"].columns["pay"].mean.value)
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_replay_of_a_record_that_leaves_its_group(adjacency):
+    plan = plan_description(domain(adjacency), epsilon=2.0, by="sex")
+    base = table()
+    base.loc[0] = [0.0, "f", "clerk", "a"]
+
+    def described(data, session):
+        found = describe_in_private(plan, data, session=session)
+        return {"page": to_html(found), "json": json_text(found)}
+
+    neighbours = []
+    for i, cells in enumerate(itertools.product((100.0, math.nan), ("m", "<b>"), ("smith", None), ("b",))):
+        other = base.copy()
+        other.loc[0] = cells
+        if adjacency != "replace-one":
+            other = pd.concat([base, other[:1]], ignore_index=True)
+        neighbours.append(Neighbour(str(i), other))
+    result = replay(described, base, neighbours)
+    assert result.findings == [] and max(result.reach.values()) > 0.9
+
+
+def test_the_mean_of_a_group_has_the_noise_of_one():
+    """With the number of rows it needs the budget of a column more; beside that a mean is no noisier than alone."""
+    one = plan_description(domain(), epsilon=2.0)
+    by = plan_description(domain(), epsilon=2.0, by="sex")
+    alone, grouped = one.look["moments 0"].mu, by.look[by.groups.pieces["moments", "pay", "sex"]].mu
+    assert grouped >= alone * (1 - 1e-6)
+
+
+def test_sums_over_groups_have_their_noise():
+    """Of four groups twice that of one."""
+    d = prepriv.describe(table(), domain(), epsilon=2.0, by="sex", quantiles=[])
+    alone = d.groups["m"].columns
+    assert d.columns["job"].counts["clerk"].error == pytest.approx(2 * alone["job"].counts["clerk"].error)
+    assert d.columns["pay"].counts[6].error == pytest.approx(2 * alone["pay"].counts[6].error)
+    assert d.columns["pay"].mean.error > alone["pay"].mean.error
+
+
+def test_the_command_the_page_and_the_file_have_groups(tmp_path, capsys):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "S.yaml").write_text(
+        "label: {name: y, classes: [a, b]}\ncolumns:\n  pay: {type: numeric, low: 0, high: 100}\n"
+        "  sex: {type: categorical, categories: [f, m]}\n"
+    )
+    base = ["describe", f"{tmp_path}/t.csv", "--schema", f"{tmp_path}/S.yaml", "--rows", str(N)]
+    assert run([*base, "--by", "pay"]) == 2 and run([*base, "--by", "sex", "--correlations"]) == 2
+    assert run([*base, "--by", "sex", "--epsilon", "1", "--out", f"{tmp_path}/p.html"]) == 0
+    printed = capsys.readouterr().out
+    said, page = json.loads((tmp_path / "p.json").read_text()), (tmp_path / "p.html").read_text()
+    assert "mean of pay, f less m" in printed and "mean of pay by sex" in page and "Groups of sex" in page
+    assert {g["group"] for g in said["groups"]} == {"f", "m", "other", "missing"} and said["differences"]
+
+
+def test_a_difference_of_two_numbers_is_as_wide_as_both():
+    one, two = Estimate(5.0, 3.0, 6.0), Estimate(2.0, 1.0, 6.0)
+    found = difference(one, two)
+    assert (found.value, found.low, found.high) == (3.0, 3.0 - math.hypot(2, 4), 3.0 + math.hypot(1, 1))
