@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prepriv.estimators import PrivateClassifier
     from prepriv.evaluation.choose import choose
     from prepriv.guarantees.guarantee import Guarantee
-    from prepriv.payment import Budget, Public, Sensitivity
+    from prepriv.payment import Budget, Public, Sensitivity, Sketch
     from prepriv.plans.plan import Plan, make_plan
     from prepriv.regressor import PrivateRegressor
     from prepriv.release.model import Model
@@ -43,6 +43,7 @@ __all__ = [
     "Public",
     "Report",
     "Sensitivity",
+    "Sketch",
     "Text",
     "Validation",
     "account",
@@ -83,6 +84,7 @@ _HOMES = {
     "Public": "payment",
     "Report": "release.report",
     "Sensitivity": "payment",
+    "Sketch": "payment",
     "account": "accounts.account",
     "ask": "description.ask",
     "choose": "evaluation.choose",

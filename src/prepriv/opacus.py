@@ -37,6 +37,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.base import Learner
 from prepriv.learners.losses import AnyModel
+from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget
 from prepriv.placed.raw_units import RawUnits
 from prepriv.plans.claim import claim
@@ -256,6 +257,11 @@ def calibrate(
         )
     else:
         learner = ShuffledBatches(AnyModel(), steps=epochs, clip_norm=clip, records=n)
+    if any(step.way == Sketch.way for step in steps):
+        raise ValueError(
+            "a sketch of the table pays for transformers of scikit-learn in a run of prepriv: use PrivateClassifier, or steps of "
+            "prepriv paid by Budget"
+        )
     placed, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
     for p in placed.steps:
         rehearse(p, domain, n, private=True, release=False)

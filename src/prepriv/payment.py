@@ -1,4 +1,4 @@
-"""The three ways to pay for a pre-processing step that depends on data. There is no fourth.
+"""The ways to pay for a pre-processing step that depends on data: three for the steps of prepriv, a fourth for those of scikit-learn.
 
 A step that does not depend on data (clip, one-hot by declared categories, a fixed grid) is free and takes
 no payment.
@@ -16,8 +16,11 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, number, real, settle, shown
+from prepriv._kinds import is_ours
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.printed import percent
+from prepriv.sketches.plan import SketchPlan
+from prepriv.sketches.signal import check_of
 
 
 class Access(Protocol):
@@ -31,7 +34,7 @@ class Access(Protocol):
     --------
     >>> from prepriv.payment import Access
     >>> [name for name in vars(Access) if not name.startswith("_")]
-    ['n', 'public', 'private', 'mechanisms']
+    ['n', 'public', 'private', 'mechanisms', 'sketch']
     """
 
     @property
@@ -47,8 +50,11 @@ class Access(Protocol):
     def mechanisms(self) -> Any:
         """The mechanisms its share pays for (`mechanisms.handle.Mechanisms`)."""
 
+    def sketch(self) -> Any:
+        """The sketch of the raw table its share pays for (`sketches.tablesketch.TableSketch`)."""
 
-__all__ = ["Access", "Budget", "Caps", "Payment", "Public", "Sensitivity", "Way", "check_payment"]
+
+__all__ = ["Access", "Budget", "Caps", "Payment", "Public", "Sensitivity", "Sketch", "Way", "check_payment"]
 
 C = TypeVar("C", bound="Caps")
 
@@ -125,7 +131,7 @@ class Way:
     Attributes
     ----------
     way : str
-        Of the class: its name, "free", "public", "budget" or "sensitivity".
+        Of the class: its name, "free", "public", "budget", "sensitivity" or "sketch".
     private : bool
         Of the class: whether private rows are read.
     leaves : bool
@@ -152,12 +158,21 @@ class Way:
     caps: Mapping[str, Any] = MappingProxyType({})
     data: Any = None
 
+    @property
+    def left_open(self) -> bool:
+        """Whether the share is left to the plan, which knows how much is enough."""
+        return False
+
     def terms(self) -> str:
         """What is paid, in words."""
         return "nothing"
 
     def check(self, step: Any, adjacency: Adjacency, release: bool) -> None:
         """ValueError where the step cannot be paid for in this way; release: whether a model is to leave."""
+
+    def sketch_of(self, step: Any, domain: Any, mu: float, first: bool) -> Any:
+        """The sketch of the raw table that it pays for, planned (`sketches.plan.SketchPlan`); None for every other way."""
+        return None
 
     def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
         """The shift of the common rows behind the step: here of a map that is one and the same for neighbours."""
@@ -348,22 +363,89 @@ class Sensitivity(Way):
         return step.fit_confidential(access.private(), space, access.n), leaves
 
 
-Payment: TypeAlias = Public | Budget | Sensitivity
+@dataclass(frozen=True)
+class Sketch(Way):
+    """Fit transformers of scikit-learn on rows drawn from a private sketch of the table: noisy counts of each column with the label.
+
+    Parameters
+    ----------
+    share : float or "auto", default "auto"
+        Part of the whole budget, in mu squared, that the sketch takes: at least 1e-12, below 1. "auto" buys what is enough
+        by the rule of docs/sketch.md, 1 % at least and 25 % at most.
+
+    Raises
+    ------
+    ValueError
+        If `share` is outside these bounds. Later, when a plan is made, where the sketch would carry too little: the
+        sentence says what would be enough.
+
+    Notes
+    -----
+    All that is fitted on such rows is post-processing: it may leave, and new rows get the same map. It keeps a pipeline as it
+    is; it is not for accuracy. Proof: docs/proofs/sketch.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> prepriv.Sketch(share=0.1).terms()
+    '10% of the budget; may be released'
+    >>> prepriv.Sketch().leaves
+    True
+    """
+
+    way: ClassVar[str] = "sketch"
+    private: ClassVar[bool] = True
+    share: Any = "auto"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.share, str) and self.share == "auto"):
+            settle(self, share=number("share", self.share, at_least=LEAST_SHARE, below=1.0))
+
+    @property
+    def left_open(self) -> bool:
+        return isinstance(self.share, str)
+
+    def terms(self) -> str:
+        share = "what is enough" if self.share == "auto" else percent(self.share)
+        return f"{share} of the budget; may be released"
+
+    def sketch_of(self, step: Any, domain: Any, mu: float, first: bool) -> SketchPlan:
+        if not is_ours(type(step)):
+            raise ValueError(
+                f"{step.name} is a step of a third party, and a sketch pays for the transformers of scikit-learn: Fitted.of(pipeline, domain)"
+            )
+        if not first:
+            raise ValueError(
+                f"{step.name} is fitted on rows drawn from a sketch of the raw table, so it must be the first step; put all "
+                "transformers of scikit-learn into one Pipeline or ColumnTransformer: one sketch pays for all of them"
+            )
+        step.check(domain)
+        return SketchPlan(domain, mu, step.needs)
+
+    def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
+        sketch = access.sketch()
+        rows = sketch.encoded(step.rows_wanted(sketch.shape.n))
+        fitted = step.fit_drawn(*rows, check_of(sketch.shape))
+        return fitted, fitted
+
+
+Payment: TypeAlias = Public | Budget | Sensitivity | Sketch
 _KINDS: tuple[type[Payment], ...] = (Public, Budget, Sensitivity)
 WAYS: tuple[str, ...] = tuple(kind.way for kind in _KINDS)
+"""Those that each step of prepriv has, or says why not; `Sketch` is for the transformers of scikit-learn."""
 
 
 def default_payment(way: str) -> Payment:
-    """A payment of that way with its defaults. KeyError for a way that is not one of `WAYS`.
+    """A payment of that way with its defaults. KeyError for a way that there is not.
 
-    >>> default_payment("budget")
-    Budget(share=0.02)
+    >>> default_payment("budget"), default_payment("sketch")
+    (Budget(share=0.02), Sketch(share='auto'))
     """
-    return {kind.way: kind for kind in _KINDS}[way]()
+    return {kind.way: kind for kind in (*_KINDS, Sketch)}[way]()
 
 
 def check_payment(step: str, payment: Any) -> None:
-    """Refuse a payment that is neither None nor an instance of one of the three: of no subclass, which could say anything.
+    """Refuse a payment that is neither None nor an instance of one of the four: of no subclass, which could say anything.
 
     Parameters
     ----------
@@ -383,14 +465,14 @@ def check_payment(step: str, payment: Any) -> None:
     >>> from prepriv.payment import check_payment
     >>> check_payment("Center", prepriv.Budget())
     """
-    if payment is None or type(payment) in (Public, Budget, Sensitivity):
+    if payment is None or type(payment) in (Public, Budget, Sensitivity, Sketch):
         return
     if isinstance(payment, type):
         got = f"the class {payment.__name__}: call it, as in {payment.__name__}()"
     else:
         got = type(payment).__name__
     raise ValueError(
-        f"payment of {step} must be Public(data), Budget(share) or Sensitivity(caps), from prepriv; got {got}"
+        f"payment of {step} must be Public(data), Budget(share), Sensitivity(caps) or Sketch(share), from prepriv; got {got}"
     )
 
 

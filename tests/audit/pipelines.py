@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, Text, make_plan
+from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, Sketch, Text, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_neighbours import RawTable, synthetic
 from prepriv.audit.sensitivity_draws import Draws
@@ -61,13 +61,14 @@ class Pipeline:
     steps: tuple[Step, ...] = ()
     learner: GradientDescent | None = None
     missing: float = 0.1
+    epsilon: float = 3.0
     tables: Callable[[Domain, Draws], RawTable] | None = None
     sampler: StochasticLearner | None = None
 
     def plan(self) -> Plan:
         loss = {0: SquaredError(), 2: Logistic()}.get(len(self.domain.classes), Softmax())
         learner = self.learner or GradientDescent(loss, steps=3, learning_rate=3.0, weight_bound=5.0)
-        plan = make_plan(self.domain, self.steps, learner, epsilon=3.0, delta=1e-4)
+        plan = make_plan(self.domain, self.steps, learner, epsilon=self.epsilon, delta=1e-4)
         if self.sampler is None:
             return plan
         # Calibration of a sampler takes seconds, and the replay needs no calibrated noise.
@@ -315,6 +316,23 @@ def _regression():
     yield "target: Poisson SGD", Pipeline(numbers(), sampler=poisson)
 
 
+def _sketches():
+    """A pipeline of scikit-learn by a sketch, whose noise at so few records needs a large budget to say anything."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.decomposition import PCA
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler, TargetEncoder
+
+    filled = make_pipeline(SimpleImputer(), StandardScaler())
+    mixed = make_column_transformer((filled, ["age", "gain", "hours"]), (TargetEncoder(), ["job"]))
+    for adjacency in (ONE, ADD):
+        for name, pipeline in {"label": mixed, "pairs": make_pipeline(mixed, PCA(2))}.items():
+            domain = table(adjacency)
+            step = pre.Fitted.of(pipeline, domain, Sketch(0.5))
+            yield f"sketch, {name}, {adjacency}", Pipeline(domain, (step,), epsilon=200.0)
+
+
 def _hidden_and_single():
     """Learners that draw single records, or pass once and stop at a random step."""
     noisy = NoisySGD(Softmax(), batch_size=2, steps=6, weight_bound=3.0)
@@ -378,6 +396,7 @@ def pipelines() -> dict[str, Pipeline]:
         _learners,
         _regression,
         _hidden_and_single,
+        _sketches,
         _recipes,
         _automatic,
     )

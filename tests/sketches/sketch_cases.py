@@ -54,7 +54,7 @@ def apart(plan, one, two, answers=None):
     second, _ = asked(plan, *two, first.answers)
     found = {}
     for name, mechanism in plan.mechanisms.items():
-        key = f"sketch: {name}"
+        key = f"sketch ({name})"
         square = mechanism.moved_squared(first.exact[key], second.exact[key])
         found[name] = math.sqrt(square) / mechanism.reach
     return found
@@ -71,9 +71,9 @@ def worst_answers(plan):
     """Answers after which the scores of a row can be as long as a row may be, and the same but for signs."""
     answers = {}
     if "bins" in plan.mechanisms:
-        answers["sketch: bins"] = np.full(plan.mechanisms["bins"].coordinates, 1000.0)
+        answers["sketch (bins)"] = np.full(plan.mechanisms["bins"].coordinates, 1000.0)
     share = plan.d / plan.room / 2  # of either end: then its score, of variance 1, is +-sqrt(room / d)
-    edges, parts = iter(edges_of(plan, answers.get("sketch: bins"))), []
+    edges, parts = iter(edges_of(plan, answers.get("sketch (bins)"))), []
     for kind, room in zip(plan.columns.values(), plan.rows):
         table = np.zeros((room, plan.classes))
         bins = 3 if isinstance(kind, Categorical) else len(next(edges)) - 1
@@ -81,7 +81,7 @@ def worst_answers(plan):
         for code, part in ((0, share), (middle, 1 - 2 * share), (last, share)):
             table[code] = plan.n * part  # as many as there are
         parts.append(table.ravel())
-    return answers | {"sketch: tables": np.concatenate(parts)}
+    return answers | {"sketch (tables)": np.concatenate(parts)}
 
 
 def worst_rows(plan):

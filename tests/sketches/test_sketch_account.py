@@ -172,8 +172,8 @@ def test_the_noise_is_that_of_the_claim():
     exact, _ = asked(plan, rows, ["a"] * 50)
     private = NoisySession(NoiseSource.for_tests(3))
     mechanism = plan.mechanisms["tables"]
-    noisy = private.release("sketch: tables", mechanism, exact.exact["sketch: tables"])
-    noise = noisy - np.ldexp(exact.exact["sketch: tables"].astype(float), mechanism.exponent)
+    noisy = private.release("sketch (tables)", mechanism, exact.exact["sketch (tables)"])
+    noise = noisy - np.ldexp(exact.exact["sketch (tables)"].astype(float), mechanism.exponent)
     claimed = math.sqrt(2 * 400) / (0.5)  # without numeric columns the tables have all of mu
     assert np.std(noise) == pytest.approx(claimed, rel=0.05)
     assert plan.noise("tables") == pytest.approx(claimed, rel=1e-3) and plan.noise("tables") >= claimed
@@ -188,7 +188,7 @@ def test_a_session_that_pays_for_less_releases_nothing_more():
     session = NoisySession(NoiseSource.for_tests(0))
     with pytest.raises(SpentError):
         release_sketch(plan, *table.read(0), Metered(session, "sketch", 0.7 * 0.25))
-    assert [release.name for release in session.releases] == ["sketch: bins"]
+    assert [release.name for release in session.releases] == ["sketch (bins)"]
 
 
 def test_what_one_record_adds_does_not_depend_on_the_others():
@@ -216,7 +216,7 @@ def test_only_what_the_rows_of_a_unit_say_counts_and_nobodys_rows_do_not():
     plan = plan_of("add-or-remove-one", 3, numeric=1, categorical=1)
     rows = frame({"x0": [0.0] * 6, "c0": ["u"] * 6}, 3, [1, 1, 1, 1, 1, None])  # five of one, one of nobody
     session, _ = asked(plan, rows, ["a"] * 6)
-    assert session.exact["sketch: bins"].sum() == 3 << COUNT_BITS
+    assert session.exact["sketch (bins)"].sum() == 3 << COUNT_BITS
 
 
 def test_a_ball_and_texts_have_no_sketch():

@@ -27,7 +27,7 @@ from prepriv.domain import Domain
 from prepriv.evaluation.holdout import Holdout, plan_holdout
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
-from prepriv.payment import Budget, Payment, Public, Sensitivity
+from prepriv.payment import Budget, Payment, Public, Sensitivity, Sketch
 from prepriv.placed.chain import chain
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
@@ -266,6 +266,20 @@ def _scattering(draws: Draws, domain: Domain) -> Step:
     return pre.Scattering(1, 2, draws.pick((0.001, 0.5)))
 
 
+def _fitted(draws: Draws, domain: Domain) -> Step:
+    """A pipeline of scikit-learn by a sketch, where the domain has one; it can only be the first step."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = [name for name, column in domain.columns.items() if isinstance(column, Numeric)]
+    parts = [("numbers", StandardScaler(), numbers)] if numbers else []
+    others = [name for name in domain.columns if name not in numbers]
+    parts += [("others", OneHotEncoder(handle_unknown="ignore"), others)] if others else []
+    if domain.is_ball:
+        return pre.Normalize(1.0)
+    return pre.Fitted.of(ColumnTransformer(parts), domain, Sketch(draws.pick((0.1, 0.4))))
+
+
 STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.MeanImputer(payment=_sensitivity(w, **_missing(w))),
     lambda w, _: pre.MedianImputer(payment=_sensitivity(w, gap=w.pick((0.3, 0.6, 1.0)), **_missing(w))),
@@ -303,6 +317,7 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.RootColumns(),
     lambda w, _: pre.ShrunkCenter(payment=Budget(0.1)),
     lambda w, _: pre.ClassCounts(2, payment=Budget(0.1)),
+    _fitted,
     lambda w, _: pre.ClipFeatures(0.2, w.pick((0.5, 0.9))),
     lambda w, _: pre.OneHot({"x0": 3}),
     lambda w, _: pre.RandomFeatures(5),

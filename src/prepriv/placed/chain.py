@@ -22,8 +22,10 @@ from prepriv.payment import check_payment
 from prepriv.placed.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.said import check_places, shift_after
+from prepriv.sketches.plan import SketchPlan
 from prepriv.space import Space
 
+NO_NOISE = 100.0  # mu of a sketch whose noise is not drawn: what its estimates take for granted
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
 
 
@@ -34,7 +36,8 @@ class PlannedStep:
     before, after: declared spaces around it. incoming, outgoing: how far neighbours are apart around it.
     conditions: its own, that its claim rests on or that a test covers. shift: L2 sensitivity of its mechanism;
     noise_multiplier: noise over that (Budget only). test: the propose-test-release that runs here, before the step is
-    fitted, for the conditions of the steps numbered `covers`.
+    fitted, for the conditions of the steps numbered `covers`. sketch: what it is fitted on rows of (Sketch only), of the same mu as
+    the noise multiplier says.
     """
 
     step: Step
@@ -48,6 +51,7 @@ class PlannedStep:
     test: GaussianTest | None = None
     test_name: str = ""
     covers: tuple[int, ...] = ()
+    sketch: SketchPlan | None = None
 
     @property
     def test_event(self) -> GaussianEvent | None:
@@ -128,7 +132,7 @@ def chain(
         for raw in read:
             raw.check_after(step, before, n)
         check_payment(step.name, step.payment)
-        placed = _placed(step, before, after, incoming, domain, n, mu, release)
+        placed = _placed(step, before, after, incoming, domain, n, mu, release, first=not planned)
         _check_fixed(placed, planned, domain)
         planned.append(placed)
         space, incoming = after, placed.outgoing
@@ -208,6 +212,7 @@ def _placed(
     n: int,
     mu: float,
     release: bool,
+    first: bool,
 ) -> PlannedStep:
     paid = step.paid
     paid.check(step, domain.adjacency, release)
@@ -228,8 +233,15 @@ def _placed(
     planned = PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     if paid.share == 0:
         return planned
+    multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
+    sketch = paid.sketch_of(
+        step, domain.with_n(n), (1 - 1e-11) / multiplier if multiplier else NO_NOISE, first
+    )
+    if (
+        sketch is not None
+    ):  # three sums, each over how far it moves itself: together they are as one over its own
+        return dataclasses.replace(planned, shift=1.0, noise_multiplier=multiplier, sketch=sketch)
     shift = step.l2_sensitivity(before, domain.adjacency, incoming)
     if not is_ours(type(step)):
         shift = number(f"l2_sensitivity of {step.name}", shift, above=0.0)
-    multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
     return dataclasses.replace(planned, shift=shift, noise_multiplier=multiplier)

@@ -103,6 +103,9 @@ class OpenAccess:
     def mechanisms(self) -> Mechanisms:
         return Mechanisms.exact("no step", self.rows, self.rows.labels)
 
+    def sketch(self) -> Any:
+        raise TypeError("a sketch is of a raw table, and these are rows of a space")
+
 
 @dataclass(frozen=True, eq=False)
 class PrivateTable:

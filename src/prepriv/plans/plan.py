@@ -10,8 +10,9 @@ import copy
 import dataclasses
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import integer
+from prepriv._callers import callers_level
 from prepriv._copies import copied
 from prepriv._kinds import is_ours, kind_of
 from prepriv.adjacency import rows_changed
@@ -44,6 +46,7 @@ from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.rehearsals.rehearsal_training import rehearse_training
+from prepriv.sketches.signal import PAIRED, Signal, signal_of
 from prepriv.space import Space
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -303,6 +306,42 @@ def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
     )
 
 
+AUTO = (0.01, 0.25)  # least and largest share that "auto" buys
+_MORE = 1.15
+
+
+def settled(steps: Sequence[Step], domain: Domain, mu: float) -> tuple[Step, ...]:
+    """The steps with a number for each share that was left to the plan: as much as is enough (`sketches.signal`)."""
+    return tuple(
+        replace(step, payment=replace(step.payment, share=_auto(step, domain, mu)))  # type: ignore[type-var]
+        if step.paid.left_open
+        else step
+        for step in steps
+    )
+
+
+def _auto(step: Step, domain: Domain, mu: float) -> float:
+    least, most = AUTO
+    if math.isinf(mu):
+        return least
+    share = least
+    while share < most:
+        sketch = step.paid.sketch_of(step, domain, mu * math.sqrt(share), True)
+        signal = signal_of(sketch)
+        if signal.verdict == "enough" and not signal.pair_noise > PAIRED:
+            return share
+        share *= _MORE
+    return most
+
+
+def check_signal(signal: Signal) -> None:
+    """ValueError where a sketch would carry too little for its steps, from public numbers alone; a warning where little."""
+    if signal.verdict == "too little":
+        raise ValueError(signal.sentence)
+    if signal.verdict == "coarse":
+        warnings.warn(signal.sentence, UserWarning, stacklevel=callers_level())
+
+
 def decide(
     domain: Domain,
     steps: Sequence[Step],
@@ -315,6 +354,7 @@ def decide(
     """(the steps in their places, the learner's setting, its noise multiplier) for one budget; domain: with n."""
     assert domain.n is not None
     mu = budget(epsilon, delta)
+    steps = settled(steps, domain, mu)
     left = mu * math.sqrt(1 - spent_shares(steps))
     placed = chain(steps, domain, domain.n, mu, test_delta=min(delta, 0.25) / 2, release=release)
     if math.isfinite(mu):
@@ -389,11 +429,14 @@ def make_plan(
         raise ValueError(f"the domain declares n={domain.n} records, not {n}")
     domain = domain.with_n(n)
     check_drafts(domain, delta)
+    steps = settled(steps, domain, budget(epsilon, delta))
     placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
     _check_written(plan)
     for p in plan.steps:
+        if p.sketch is not None and plan.private:
+            check_signal(signal_of(p.sketch))
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
         rehearse(p, domain, n, plan.private)

@@ -31,7 +31,7 @@ class Price:
     ----------
     step : str
         Its name.
-    way : {"public", "budget", "sensitivity"}
+    way : {"public", "budget", "sensitivity", "sketch"}
         How it is paid for.
     factor : float
         Noise of training over the noise if the step were free; inf where the way is closed.
@@ -169,7 +169,7 @@ def prices(
         if not step.ways:
             continue
         _, _, free, unmoved = decided([*steps[:i], Costless(inner=step), *steps[i + 1 :]], release)
-        for way in pay.WAYS:
+        for way in (*pay.WAYS, *(way for way in step.ways if way not in pay.WAYS)):
             chosen = step.way == way
             try:
                 variant = step.paid_by(way)

@@ -112,6 +112,8 @@ def _payment(data: Mapping[str, Any]) -> pay.Payment | None:
         return pay.Public()
     if way == pay.Budget.way:
         return pay.Budget(data["share"])
+    if way == pay.Sketch.way:
+        return pay.Sketch(data["share"])
     if way == pay.Sensitivity.way:
         return pay.Sensitivity(_deep(data["caps"], numbers=True), data.get("test_share", 0.0))
     raise ValueError

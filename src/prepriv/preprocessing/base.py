@@ -375,7 +375,7 @@ class Step(abc.ABC):
 
     @property
     def way(self) -> str:
-        """ "free", "public", "budget" or "sensitivity"."""
+        """ "free", "public", "budget", "sensitivity" or "sketch"."""
         return self.paid.way
 
     def closed_ways(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
 from prepriv.preprocessing.bins import BinCodes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -66,6 +67,12 @@ def _number(data: Mapping[str, Any], name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
         raise ValueError(f"{name} is no finite number")
     return float(value)
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    if not isinstance(data[name], str):
+        raise ValueError(f"{name} is no text")
+    return str(data[name])
 
 
 def _array(data: Mapping[str, Any], name: str) -> Floats:
@@ -131,6 +138,9 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
         _whole(m, "gaps"),
         None if m["smooth"] is None else _number(m, "smooth"),
         m.get("beside", False) is True,
+    ),
+    "compiled": lambda m: CompiledMap(
+        _text(m, "columns"), _text(m, "ops"), int(_number(m, "features")), _text(m, "check")
     ),
     "class_counts": lambda m: CountedClasses(_array(m, "counts")),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),

@@ -16,7 +16,13 @@ from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.space import Space
 
-MAKES = {"free": "free", "public": "fit_public", "budget": "fit_budget", "sensitivity": "fit_confidential"}
+MAKES = {
+    "free": "free",
+    "public": "fit_public",
+    "budget": "fit_budget",
+    "sensitivity": "fit_confidential",
+    "sketch": "fit_drawn",
+}
 """By way to pay: the method that makes the map of the rows, which every word of a step speaks of."""
 
 

@@ -97,6 +97,9 @@ class Rehearsal:
     def private(self) -> Rows:
         return self.handed
 
+    def sketch(self) -> Any:
+        raise TypeError("a sketch is for the transformers of scikit-learn, which are not rehearsed here")
+
     def mechanisms(self) -> Mechanisms:
         plain = mechanisms_of(
             self.planned,

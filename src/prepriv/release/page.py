@@ -34,7 +34,13 @@ from prepriv.release.shape_picture import shape_picture
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
 
-TITLES = {"public": "public data", "budget": "privacy budget", "sensitivity": "sensitivity", "free": "free"}
+TITLES = {
+    "public": "public data",
+    "budget": "privacy budget",
+    "sensitivity": "sensitivity",
+    "sketch": "a sketch of the table",
+    "free": "free",
+}
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 # Maps that keep columns apart: behind these alone a weight is that of a column.

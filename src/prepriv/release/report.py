@@ -284,7 +284,7 @@ def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
     for planned in plan.steps:
         step, way = planned.step, planned.step.way
         cost = {"free": "depends on no data", "public": "nothing"}.get(way, "")
-        if way == "budget":
+        if way in ("budget", "sketch"):
             cost = f"{percent(step.paid.share)} of the budget"
         if way == "sensitivity":
             cost = _shifted(planned.outgoing)

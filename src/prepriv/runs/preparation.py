@@ -19,6 +19,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
+from prepriv.payment import Sketch
 from prepriv.placed.chain import Chain, PlannedStep, chain
 from prepriv.placed.checks import check_budget, check_domain, check_steps
 from prepriv.placed.rows import PrivateTable
@@ -119,6 +120,10 @@ def make_preparation(
             raise ValueError(
                 f"{step.name} is paid for by sensitivity, which the noise of a learner pays: here there is none; pay for it by "
                 "public data or by budget, or train with PrivateClassifier"
+            )
+        if step.way == Sketch.way:
+            raise ValueError(
+                f"{step.name} is paid for by a sketch, which a training pays: train with PrivateClassifier"
             )
         if step.reads_labels or step.counts_classes is not None:
             raise ValueError(

@@ -90,4 +90,4 @@ class _PublicOnly:
     def private(self) -> Any:
         raise RuntimeError("no private rows here")
 
-    mechanisms = private
+    mechanisms = sketch = private

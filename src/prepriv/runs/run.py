@@ -33,6 +33,8 @@ from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Ste
 from prepriv.rehearsals.rehearsal import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import Refused, codes_of, sealed
+from prepriv.sketches.release import release_sketch
+from prepriv.sketches.tablesketch import TableSketch
 from prepriv.tables.encode import Table
 from prepriv.tables.stream import Files, Stream
 from prepriv.tables.units import UnitTable
@@ -243,6 +245,14 @@ class StepAccess:
             rows.n,
             rows.labels,
         )
+
+    def sketch(self) -> TableSketch:
+        """Of the raw table, through a session that pays for no more than the step's share."""
+        of, z = self.planned.sketch, self.planned.noise_multiplier
+        assert of is not None and z is not None
+        private = self.plan.private
+        session = Metered(self.session, self.planned.step.name, 1 / z**2) if private else self.session
+        return release_sketch(of, self.rows.table, self.rows.labels, session, self.planned.step.name)
 
 
 def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room:

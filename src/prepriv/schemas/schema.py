@@ -293,11 +293,16 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
             payment = pay.Public(read_public(str(spec.pop("data"))))
         elif way == pay.Budget.way:
             payment = pay.Budget(**({"share": float(spec.pop("share"))} if "share" in spec else {}))
+        elif way == pay.Sketch.way:
+            share = spec.pop("share", "auto")
+            payment = pay.Sketch(share if share == "auto" else float(share))
         elif way == pay.Sensitivity.way:
             test = float(spec.pop("test", 0.0))
             payment, spec = pay.Sensitivity(dict(spec), test), {}
         elif way is not None:
-            raise BadSchema(f"steps[{position}]: pay must be one of {', '.join(pay.WAYS)}; got {way!r}")
+            raise BadSchema(
+                f"steps[{position}]: pay must be one of {', '.join((*pay.WAYS, pay.Sketch.way))}; got {way!r}"
+            )
         if spec:
             raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
         if payment is None and kind.ways:

@@ -21,23 +21,24 @@ from prepriv.tables.units import UnitTable
 
 
 def release_sketch(
-    plan: SketchPlan, rows: Table, labels: NDArray[np.integer], session: Session
+    plan: SketchPlan, rows: Table, labels: NDArray[np.integer], session: Session, name: str = "sketch"
 ) -> TableSketch:
-    """What leaves of encoded rows (those of units with all that are read) and what is learned of them, by the events of the plan."""
+    """What leaves of encoded rows (those of units with all that are read) and what is learned of them, by the events of the plan,
+    each released under the name with its own in brackets."""
     if isinstance(rows, UnitTable):
         labels, rows = rows.labels, rows.every
     read = _Reader(plan, rows, np.asarray(labels))
     fine = None
     if "bins" in plan.mechanisms:
-        fine = session.release("sketch: bins", plan.mechanisms["bins"], read.cells() << COUNT_BITS)
+        fine = session.release(f"{name} (bins)", plan.mechanisms["bins"], read.cells() << COUNT_BITS)
     edges = edges_of(plan, fine)
     exact = read.tables(edges)
-    flat = session.release("sketch: tables", plan.mechanisms["tables"], exact << COUNT_BITS)
+    flat = session.release(f"{name} (tables)", plan.mechanisms["tables"], exact << COUNT_BITS)
     sketch = TableSketch.of(plan, fine, flat)
     if "pairs" not in plan.mechanisms:
         return sketch
     products = read.products(sketch)
-    return sketch.with_pairs(session.release("sketch: pairs", plan.mechanisms["pairs"], products))
+    return sketch.with_pairs(session.release(f"{name} (pairs)", plan.mechanisms["pairs"], products))
 
 
 class _Reader:

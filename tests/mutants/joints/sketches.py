@@ -6,6 +6,7 @@ from mutant import Mutant
 
 ACCOUNT = ("tests/sketches/test_sketch_account.py", "-k")
 ESTIMATES = ("tests/sketches/test_sketch_estimates.py", "-k")
+FITTED = ("tests/preprocessing/test_fitted.py", "-k")
 ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -72,5 +73,45 @@ MUTANTS: tuple[Mutant, ...] = (
         "    b = plan.n * plan.mu / (math.sqrt(plan.d) * plan.classes * plan.k)\n",
         "    b = plan.n * plan.mu / (math.sqrt(plan.d) * plan.classes)\n",
         (*ESTIMATES, "auto or rule"),
+    ),
+    Mutant(
+        "a compiled pipeline sums by a product of matrices",
+        "the design's trap: scikit-learn's own transform changes last bits with the batch",
+        "preprocessing/compiled.py",
+        '    for j, (x, m) in enumerate(zip(columns, op["minus"])):\n        total = total + (x - m)[:, None] * weights[None, :, j]\n',
+        '    total = total + (np.column_stack(columns) - np.asarray(op["minus"])) @ weights.T\n',
+        (*FITTED, "bit_by_bit or at_length", "-m", "slow or not slow"),
+    ),
+    Mutant(
+        "outputs of a compiled pipeline that are not cut",
+        "our own: a new row leaves the declared space",
+        "preprocessing/compiled.py",
+        "np.clip(column, -1.0, 1.0)",
+        "column",
+        (*FITTED, "declared_space"),
+    ),
+    Mutant(
+        "a pipeline of scikit-learn behind another step",
+        "our own: rows drawn of the raw table are not those that reach it",
+        "payment.py",
+        "        if not first:\n",
+        "        if False:\n",
+        (*FITTED, "stands_first"),
+    ),
+    Mutant(
+        "a sketch in a run that no session counts",
+        "our own: its releases cost what they cost",
+        "runs/run.py",
+        "session = Metered(self.session, self.planned.step.name, 1 / z**2) if private else self.session",
+        "session = self.session",
+        (*FITTED, "no_more"),
+    ),
+    Mutant(
+        "a subclass of a transformer read as its parent",
+        "our own: code that remembers rows, in a pipeline that is called public",
+        "preprocessing/sklearn_spec.py",
+        "    if own is not kind:\n",
+        '    if own is None and package.startswith("sklearn"):\n',
+        (*FITTED, "refused_by_name"),
     ),
 )

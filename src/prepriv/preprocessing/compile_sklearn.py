@@ -1,0 +1,583 @@
+"""Fit transformers of scikit-learn on rows that are public, and turn what they learned into operations on columns.
+
+Each leaf is fitted by scikit-learn itself; what its `transform` then does is written as operations (`preprocessing.compiled`),
+and compared with it on the rows it was fitted on. Parameters are read by that comparison: one that changes what `transform` does
+in a way that is not written is refused.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from prepriv.preprocessing.base import Floats
+from prepriv.preprocessing.compiled import Columns, run
+from prepriv.preprocessing.sklearn_spec import made_of
+
+CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
+MOST_FEATURES = 4096
+_BOUND = 1e-7 - np.spacing(1)  # of QuantileTransformer
+Ops = list[dict[str, Any]]
+Kind = tuple[Any, ...] | None
+"""Of a column: what its codes stand for, in order, NaN for a missing cell; None for a column of numbers."""
+
+PAIRS = frozenset(
+    [
+        "PCA",
+        "IncrementalPCA",
+        "TruncatedSVD",
+        "FastICA",
+        "FactorAnalysis",
+        "LinearDiscriminantAnalysis",
+        "SparsePCA",
+        "MiniBatchSparsePCA",
+        "PLSRegression",
+        "IterativeImputer",
+        "SelectFromModel",
+        "RFE",
+        "RFECV",
+        "SequentialFeatureSelector",
+        "KMeans",
+        "MiniBatchKMeans",
+        "BisectingKMeans",
+    ]
+)
+LABELS = frozenset(
+    [
+        "SelectKBest",
+        "SelectPercentile",
+        "SelectFpr",
+        "SelectFdr",
+        "SelectFwe",
+        "GenericUnivariateSelect",
+        "TargetEncoder",
+    ]
+)
+
+
+@dataclass
+class Fitting:
+    """Columns of public rows as they reach a transformer. kinds: of each; labels: (n,) of the rows."""
+
+    columns: Columns
+    kinds: list[Kind]
+    labels: NDArray[Any]
+
+    def after(self, ops: Ops, kinds: Sequence[Kind] | None = None) -> Fitting:
+        """The same after operations."""
+        with np.errstate(all="ignore"):
+            made = run(ops, self.columns)
+        if len(made) > MOST_FEATURES:
+            raise ValueError(f"the pipeline makes {len(made)} columns; at most {MOST_FEATURES} are compiled")
+        return Fitting(made, list(kinds) if kinds is not None else [None] * len(made), self.labels)
+
+    def some(self, at: Sequence[int]) -> Fitting:
+        """Some of the columns."""
+        if any(not 0 <= i < len(self.columns) for i in at):
+            raise ValueError("a ColumnTransformer takes a column that does not reach it")
+        return Fitting([self.columns[i] for i in at], [self.kinds[i] for i in at], self.labels)
+
+    def matrix(self) -> NDArray[Any]:
+        """What scikit-learn is handed: floats, or objects where a column has categories; its own to write to."""
+        if all(kind is None for kind in self.kinds):
+            return np.column_stack([np.array(c, dtype=np.float64) for c in self.columns])
+        out = np.empty((len(self.labels), len(self.columns)), dtype=object)
+        for j, (column, kind) in enumerate(zip(self.columns, self.kinds)):
+            out[:, j] = column if kind is None else as_values(column, kind)
+        return out
+
+
+def as_values(codes: Floats, kind: tuple[Any, ...]) -> NDArray[Any]:
+    """Categories of codes."""
+    values = np.empty(len(kind), dtype=object)
+    values[:] = list(kind)
+    return values[codes.astype(np.intp)]
+
+
+def fitted_ops(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
+    """(operations, rows after them) of a pipeline as plain data, fitted part by part on public rows."""
+    name = str(spec["kind"]).rpartition(".")[2]
+    if name == "Pipeline":
+        ops: Ops = []
+        for part in spec["steps"]:
+            more, rows = fitted_ops(part, rows)
+            ops += more
+        return ops, rows
+    if name in ("ColumnTransformer", "FeatureUnion"):
+        return _beside(spec, rows)
+    return _leaf(spec, name, rows)
+
+
+def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
+    every = list(range(len(rows.columns)))
+    parts = [(p["part"], p.get("of", every), p["weight"]) for p in spec["parts"]]
+    if "remainder" in spec:
+        taken = {i for _, of, _ in parts for i in of}
+        parts.append((spec["remainder"], [i for i in every if i not in taken], 1.0))
+    ops, kinds = [], list[Kind]()
+    for part, of, weight in parts:
+        if part == "drop" or not of:
+            continue
+        own: Ops = [{"do": "take", "of": list(of)}]
+        some = rows.some(of)
+        if part != "passthrough":
+            more, some = fitted_ops(part, some)
+            own += more
+        if weight != 1.0:
+            own.append(_affine([weight] * len(some.columns)))
+        ops.append(own)
+        kinds += some.kinds
+    if not ops:
+        raise ValueError("the pipeline keeps no column")
+    made: Ops = [{"do": "beside", "parts": ops}]
+    return made, rows.after(made, kinds)
+
+
+def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitting]:
+    if name not in _COMPILED:
+        raise ValueError(
+            f"{name} has no form as a row-wise map of plain operations here ({', '.join(taken())} have)"
+        )
+    if not rows.columns:
+        raise ValueError(f"no column reaches {name}")
+    estimator, x = made_of(spec), rows.matrix()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            estimator.fit(x, rows.labels)
+            ops, kinds = _COMPILED[name](estimator, rows)
+            wanted = estimator.transform(rows.matrix())
+        except ValueError as error:
+            if str(error).startswith(name):
+                raise
+            raise ValueError(
+                f"{name} cannot be fitted on rows of this domain: {str(error).splitlines()[0]}"
+            ) from None
+    after = rows.after(ops, kinds)
+    _check_same(name, wanted, after)
+    return ops, after
+
+
+def _check_same(name: str, wanted: Any, after: Fitting) -> None:
+    """ValueError unless the operations make what `transform` makes."""
+    dense = wanted.toarray() if hasattr(wanted, "toarray") else np.asarray(wanted)
+    if dense.shape != (len(after.labels), len(after.columns)):
+        raise ValueError(
+            f"{name} makes {dense.shape[1:]} columns in a way that is not compiled: leave its unusual parameters out"
+        )
+    made = after.matrix()
+    for j, kind in enumerate(after.kinds):
+        one, two = dense[:, j], made[:, j]
+        if kind is not None:
+            same = all(a == b or (a != a and b != b) for a, b in zip(one, two))
+        else:
+            one, two = one.astype(np.float64), two.astype(np.float64)
+            size = np.nanmax(np.abs(one), initial=0.0)
+            same = bool(np.allclose(one, two, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
+        if not same:
+            raise ValueError(
+                f"{name} treats rows in a way that is not compiled: another of its parameters changes what it makes of them"
+            )
+
+
+def taken() -> list[str]:
+    """The transformers that are compiled."""
+    return sorted(_COMPILED)
+
+
+def _numbers(rows: Fitting, name: str) -> int:
+    if any(kind is not None for kind in rows.kinds):
+        raise ValueError(f"{name} takes numbers, and a column of categories reaches it: encode it first")
+    return len(rows.columns)
+
+
+def _affine(times: Any, minus: Any = None, plus: Any = None) -> dict[str, Any]:
+    times = [float(t) for t in times]
+    zero = [0.0] * len(times)
+    return {
+        "do": "affine",
+        "minus": zero if minus is None else [float(m) for m in minus],
+        "times": times,
+        "plus": zero if plus is None else [float(p) for p in plus],
+    }
+
+
+Compiled = tuple[Ops, Sequence[Kind] | None]
+Compiler = Callable[[Any, Fitting], Compiled]
+
+
+def _standard(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "StandardScaler")
+    scale = np.ones(d) if e.scale_ is None else e.scale_
+    return [_affine(1 / scale, None if e.mean_ is None or not e.with_mean else e.mean_)], None
+
+
+def _min_max(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "MinMaxScaler")
+    ops: Ops = [_affine(e.scale_, None, e.min_)]
+    if e.clip:
+        low, high = e.feature_range
+        ops.append({"do": "clip", "low": [float(low)] * d, "high": [float(high)] * d})
+    return ops, None
+
+
+def _max_abs(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "MaxAbsScaler")
+    return [_affine(1 / e.scale_)], None
+
+
+def _robust(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "RobustScaler")
+    scale = np.ones(d) if e.scale_ is None else e.scale_
+    return [_affine(1 / scale, e.center_)], None
+
+
+def _selection(e: Any, rows: Fitting) -> Compiled:
+    at = np.flatnonzero(e.get_support()).tolist()
+    if not at:
+        raise ValueError(f"{type(e).__name__} keeps no column of such rows")
+    return [{"do": "take", "of": at}], [rows.kinds[i] for i in at]
+
+
+def _probed(e: Any, rows: Fitting, widths: Sequence[int]) -> Compiled:
+    """A column-wise encoder of categories, asked what it makes of each value of each column; zeros where it refuses one."""
+    name = type(e).__name__
+    if any(kind is None for kind in rows.kinds):
+        return _probed_numbers(e, rows, widths)
+    first = [next(v for v in kind) for kind in rows.kinds if kind is not None]
+    for j in range(len(first)):  # a value that it knows
+        known = [v for v in e.categories_[j] if v == v]
+        first[j] = known[0] if known else np.nan
+    of, values, at = list[int](), list[list[float]](), 0
+    for j, (kind, width) in enumerate(zip(rows.kinds, widths)):
+        assert kind is not None
+        made = []
+        for value in kind:
+            row = np.empty((1, len(first)), dtype=object)
+            row[0] = first
+            row[0, j] = value
+            try:
+                out = e.transform(row)
+                out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
+                made.append(out[0, at : at + width].astype(np.float64))
+            except ValueError:
+                made.append(np.zeros(width))
+        for column in np.array(made).T:
+            of.append(j)
+            values.append([None if v != v else float(v) for v in column])  # type: ignore[misc]
+        at += width
+    if at != len(e.get_feature_names_out()):
+        raise ValueError(f"{name} makes columns in a way that is not compiled")
+    return [{"do": "table", "of": of, "values": values}], None
+
+
+def _probed_numbers(e: Any, rows: Fitting, widths: Sequence[int]) -> Compiled:
+    raise ValueError(
+        f"{type(e).__name__} takes categories, and a column of numbers reaches it: bin it, or declare its categories"
+    )
+
+
+def _one_hot(e: Any, rows: Fitting) -> Compiled:
+    return _probed(e, rows, list(e._n_features_outs))
+
+
+def _ordinal(e: Any, rows: Fitting) -> Compiled:
+    return _probed(e, rows, [1] * len(rows.kinds))
+
+
+def _target(e: Any, rows: Fitting) -> Compiled:
+    per = len(e.classes_) if e.target_type_ == "multiclass" else 1
+    return _probed(e, rows, [per] * len(rows.kinds))
+
+
+def _simple_imputer(e: Any, rows: Fitting) -> Compiled:
+    coded = [kind is not None for kind in rows.kinds]
+    statistics = list(e.statistics_)
+    if not any(coded):
+        _only_nan(e)
+        kept = [j for j, v in enumerate(statistics) if v == v]
+        ops: Ops = [{"do": "fill", "with": [float(v) if v == v else 0.0 for v in statistics]}]
+        if len(kept) < len(statistics):
+            ops.append({"do": "take", "of": kept})
+        return _with_indicator(e, ops, len(kept), rows), None
+    if not all(coded):
+        raise ValueError("SimpleImputer takes columns of one kind: give numbers and categories one each")
+    if e.add_indicator:
+        raise ValueError(
+            "SimpleImputer(add_indicator=True) of categories is not compiled: use MissingIndicator"
+        )
+    _only_nan(e)
+    values: list[list[float]] = []
+    kinds: list[Kind] = []
+    for kind, v in zip(rows.kinds, statistics):
+        assert kind is not None
+        known = kind if v in kind else (*kind[:-1], v, kind[-1])
+        fill = known.index(v)
+        values.append([float(known.index(c)) if c == c else float(fill) for c in kind])
+        kinds.append(known)
+    return [{"do": "table", "of": list(range(len(values))), "values": values}], kinds
+
+
+def _only_nan(e: Any) -> None:
+    if e.missing_values == e.missing_values:
+        raise ValueError(
+            f"{type(e).__name__} takes NaN for a missing cell, as prepriv hands it: leave missing_values out"
+        )
+
+
+def _with_indicator(e: Any, ops: Ops, kept: int, rows: Fitting) -> Ops:
+    if not e.add_indicator:
+        return ops
+    gaps: Ops = [{"do": "gaps"}, {"do": "take", "of": [int(i) for i in e.indicator_.features_]}]
+    return [{"do": "beside", "parts": [ops, gaps]}]
+
+
+def _indicator(e: Any, rows: Fitting) -> Compiled:
+    _only_nan(e)
+    at = [int(i) for i in e.features_]
+    if all(kind is None for kind in rows.kinds):
+        return [{"do": "gaps"}, {"do": "take", "of": at}], None
+    values = []
+    for i in at:
+        kind = rows.kinds[i]
+        if kind is None:
+            raise ValueError(
+                "MissingIndicator takes columns of one kind: give numbers and categories one each"
+            )
+        values.append([float(v != v) for v in kind])
+    return [{"do": "table", "of": at, "values": values}], None
+
+
+def _iterative(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "IterativeImputer")
+    _only_nan(e)
+    if e.sample_posterior or e.skip_complete:
+        raise ValueError(
+            "IterativeImputer(sample_posterior=True, skip_complete=True) treat rows by what others hold: leave them out"
+        )
+    start = np.asarray(e.initial_imputer_.statistics_, dtype=np.float64)
+    if len(start) != d or (start != start).any():
+        raise ValueError("IterativeImputer drops a column without a number")
+    turns = []
+    for turn in e.imputation_sequence_:
+        model = turn.estimator
+        if not hasattr(model, "coef_") or np.ndim(model.coef_) != 1:
+            raise ValueError("IterativeImputer is compiled for linear estimators: leave estimator= out")
+        turns.append(
+            {
+                "at": int(turn.feat_idx),
+                "of": [int(i) for i in turn.neighbor_feat_idx],
+                "weights": [float(w) for w in model.coef_],
+                "plus": float(model.intercept_),
+            }
+        )
+    low, high = (np.broadcast_to(ends, d).astype(float).tolist() for ends in (e._min_value, e._max_value))
+    low, high = [max(v, -1e300) for v in low], [min(v, 1e300) for v in high]
+    ops: Ops = [{"do": "chained", "with": start.tolist(), "turns": turns, "low": low, "high": high}]
+    return _with_indicator(e, ops, d, rows), None
+
+
+def _bins(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "KBinsDiscretizer")
+    inner = [[float(v) for v in edges[1:-1]] for edges in e.bin_edges_]
+    ops: Ops = [{"do": "cut", "edges": inner}]
+    if e.encode == "ordinal":
+        return ops, None
+    counts = [int(n) for n in e.n_bins_]
+    of = [j for j, n in enumerate(counts) for _ in range(n)]
+    values = [[float(i == b) for i in range(n)] for n in counts for b in range(n)]
+    return [*ops, {"do": "table", "of": of, "values": values}], None
+
+
+def _quantile(e: Any, rows: Fitting) -> Compiled:
+    """The mean of both directions of interpolation: where knots are alike, half of their jump."""
+    d = _numbers(rows, "QuantileTransformer")
+    op: dict[str, Any] = {"do": "interp", "at": [], "out": [], "into": [], "on": []}
+    for knots in np.asarray(e.quantiles_, dtype=np.float64).T:
+        at, first = np.unique(knots, return_index=True)
+        last = len(knots) - 1 - np.unique(knots[::-1], return_index=True)[1]
+        into, out = e.references_[first], e.references_[last]
+        on = (into + out) / 2
+        on[-1] = 1.0
+        on[0] = 0.0
+        for key, values in (("at", at), ("out", out), ("into", into), ("on", on)):
+            op[key].append([float(v) for v in values])
+    ops: Ops = [op]
+    if e.output_distribution == "normal":
+        ends = [float(ndtri(_BOUND)), float(-ndtri(_BOUND))]
+        ops += [
+            {"do": "function", "name": "ndtri"},
+            {"do": "clip", "low": [ends[0]] * d, "high": [ends[1]] * d},
+        ]
+    return ops, None
+
+
+def _power(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "PowerTransformer")
+    ops: Ops = [{"do": "power", "method": e.method, "powers": [float(v) for v in e.lambdas_]}]
+    if e.standardize:
+        ops.append(_affine(1 / e._scaler.scale_, e._scaler.mean_))
+    return ops, None
+
+
+def _spline(e: Any, rows: Fitting) -> Compiled:
+    from scipy.interpolate import BSpline, PPoly
+
+    _numbers(rows, "SplineTransformer")
+    if e.extrapolation != "constant":
+        raise ValueError("SplineTransformer is compiled for extrapolation='constant'")
+    of, breaks, pieces = list[int](), list[list[float]](), list[list[list[float]]]()
+    for j, basis in enumerate(e.bsplines_):
+        low, high = basis.t[basis.k], basis.t[-basis.k - 1]
+        count = basis.c.shape[1]
+        for b in range(count - (0 if e.include_bias else 1)):
+            one = PPoly.from_spline(BSpline(basis.t, basis.c[:, b], basis.k))
+            inside = (one.x[:-1] >= low - 1e-12) & (one.x[1:] <= high + 1e-12) & (np.diff(one.x) > 0)
+            of.append(j)
+            breaks.append([*one.x[:-1][inside].tolist(), float(one.x[1:][inside][-1])])
+            pieces.append(one.c[:, inside].tolist())
+    return [{"do": "polynomial", "of": of, "breaks": breaks, "pieces": pieces}], None
+
+
+def _polynomial(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "PolynomialFeatures")
+    if e.n_output_features_ > MOST_FEATURES:
+        raise ValueError(
+            f"PolynomialFeatures makes {e.n_output_features_} columns; at most {MOST_FEATURES} are compiled"
+        )
+    return [{"do": "products", "powers": [[int(p) for p in row] for row in e.powers_]}], None
+
+
+def _normalizer(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "Normalizer")
+    return [{"do": "unit", "norm": e.norm}], None
+
+
+def _binarizer(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "Binarizer")
+    return [{"do": "more", "than": float(e.threshold)}], None
+
+
+def _function(e: Any, rows: Fitting) -> Compiled:
+    if e.func is None:
+        return [], rows.kinds
+    _numbers(rows, "FunctionTransformer")
+    if not isinstance(e.func, np.ufunc) or e.kw_args:
+        raise ValueError(
+            "FunctionTransformer is compiled for functions of NumPy of one number each, without kw_args"
+        )
+    return [{"do": "function", "name": e.func.__name__}], None
+
+
+def _matrix(weights: Any, minus: Any = None, plus: Any = None) -> Ops:
+    weights = np.asarray(weights, dtype=np.float64)
+    zero = np.zeros(weights.shape[1])
+    out = np.zeros(len(weights)) if plus is None else np.broadcast_to(plus, len(weights))
+    return [
+        {
+            "do": "matrix",
+            "weights": weights.tolist(),
+            "minus": (zero if minus is None else np.asarray(minus, dtype=np.float64)).tolist(),
+            "plus": np.asarray(out, dtype=np.float64).tolist(),
+        }
+    ]
+
+
+def _linear(e: Any, rows: Fitting) -> Compiled:
+    """A transform that is x W + b: found by asking it, of zeros and of each unit vector."""
+    name = type(e).__name__
+    d = _numbers(rows, name)
+    middle = np.array([np.mean(c) for c in rows.columns])
+    scale = np.array([max(float(np.std(c)), 1e-12) for c in rows.columns])
+    points = np.vstack([middle, middle + np.diag(scale)])
+    out = np.asarray(e.transform(points), dtype=np.float64)
+    weights = (out[1:] - out[0]).T / scale
+    if weights.shape[1] != d:
+        raise ValueError(f"{name} is not compiled for these rows")
+    return _matrix(weights, middle, out[0]), None
+
+
+def _pca(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, type(e).__name__)
+    scale = np.sqrt(np.maximum(e.explained_variance_, np.finfo(float).eps)) if e.whiten else 1.0
+    return _matrix(e.components_ / np.reshape(scale, (-1, 1)), e.mean_), None
+
+
+def _svd(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "TruncatedSVD")
+    return _matrix(e.components_), None
+
+
+def _projection(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, type(e).__name__)
+    components = e.components_
+    return _matrix(components.toarray() if hasattr(components, "toarray") else components), None
+
+
+def _kitchen_sinks(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, "RBFSampler")
+    many = len(e.random_offset_)
+    return [
+        *_matrix(e.random_weights_.T, None, e.random_offset_),
+        {"do": "function", "name": "cos"},
+        _affine([np.sqrt(2.0 / many)] * many),
+    ], None
+
+
+def _clusters(e: Any, rows: Fitting) -> Compiled:
+    _numbers(rows, type(e).__name__)
+    return [{"do": "distances", "centres": np.asarray(e.cluster_centers_, dtype=np.float64).tolist()}], None
+
+
+_COMPILED: dict[str, Compiler] = {
+    "Binarizer": _binarizer,
+    "BisectingKMeans": _clusters,
+    "FactorAnalysis": _linear,
+    "FastICA": _linear,
+    "FunctionTransformer": _function,
+    "GaussianRandomProjection": _projection,
+    "GenericUnivariateSelect": _selection,
+    "IncrementalPCA": _pca,
+    "IterativeImputer": _iterative,
+    "KBinsDiscretizer": _bins,
+    "KMeans": _clusters,
+    "LinearDiscriminantAnalysis": _linear,
+    "MaxAbsScaler": _max_abs,
+    "MinMaxScaler": _min_max,
+    "MiniBatchKMeans": _clusters,
+    "MiniBatchSparsePCA": _linear,
+    "MissingIndicator": _indicator,
+    "Normalizer": _normalizer,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _ordinal,
+    "PCA": _pca,
+    "PLSRegression": _linear,
+    "PolynomialFeatures": _polynomial,
+    "PowerTransformer": _power,
+    "QuantileTransformer": _quantile,
+    "RBFSampler": _kitchen_sinks,
+    "RFE": _selection,
+    "RFECV": _selection,
+    "RobustScaler": _robust,
+    "SelectFdr": _selection,
+    "SelectFpr": _selection,
+    "SelectFromModel": _selection,
+    "SelectFwe": _selection,
+    "SelectKBest": _selection,
+    "SelectPercentile": _selection,
+    "SequentialFeatureSelector": _selection,
+    "SimpleImputer": _simple_imputer,
+    "SparsePCA": _linear,
+    "SparseRandomProjection": _projection,
+    "SplineTransformer": _spline,
+    "StandardScaler": _standard,
+    "TargetEncoder": _target,
+    "TruncatedSVD": _svd,
+    "VarianceThreshold": _selection,
+}

@@ -1,0 +1,306 @@
+"""A fitted pipeline of transformers as plain operations on columns: a row-wise map with the same bits whatever the batch.
+
+Each operation is elementwise along the rows, or adds columns one after the other: nothing of a row depends on another. Plain
+data alone: no object of scikit-learn is kept. Proof: docs/proofs/fitted.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from prepriv.preprocessing.base import Floats, ReleasedMap
+
+Columns = list[Floats]
+Op = Mapping[str, Any]
+MOST_OPS, MOST_CELLS = 4096, 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledMap(ReleasedMap):
+    """Rows of the encoded space of declared columns (b, d) to (b, features), each number in [-1, 1].
+
+    columns: the declared columns as JSON text (`Domain.to_json`). ops: the operations, as JSON text. features: how many numbers a
+    row becomes; those that no operation makes are 0. check: what the sketch that it was fitted on says of itself.
+    """
+
+    columns: str
+    ops: str
+    features: int
+    check: str = ""
+
+    def __post_init__(self) -> None:
+        found = _count(self._ops)
+        if (
+            found > MOST_OPS
+            or len(self.ops) > MOST_CELLS
+            or len(self.check) > 500
+            or not 1 <= self.features <= 2**20
+        ):
+            raise ValueError("these are no data of a compiled pipeline")
+
+    @cached_property
+    def _ops(self) -> list[Op]:
+        return prepared(json.loads(self.ops))
+
+    @cached_property
+    def _kinds(self) -> list[Mapping[str, Any]]:
+        return list(json.loads(self.columns))
+
+    def transform(self, x: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            made = run(self._ops, raw_columns(x, self._kinds))
+        out = np.zeros((len(x), self.features))
+        for j, column in enumerate(made[: self.features]):
+            out[:, j] = np.where(np.isfinite(column), np.clip(column, -1.0, 1.0), 0.0)
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "map": "compiled",
+            "columns": self.columns,
+            "ops": self.ops,
+            "features": self.features,
+            "check": self.check,
+        }
+
+
+def raw_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> Columns:
+    """Numbers in their units, and the codes of categories, of encoded rows."""
+    found, at = [], 0
+    for kind in kinds:
+        if kind["type"] == "numeric":
+            found.append(kind["low"] + (kind["high"] - kind["low"]) * x[:, at])
+            at += 1
+        else:
+            width = len(kind["categories"]) + 2
+            found.append(x[:, at : at + width].argmax(axis=1).astype(np.float64))
+            at += width
+    return found
+
+
+_ARRAYS = ("at", "breaks", "edges", "into", "on", "out", "pieces", "values")
+
+
+def prepared(ops: Sequence[Op]) -> list[Op]:
+    """The same operations, their lists of numbers as arrays."""
+    found: list[Op] = []
+    for op in ops:
+        made: dict[str, Any] = {k: [np.array(v, dtype=np.float64) for v in op[k]] for k in _ARRAYS if k in op}
+        made |= {k: np.array(op[k], dtype=np.float64) for k in ("weights", "centres") if k in op}
+        if "parts" in op:
+            made["parts"] = [prepared(part) for part in op["parts"]]
+        found.append({**op, **made})
+    return found
+
+
+def run(ops: Sequence[Op], columns: Columns) -> Columns:
+    """The columns that the operations make, one after the other."""
+    for op in ops:
+        columns = _DO[op["do"]](op, columns)
+    return columns
+
+
+def _count(ops: Sequence[Op]) -> int:
+    if not all(op["do"] in _DO for op in ops):
+        raise ValueError("these are no data of a compiled pipeline: no such operation")
+    return sum(1 + sum(_count(part) for part in op.get("parts", ())) for op in ops)
+
+
+def _beside(op: Op, columns: Columns) -> Columns:
+    return [made for part in op["parts"] for made in run(part, columns)]
+
+
+def _take(op: Op, columns: Columns) -> Columns:
+    return [columns[i] for i in op["of"]]
+
+
+def _affine(op: Op, columns: Columns) -> Columns:
+    return [(x - m) * t + p for x, m, t, p in zip(columns, op["minus"], op["times"], op["plus"])]
+
+
+def _clip(op: Op, columns: Columns) -> Columns:
+    return [np.clip(x, low, high) for x, low, high in zip(columns, op["low"], op["high"])]
+
+
+def _fill(op: Op, columns: Columns) -> Columns:
+    return [np.where(np.isnan(x), v, x) for x, v in zip(columns, op["with"])]
+
+
+def _gaps(op: Op, columns: Columns) -> Columns:
+    return [np.isnan(x).astype(np.float64) for x in columns]
+
+
+def _table(op: Op, columns: Columns) -> Columns:
+    """of: places of code columns; values: what each code becomes."""
+    found = []
+    for i, values in zip(op["of"], op["values"]):
+        table = np.asarray(values, dtype=np.float64)  # None is NaN
+        codes = np.clip(np.nan_to_num(columns[i], nan=len(table) - 1.0), 0, len(table) - 1)
+        found.append(table[codes.astype(np.intp)])
+    return found
+
+
+def _cut(op: Op, columns: Columns) -> Columns:
+    """The bin of each number between inner edges: at an edge that of above."""
+    return [
+        np.searchsorted(np.asarray(edges), x, side="right").astype(np.float64)
+        for x, edges in zip(columns, op["edges"])
+    ]
+
+
+def _interp(op: Op, columns: Columns) -> Columns:
+    """Straight from `out` of a knot `at` to `into` of the next one, `on` at a knot itself, constant beyond the last ones."""
+    found = []
+    for x, *lists in zip(columns, op["at"], op["out"], op["into"], op["on"]):
+        at, out, into, on = map(np.asarray, lists)
+        inside = np.clip(np.nan_to_num(x, nan=at[0]), at[0], at[-1])
+        i = np.searchsorted(at, inside, side="right") - 1
+        following = np.minimum(i + 1, len(at) - 1)
+        width = at[following] - at[i]
+        part = (inside - at[i]) / np.where(width > 0, width, 1.0)
+        y = np.where(inside == at[i], on[i], out[i] + part * (into[following] - out[i]))
+        found.append(np.where(np.isnan(x), np.nan, y))
+    return found
+
+
+def _matrix(op: Op, columns: Columns) -> Columns:
+    """plus + sum of (x_j - minus_j) weights_j, added up column by column: the same order for every row."""
+    weights = np.asarray(op["weights"])  # (outputs, inputs)
+    total = np.repeat(np.asarray(op["plus"])[None, :], len(columns[0]), axis=0)
+    for j, (x, m) in enumerate(zip(columns, op["minus"])):
+        total = total + (x - m)[:, None] * weights[None, :, j]
+    return list(total.T)
+
+
+def _distances(op: Op, columns: Columns) -> Columns:
+    centres = np.asarray(op["centres"])
+    total = np.zeros((len(columns[0]), len(centres)))
+    for j, x in enumerate(columns):
+        apart = x[:, None] - centres[None, :, j]
+        total = total + apart * apart
+    return list(np.sqrt(np.ascontiguousarray(total.T)))
+
+
+def _products(op: Op, columns: Columns) -> Columns:
+    found = []
+    for powers in op["powers"]:
+        total = np.ones(len(columns[0]) if columns else 0)
+        for x, power in zip(columns, powers):
+            for _ in range(power):
+                total = total * x
+        found.append(total)
+    return found
+
+
+def _unit(op: Op, columns: Columns) -> Columns:
+    size = np.zeros(len(columns[0]))
+    for x in columns:
+        if op["norm"] == "max":
+            size = np.maximum(size, np.abs(x))
+        else:
+            size = size + (x * x if op["norm"] == "l2" else np.abs(x))
+    size = np.sqrt(size) if op["norm"] == "l2" else size
+    return [x / np.where(size > 0, size, 1.0) for x in columns]
+
+
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "absolute": np.abs,
+    "arctan": np.arctan,
+    "cbrt": np.cbrt,
+    "cos": np.cos,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "ndtri": ndtri,
+    "negative": np.negative,
+    "reciprocal": np.reciprocal,
+    "sign": np.sign,
+    "sin": np.sin,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "tanh": np.tanh,
+}
+
+
+def _function(op: Op, columns: Columns) -> Columns:
+    return [_FUNCTIONS[op["name"]](np.ascontiguousarray(x)) for x in columns]
+
+
+def _power(op: Op, columns: Columns) -> Columns:
+    made = _yeo_johnson if op["method"] == "yeo-johnson" else _box_cox
+    return [made(np.ascontiguousarray(x), power) for x, power in zip(columns, op["powers"])]
+
+
+def _yeo_johnson(x: Floats, power: float) -> Floats:
+    positive, negative = np.maximum(x, 0.0), np.maximum(-x, 0.0)
+    up = np.log1p(positive) if power == 0 else (np.exp(power * np.log1p(positive)) - 1) / power
+    rest = 2 - power
+    down = np.log1p(negative) if rest == 0 else (np.exp(rest * np.log1p(negative)) - 1) / rest
+    return np.where(x >= 0, up, -down)
+
+
+def _box_cox(x: Floats, power: float) -> Floats:
+    return np.log(x) if power == 0 else (np.exp(power * np.log(x)) - 1) / power
+
+
+def _more(op: Op, columns: Columns) -> Columns:
+    return [np.where(np.isnan(x), np.nan, (x > op["than"]).astype(np.float64)) for x in columns]
+
+
+def _chained(op: Op, columns: Columns) -> Columns:
+    """Gaps filled, then anew one column after the other, each by a linear function of others, within bounds."""
+    gaps = [np.isnan(x) for x in columns]
+    now = [np.where(gap, v, x) for x, gap, v in zip(columns, gaps, op["with"])]
+    for turn in op["turns"]:
+        total = np.full(len(now[0]), turn["plus"])
+        for i, w in zip(turn["of"], turn["weights"]):
+            total = total + now[i] * w
+        at = turn["at"]
+        now[at] = np.where(gaps[at], np.clip(total, op["low"][at], op["high"][at]), now[at])
+    return now
+
+
+def _polynomial(op: Op, columns: Columns) -> Columns:
+    """Piecewise polynomials of one column each: between breaks a polynomial in the distance from the lower one."""
+    found = []
+    for i, breaks, pieces in zip(op["of"], op["breaks"], op["pieces"]):
+        knots, c = np.asarray(breaks), np.asarray(pieces)
+        x = np.clip(columns[i], knots[0], knots[-1])
+        at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+        step, y = x - knots[at], c[0][at]
+        for power in range(1, len(c)):
+            y = y * step + c[power][at]
+        found.append(y)
+    return found
+
+
+_DO: dict[str, Callable[[Op, Columns], Columns]] = {
+    "affine": _affine,
+    "beside": _beside,
+    "chained": _chained,
+    "clip": _clip,
+    "cut": _cut,
+    "distances": _distances,
+    "fill": _fill,
+    "function": _function,
+    "gaps": _gaps,
+    "interp": _interp,
+    "matrix": _matrix,
+    "more": _more,
+    "polynomial": _polynomial,
+    "power": _power,
+    "products": _products,
+    "table": _table,
+    "take": _take,
+    "unit": _unit,
+}

@@ -1,0 +1,233 @@
+"""A pipeline of scikit-learn, fitted on rows drawn from a sketch of the table, as one step: a public map. Proof: docs/proofs/fitted.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arguments import integer, settle
+from prepriv.columns import OTHER, Text
+from prepriv.domain import TARGET_STEPS, Domain
+from prepriv.exact.rounding import up
+from prepriv.payment import Payment, Sketch
+from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, Fitting, Kind, Ops, fitted_ops
+from prepriv.preprocessing.compiled import CompiledMap, raw_columns
+from prepriv.preprocessing.sklearn_spec import spec_of
+from prepriv.preprocessing.sklearn_widths import most_columns
+from prepriv.sketches.plan import Needs
+from prepriv.sketches.public_numbers import PublicNumbers
+from prepriv.space import Space
+
+TAIL = 0.005  # of the outputs on drawn rows beyond the bounds to which outputs are cut
+DRY_ROWS = 1000
+FEWEST_ROWS, MOST_ROWS = 20_000, 100_000
+_BY_COUNT = frozenset(
+    ["SelectFpr", "SelectFdr", "SelectFwe", "TargetEncoder", "OneHotEncoder", "OrdinalEncoder"]
+)
+
+
+@dataclass(frozen=True)
+class Fitted(Step):
+    """A pipeline of scikit-learn transformers, fitted on rows drawn from a private sketch of the table. Made by `Fitted.of`.
+
+    Parameters
+    ----------
+    transformer : str
+        The pipeline as plain data: the classes of scikit-learn and their parameters, as JSON text.
+    columns : str
+        The declared columns of the raw table that it takes, as JSON text.
+    features : int
+        How many numbers a row becomes at most; a pipeline that makes fewer leaves the rest 0.
+    payment : Sketch
+        The share of the budget that the sketch takes. One sketch pays for all transformers in the pipeline.
+
+    Raises
+    ------
+    ValueError
+        For another payment, or texts that are no such data.
+
+    Notes
+    -----
+    The fitted transformers become a map of plain operations, row by row with the same bits whatever the batch, and leave as
+    JSON (`prepriv.preprocessing.compiled`). Outputs are cut at their 0.5 % and 99.5 % quantiles on drawn rows, centred
+    and scaled into [-1, 1]. It must be the first step. Proof: docs/proofs/fitted.md, docs/proofs/sketch.md.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.decomposition import PCA
+    >>> domain = prepriv.Domain.box(0, 1, features=5, classes=[0, 1])
+    >>> step = prepriv.preprocessing.Fitted.of(make_pipeline(StandardScaler(), PCA(2)), domain)
+    >>> step.features, step.needs, step.way
+    (2, 'pairs', 'sketch')
+    """
+
+    transformer: str = ""
+    columns: str = ""
+    features: int = 1
+
+    ways: ClassVar[tuple[str, ...]] = (Sketch.way,)
+    why_not: ClassVar[dict[str, str]] = {
+        "public": "fit the transformers on the public rows yourself and declare what they found, or use a step of prepriv",
+        "budget": "a transformer of another library has no private fit; a sketch of the table is what it is fitted on",
+        "sensitivity": "the model needs the fitted transformers on new rows, so they have to be released",
+    }
+    fitted_state: ClassVar[str] = "all that its transformers learn"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        settle(self, features=integer("features", self.features, at_most=2**20))
+        try:
+            json.loads(self.transformer), json.loads(self.columns)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "transformer and columns must be JSON text: use Fitted.of(pipeline, domain)"
+            ) from None
+
+    @classmethod
+    def of(cls, pipeline: Any, domain: Domain, payment: Payment | None = None) -> Fitted:
+        """Make the step of a pipeline of scikit-learn, after a dry run on made-up rows of the domain: nothing is read.
+
+        Parameters
+        ----------
+        pipeline : Pipeline, ColumnTransformer, FeatureUnion or transformer
+            Fitted or not: it is fitted anew.
+        domain : Domain
+            What is declared of the raw table, with its columns.
+        payment : Sketch, optional
+            None is `Sketch()`, which buys as much as is enough.
+
+        Returns
+        -------
+        Fitted
+
+        Raises
+        ------
+        ValueError
+            Where a part cannot be fitted on such rows, or has no form as a row-wise map: with its name and the reason.
+
+        Examples
+        --------
+        >>> import prepriv
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> domain = prepriv.Domain.box(0, 1, features=5, classes=[0, 1])
+        >>> prepriv.preprocessing.Fitted.of(StandardScaler(), domain).features
+        5
+        """
+        if domain.is_ball or any(isinstance(c, Text) for c in domain.columns.values()):
+            raise ValueError("a sketch needs declared columns, numbers and categories: no ball, no texts")
+        spec = spec_of(pipeline, list(domain.columns))
+        step = cls(
+            transformer=json.dumps(spec, sort_keys=True, allow_nan=False),
+            columns=json.dumps(domain.to_json()["columns"], allow_nan=False),
+            features=1,
+            payment=Sketch() if payment is None else payment,
+        )
+        x, labels = step._uniform(domain)
+        _, rows = fitted_ops(step._spec, step._as_columns(x, labels))
+        kinds = [None if kind is None else len(kind) for kind in step._as_columns(x, labels).kinds]
+        classes = 1 if domain.target is not None else len(domain.classes)
+        most = max(len(most_columns(step._spec, kinds, classes)), len(rows.columns))
+        return cls(transformer=step.transformer, columns=step.columns, features=most, payment=step.payment)
+
+    @cached_property
+    def _spec(self) -> dict[str, Any]:
+        return dict(json.loads(self.transformer))
+
+    @cached_property
+    def _kinds(self) -> list[Mapping[str, Any]]:
+        return list(json.loads(self.columns))
+
+    @property
+    def needs(self) -> Needs:
+        """What the sketch must hold: columns alone, the label with them, or pairs of columns, too."""
+        names = frozenset(_names(self._spec))
+        return "pairs" if names & PAIRS else "labels" if names & LABELS else "columns"
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.needs != "columns"
+
+    def check(self, domain: Domain) -> None:
+        """ValueError unless the declared columns are those that the pipeline was read for."""
+        if json.loads(json.dumps(domain.to_json()["columns"])) != self._kinds:
+            raise ValueError(
+                f"{self.name} was made for other columns: Fitted.of(pipeline, domain) with this domain"
+            )
+
+    def output(self, space: Space) -> Space:
+        ones = np.ones(self.features)
+        return Space(-ones, ones, up(math.sqrt(self.features)), ones < 0)
+
+    def rows_wanted(self, n: float) -> int:
+        """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
+        counted = frozenset(_names(self._spec)) & _BY_COUNT
+        wanted = n if counted else max(n, FEWEST_ROWS)
+        return int(min(max(wanted, 100), MOST_ROWS))
+
+    def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
+        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself."""
+        ops, rows = fitted_ops(self._spec, self._as_columns(x, labels))
+        ops += _bounded(rows, self.features)
+        return CompiledMap(self.columns, json.dumps(ops, allow_nan=False), self.features, check)
+
+    def _as_columns(self, x: Floats, labels: NDArray[np.integer[Any]]) -> Fitting:
+        kinds: list[Kind] = [
+            None if kind["type"] == "numeric" else (*map(str, kind["categories"]), OTHER, np.nan)
+            for kind in self._kinds
+        ]
+        return Fitting(raw_columns(x, self._kinds), kinds, labels)
+
+    def _uniform(self, domain: Domain) -> tuple[Floats, NDArray[Any]]:
+        """Rows spread over the domain, gaps among them where they may be, and labels of every kind."""
+        numbers, parts = PublicNumbers(0), []
+        for kind in self._kinds:
+            if kind["type"] == "numeric":
+                u = numbers.uniform(DRY_ROWS)
+                gaps = numbers.uniform(DRY_ROWS) < 0.05
+                parts.append(np.where(gaps & (kind["missing"] == "impute"), np.nan, u)[:, None])
+            else:
+                width = len(kind["categories"]) + 2
+                parts.append(np.eye(width)[(numbers.uniform(DRY_ROWS) * width).astype(int)])
+        of = TARGET_STEPS if domain.target is not None else len(domain.classes)
+        return np.hstack(parts), (numbers.uniform(DRY_ROWS) * of).astype(np.int64)
+
+
+def _names(spec: Any) -> list[str]:
+    """The names of all transformers of a pipeline, nested ones too."""
+    if isinstance(spec, Mapping):
+        own = [str(spec["kind"]).rpartition(".")[2]] if "kind" in spec else []
+        return own + [name for value in spec.values() for name in _names(value)]
+    if isinstance(spec, Sequence) and not isinstance(spec, str):
+        return [name for value in spec for name in _names(value)]
+    return []
+
+
+def _bounded(rows: Fitting, features: int) -> Ops:
+    """Operations that keep the first so many columns, cut each where the tails of these rows begin, take their mean from it and
+    divide by their width: numbers in [-1, 1]."""
+    low, high, middle = list[float](), list[float](), list[float]()
+    for column in rows.columns[:features]:
+        there = column[np.isfinite(column)]
+        ends = np.quantile(there, [TAIL, 1 - TAIL]) if len(there) else np.zeros(2)
+        if len(there) and not ends[0] < ends[1]:
+            ends = np.array([there.min(), there.max()])
+        low.append(float(ends[0]))
+        high.append(float(ends[1]))
+        middle.append(float(np.mean(np.clip(there, *ends))) if len(there) else 0.0)
+    width = [b - a if b > a else 1.0 for a, b in zip(low, high)]
+    return [
+        {"do": "take", "of": list(range(len(low)))},
+        {"do": "clip", "low": low, "high": high},
+        {"do": "affine", "minus": middle, "times": [1 / w for w in width], "plus": [0.0] * len(low)},
+    ]

@@ -1,0 +1,184 @@
+"""A pipeline of scikit-learn as plain data and back: the classes of scikit-learn itself and their parameters, nothing else.
+
+What is made anew from plain data has no state, no subclass, no output setting and no code of a third party.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
+_IGNORED = ("verbose", "n_jobs", "verbose_feature_names_out", "force_int_remainder_cols", "copy")
+UFUNCS = (
+    "absolute", "arctan", "cbrt", "cos", "exp", "expm1", "log", "log10", "log1p", "log2", "negative", "reciprocal", "sign", "sin", "sqrt",
+    "square", "tanh",
+)  # fmt: skip
+_SCORES = (
+    "chi2",
+    "f_classif",
+    "f_regression",
+    "mutual_info_classif",
+    "mutual_info_regression",
+    "r_regression",
+)
+
+
+def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, Any]:
+    """An estimator of scikit-learn as plain data. columns: names of the columns that reach it, where they have names.
+
+    ValueError for a class or a parameter that has no form as plain data.
+    """
+    kind = type(estimator)
+    path = _path(kind)
+    if kind.__name__ == "Pipeline":
+        if estimator.memory is not None:
+            raise ValueError("memory= of a Pipeline keeps fits in files: leave it out")
+        parts = []
+        for i, (_, step) in enumerate(estimator.steps):
+            if step is None or (isinstance(step, str) and step == "passthrough"):
+                continue
+            parts.append(spec_of(step, columns if i == 0 else None))
+        return {"kind": path, "steps": parts}
+    if kind.__name__ == "FeatureUnion":
+        weights = dict(estimator.transformer_weights or {})
+        parts = [
+            {
+                "part": "passthrough" if t == "passthrough" else spec_of(t, columns),
+                "weight": float(weights.get(name, 1.0)),
+            }
+            for name, t in estimator.transformer_list
+            if not (isinstance(t, str) and t == "drop")
+        ]
+        return {"kind": path, "parts": parts}
+    if kind.__name__ == "ColumnTransformer":
+        weights = dict(estimator.transformer_weights or {})
+        parts = []
+        for name, t, chosen in estimator.transformers:
+            at = _places(chosen, columns)
+            own = None if columns is None else [columns[i] for i in at]
+            part = t if isinstance(t, str) else spec_of(t, own)
+            parts.append({"part": part, "of": at, "weight": float(weights.get(name, 1.0))})
+        rest = estimator.remainder if isinstance(estimator.remainder, str) else spec_of(estimator.remainder)
+        return {"kind": path, "parts": parts, "remainder": rest}
+    return {
+        "kind": path,
+        "params": {
+            name: _plain(value, f"{name} of {kind.__name__}")
+            for name, value in sorted(estimator.get_params(deep=False).items())
+            if name not in _IGNORED
+        },
+    }
+
+
+def _path(kind: type) -> str:
+    """sklearn.module.Class, if it is that class. ValueError for any other."""
+    package = ".".join(kind.__module__.split(".")[:2])
+    try:
+        own = getattr(import_module(package), kind.__name__, None) if package.startswith("sklearn.") else None
+    except ModuleNotFoundError:
+        own = None
+    if own is not kind:
+        raise ValueError(
+            f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows, and a step of "
+            "one's own is a prepriv Step"
+        )
+    return f"{package}.{kind.__name__}"
+
+
+def _places(chosen: Any, columns: Sequence[str] | None) -> list[int]:
+    """The places of the columns that a part of a ColumnTransformer takes."""
+    if callable(chosen):
+        raise ValueError("a ColumnTransformer that selects columns by a function: name them")
+    if isinstance(chosen, str) or (isinstance(chosen, int) and not isinstance(chosen, bool)):
+        chosen = [chosen]
+    if isinstance(chosen, slice):
+        count = len(columns) if columns is not None else None
+        if count is None or any(isinstance(end, str) for end in (chosen.start, chosen.stop)):
+            raise ValueError("a slice of columns: name them")
+        return list(range(count))[chosen]
+    found = []
+    listed = list(chosen)
+    if listed and all(isinstance(c, bool | np.bool_) for c in listed):
+        return [i for i, taken in enumerate(listed) if taken]
+    for c in listed:
+        if isinstance(c, str):
+            if columns is None or c not in columns:
+                raise ValueError(f"a ColumnTransformer takes the column {c!r}, which does not reach it")
+            found.append(list(columns).index(c))
+        elif columns is not None and not -len(columns) <= int(c) < len(columns):
+            raise ValueError(f"a ColumnTransformer takes column {int(c)}, which does not reach it")
+        else:
+            found.append(int(c) % len(columns) if columns is not None else int(c))
+    return found
+
+
+def _plain(value: Any, what: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, type) and value.__module__ in ("numpy", "builtins"):
+        return {"type": np.dtype(value).name}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(v, what) for v in value]}
+    if isinstance(value, list):
+        return [_plain(v, what) for v in value]
+    if isinstance(value, Mapping) and not value:
+        return {"mapping": []}
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {"estimator": spec_of(value)}
+    name = getattr(value, "__name__", "")
+    if isinstance(value, np.ufunc) and name in UFUNCS and getattr(np, name) is value:
+        return {"ufunc": name}
+    if name in _SCORES and getattr(import_module("sklearn.feature_selection"), name) is value:
+        return {"score": name}
+    raise ValueError(
+        f"{what} has no form as plain data: numbers, texts, lists, estimators, scores and NumPy functions have"
+    )
+
+
+def made_of(spec: Mapping[str, Any]) -> Any:
+    """The estimator of plain data (`spec_of`), not fitted; none of the three containers. Random ones are made repeatable."""
+    package, _, name = str(spec["kind"]).rpartition(".")
+    if not package.startswith("sklearn.") or package.count(".") != 1 or name.startswith("_"):
+        raise ValueError("these are no data of a pipeline of scikit-learn")
+    from sklearn.base import BaseEstimator
+
+    kind = getattr(import_module(package), name, None)
+    if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
+        raise ValueError(f"scikit-learn has no {name} here")
+    params = {key: _back(value) for key, value in spec["params"].items()}
+    if "random_state" in params and params["random_state"] is None:
+        params["random_state"] = 0
+    return kind(**params)
+
+
+def _back(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_back(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "number" in value:
+        return float(value["number"])
+    if "tuple" in value:
+        return tuple(_back(v) for v in value["tuple"])
+    if "type" in value:
+        return np.dtype(value["type"]).type
+    if "mapping" in value:
+        return {}
+    if "ufunc" in value and value["ufunc"] in UFUNCS:
+        return getattr(np, value["ufunc"])
+    if "score" in value and value["score"] in _SCORES:
+        return getattr(import_module("sklearn.feature_selection"), value["score"])
+    if "estimator" in value:
+        return made_of(value["estimator"])
+    raise ValueError("these are no data of a pipeline of scikit-learn")

@@ -1,0 +1,458 @@
+"""A pipeline of scikit-learn as a public map: what it makes of a row is a function of that row, bit by bit."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import (
+    PCA,
+    FactorAnalysis,
+    FastICA,
+    IncrementalPCA,
+    KernelPCA,
+    MiniBatchSparsePCA,
+    SparsePCA,
+    TruncatedSVD,
+)
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import (
+    RFE,
+    RFECV,
+    GenericUnivariateSelect,
+    SelectFdr,
+    SelectFpr,
+    SelectFromModel,
+    SelectFwe,
+    SelectKBest,
+    SelectPercentile,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+    chi2,
+    mutual_info_classif,
+)
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+from sklearn.tree import DecisionTreeClassifier
+
+import prepriv
+from prepriv import Categorical, Domain, Numeric, Sketch
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.session import Metered
+from prepriv.plans.plan import make_plan
+from prepriv.plans.price import prices
+from prepriv.plans.stored import plan_from_json
+from prepriv.preprocessing import Fitted, Normalize, Rescale
+from prepriv.preprocessing.compile_sklearn import taken
+from prepriv.preprocessing.maps import read_map, write_map
+
+NUMBERS = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1, 2], n=2000)
+GAPS = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1, 2], n=2000, missing="impute")
+WORDS = Domain({"a": Categorical(["u", "v", "w"]), "b": Categorical(["x", "y"])}, classes=[0, 1, 2], n=2000)
+FEW = DecisionTreeClassifier(max_depth=3, random_state=0)
+NUMERIC = (
+    Binarizer(threshold=0.4),
+    BisectingKMeans(3, n_init=1),
+    FactorAnalysis(2),
+    FastICA(2),
+    FunctionTransformer(np.log1p),
+    FunctionTransformer(),
+    GaussianRandomProjection(3),
+    GenericUnivariateSelect(mode="k_best", param=2),
+    IncrementalPCA(2),
+    KBinsDiscretizer(encode="onehot-dense", quantile_method="averaged_inverted_cdf"),
+    KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
+    KMeans(3, n_init=1, max_iter=10),
+    MiniBatchKMeans(3, n_init=1, max_iter=5),
+    LinearDiscriminantAnalysis(),
+    MaxAbsScaler(),
+    MinMaxScaler(clip=True, feature_range=(-1, 2)),
+    MiniBatchSparsePCA(2, max_iter=5),
+    *(Normalizer(norm=kind) for kind in ("l1", "l2", "max")),
+    PCA(2),
+    PCA(0.9, whiten=True),
+    PLSRegression(2),
+    PolynomialFeatures(2),
+    PolynomialFeatures(3, interaction_only=True, include_bias=False),
+    PowerTransformer(),
+    QuantileTransformer(n_quantiles=50),
+    QuantileTransformer(n_quantiles=30, output_distribution="normal"),
+    RBFSampler(n_components=10),
+    RFE(FEW, n_features_to_select=2),
+    RFECV(FEW, cv=2),
+    RobustScaler(with_centering=False, unit_variance=True),
+    SelectFdr(alpha=0.99),
+    SelectFpr(alpha=0.99),
+    SelectFromModel(FEW),
+    SelectFwe(alpha=0.999),
+    SelectKBest(k=2),
+    SelectKBest(chi2, k=2),
+    SelectKBest(mutual_info_classif, k=2),
+    SelectPercentile(percentile=50),
+    SequentialFeatureSelector(FEW, n_features_to_select=2, cv=2),
+    SparsePCA(2, max_iter=5),
+    SparseRandomProjection(3),
+    SplineTransformer(),
+    SplineTransformer(4, degree=2, knots="quantile", include_bias=False),
+    StandardScaler(with_mean=False),
+    TruncatedSVD(2),
+    VarianceThreshold(0.5),
+)
+WITH_GAPS = (
+    IterativeImputer(max_iter=3),
+    IterativeImputer(add_indicator=True, max_iter=2, imputation_order="random"),
+    MinMaxScaler(),
+    MissingIndicator(),
+    QuantileTransformer(n_quantiles=20),
+    RobustScaler(),
+    SimpleImputer(),
+    SimpleImputer(strategy="median", add_indicator=True),
+    StandardScaler(),
+)
+OF_WORDS = (
+    MissingIndicator(features="all"),
+    OneHotEncoder(),
+    OneHotEncoder(drop="first", handle_unknown="ignore"),
+    OneHotEncoder(min_frequency=0.25),
+    OrdinalEncoder(),
+    OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
+    SimpleImputer(strategy="most_frequent"),
+    SimpleImputer(strategy="constant", fill_value="none"),
+    TargetEncoder(),
+)
+CASES = [(t, NUMBERS) for t in NUMERIC] + [(t, GAPS) for t in WITH_GAPS] + [(t, WORDS) for t in OF_WORDS]
+MIXED = Domain(
+    {"a": Numeric(0, 10, "impute"), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)},
+    classes=["no", "yes"],
+    n=6000,
+    label="y",
+)
+USUAL = make_pipeline(
+    make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["a", "c"]),
+        (
+            make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")),
+            ["b"],
+        ),
+    ),
+    PCA(3),
+)
+TWO = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1], n=2000)
+LEARNER = GradientDescent(Logistic(), steps=30, learning_rate=1.0, clip_norm=1.0)
+BEHIND = (Normalize(1.0), Rescale(5.0))
+
+
+def rows_of(domain, n, seed=0):
+    """Encoded rows of a domain, gaps among them, and labels."""
+    rng, parts = np.random.default_rng(seed), []
+    for column in domain.columns.values():
+        if isinstance(column, Numeric):
+            u = rng.choice([0.0, 1.0, 0.25], n)
+            u = np.where(rng.random(n) < 0.8, rng.beta(2, 3, n), u)
+            gap = (rng.random(n) < 0.1) & (column.missing == "impute")
+            parts.append(np.where(gap, np.nan, u)[:, None])
+        else:
+            parts.append(np.eye(column.width)[rng.integers(0, column.width, n)])
+    first = np.nan_to_num(parts[0][:, 0])
+    return np.hstack(parts), np.clip((first * 3).astype(int), 0, 2) % len(domain.classes)
+
+
+def check_bits(case, rows, sizes):
+    transformer, domain = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        step = Fitted.of(transformer, domain)
+        made = step.fit_drawn(*rows_of(domain, 400))
+    made = read_map(json.loads(json.dumps(write_map(made))))  # as an artifact gives it back
+    x, _ = rows_of(domain, rows, seed=1)
+    whole = made.transform(x)
+    assert whole.shape == (rows, step.features) and np.abs(whole).max() <= 1
+    for order in "CF":
+        for size in sizes:
+            parts = [made.transform(np.array(x[i : i + size], order=order)) for i in range(0, rows, size)]
+            assert np.array_equal(np.vstack(parts), whole), (order, size)
+    other = x.copy()
+    other[rows // 2] = x[0]
+    assert np.array_equal(np.delete(made.transform(other), rows // 2, 0), np.delete(whole, rows // 2, 0))
+
+
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[0])[:60].replace("\n", ""))
+
+
+@by_name
+def test_what_becomes_of_a_row_is_a_function_of_that_row_bit_by_bit(case):
+    check_bits(case, 35, (1, 17))
+
+
+@pytest.mark.slow
+@by_name
+def test_what_becomes_of_a_row_is_a_function_of_that_row_at_length(case):
+    check_bits(case, 513, (1, 2, 7, 64))
+
+
+def test_every_transformer_that_is_compiled_is_tried():
+    assert {type(t).__name__ for t, _ in CASES} == set(taken())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_fit_makes_more_columns_than_declared(seed):
+    rng = np.random.default_rng(seed)
+    pipelines = (
+        (make_pipeline(VarianceThreshold(), PolynomialFeatures(2), SelectFpr(alpha=0.9)), NUMBERS),
+        (make_pipeline(SimpleImputer(add_indicator=True), PCA(0.99)), GAPS),
+        (make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder()), WORDS),
+        (FeatureUnion([("one", PCA(2)), ("two", KBinsDiscretizer(3, encode="onehot-dense"))]), NUMBERS),
+    )
+    for pipeline, domain in pipelines:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            step = Fitted.of(pipeline, domain)
+            ops = json.loads(step.fit_drawn(*rows_of(domain, int(rng.integers(30, 300)), seed)).ops)
+        assert len(ops[-1]["times"]) <= step.features
+
+
+def test_rows_unlike_those_of_the_fit_stay_in_the_declared_space():
+    step = Fitted.of(make_pipeline(StandardScaler(), PolynomialFeatures(2)), NUMBERS)
+    x, labels = rows_of(NUMBERS, 300)
+    made = step.fit_drawn(0.5 + 1e-3 * (x - 0.5), labels)
+    out = made.transform(np.vstack([x, np.full((1, 4), np.nan)]))
+    assert np.isfinite(out).all() and np.abs(out).max() <= 1
+    empty = type(made)(made.columns, json.dumps([]), 4).transform(
+        np.full((1, 4), 7.0)
+    )  # a file of someone's own
+    assert np.abs(empty).max() <= 1
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+
+class Remembers(StandardScaler):
+    """Counts calls."""
+
+
+REFUSED = {
+    "a subclass": (Remembers(), "Remembers is not a transformer of scikit-learn"),
+    "another function": (FunctionTransformer(lambda x: x - x.mean()), "no form as plain data"),
+    "neighbours": (KNNImputer(), "KNNImputer has no form"),
+    "kernels": (KernelPCA(), "KernelPCA has no form"),
+    "texts": (TfidfVectorizer(), "TfidfVectorizer is not"),
+    "a random map": (IterativeImputer(sample_posterior=True), "sample_posterior"),
+    "no column left": (VarianceThreshold(99.0), "VarianceThreshold cannot be fitted"),
+    "too many": (PCA(50), "PCA cannot be fitted"),
+    "giant": (PolynomialFeatures(40), "at most 4096"),
+    "another missing value": (SimpleImputer(missing_values=0), "leave missing_values out"),
+    "by a function": (ColumnTransformer([("a", StandardScaler(), lambda x: [0])]), "name them"),
+    "another column": (ColumnTransformer([("a", StandardScaler(), ["z"])]), "column 'z'"),
+    "a cache": (Pipeline([("a", StandardScaler())], memory="cache"), "memory="),
+    "periodic splines": (SplineTransformer(extrapolation="periodic"), "extrapolation"),
+    "numbers as words": (OneHotEncoder(), "column of numbers reaches it"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_form_as_a_row_wise_map_is_refused_by_name(name):
+    transformer, said = REFUSED[name]
+    with pytest.raises(ValueError, match=said):
+        Fitted.of(transformer, NUMBERS)
+
+
+def test_gaps_that_nothing_fills_and_words_that_nothing_encodes_are_refused():
+    with pytest.raises(ValueError, match="PCA cannot be fitted"):
+        Fitted.of(PCA(2), GAPS)
+    with pytest.raises(ValueError, match="StandardScaler"):
+        Fitted.of(StandardScaler(), WORDS)
+
+
+def test_state_and_output_settings_are_left_behind():
+    used = (
+        StandardScaler()
+        .set_output(transform="pandas")
+        .fit(pd.DataFrame(np.random.default_rng(0).random((9, 4))))
+    )
+    used.mean_ = np.full(4, 1e9)
+    one, two = (Fitted.of(t, NUMBERS) for t in (used, StandardScaler()))
+    assert one == two
+
+
+def test_it_pays_by_a_sketch_alone_and_stands_first():
+    with pytest.raises(ValueError, match="has no private fit"):
+        Fitted.of(StandardScaler(), NUMBERS, prepriv.Budget(0.1))
+    step = Fitted.of(StandardScaler(), TWO, Sketch(0.1))
+    for steps in ((Normalize(1.0), step), (step, step)):
+        with pytest.raises(ValueError, match=r"first step|one sketch pays"):
+            make_plan(TWO, steps, LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="made for other columns"):
+        make_plan(MIXED, [step], LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="train with PrivateClassifier"):
+        prepriv.PrivateTransformer(TWO, [step], epsilon=1.0, delta=1e-5).fit(rows_of(TWO, 2000)[0])
+
+
+# ------------------------------------------------------------------------------------------ plans, prices, accounts
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return Fitted.of(USUAL, MIXED)
+
+
+def plan_of(step, domain=MIXED, epsilon=1.0):
+    return make_plan(domain, [step, *BEHIND], LEARNER, epsilon=epsilon, delta=1e-5)
+
+
+def test_a_plan_counts_the_sketch_and_training(usual):
+    plan = plan_of(Fitted.of(USUAL, MIXED, Sketch(0.1)))
+    assert dict(plan.guarantee.breakdown)["Fitted"] == pytest.approx(0.1)
+    placed = plan.steps[0]
+    assert float(placed.sketch.mu_squared) <= 1 / placed.noise_multiplier**2
+    assert float(placed.sketch.mu_squared) >= 1 / placed.noise_multiplier**2 * (1 - 1e-9)
+    assert plan.guarantee.epsilon(1e-5) <= 1.0 and "Fitted (sketch)" in plan.what
+
+
+def test_auto_buys_more_where_there_is_less(usual):
+    shares = [plan_of(usual, MIXED.with_n(n)).pipeline[0].payment.share for n in (40_000, 2000)]
+    assert shares[0] == 0.01 and 0.01 < shares[1] <= 0.26
+
+
+def test_too_little_is_refused_when_planned_and_coarse_is_said(usual):
+    with pytest.raises(ValueError, match=r"the sketch needs mu >= .*enough would be"):
+        plan_of(usual, MIXED.with_n(200), epsilon=0.1)
+    with pytest.warns(UserWarning, match="expect to lose"):
+        plan_of(Fitted.of(USUAL, MIXED, Sketch(0.01)), MIXED.with_n(2000))
+
+
+def test_a_plan_comes_back_from_its_file_with_its_claim(usual):
+    plan = plan_of(usual)
+    again = plan_from_json(json.loads(json.dumps(plan.to_json())))
+    assert again.hash == plan.hash and again.guarantee.mu == plan.guarantee.mu
+    assert again.pipeline[0].payment == plan.pipeline[0].payment
+
+
+def test_the_price_of_a_sketch_is_its_share():
+    step = Fitted.of(USUAL, MIXED, Sketch(0.19))
+    found = {p.way: p for p in prices([step, *BEHIND], MIXED, LEARNER, epsilon=1.0, delta=1e-5, n=6000)}
+    assert found["sketch"].chosen and found["sketch"].factor == pytest.approx(1 / 0.9, rel=1e-6)
+    assert not found["budget"].open and "private fit" in found["budget"].note
+
+
+def test_a_schema_file_declares_it(usual, tmp_path):
+    import yaml
+
+    from prepriv.schemas.schema import build_step
+
+    spec = {"step": "Fitted", "pay": "sketch", "share": 0.1}
+    spec |= {name: getattr(usual, name) for name in ("transformer", "columns", "features")}
+    made = build_step(0, yaml.safe_load(yaml.safe_dump(spec)), lambda path: None)
+    assert made == Fitted.of(USUAL, MIXED, Sketch(0.1))
+
+
+# ------------------------------------------------------------------------------------------------------------- runs
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    a = np.clip(rng.normal(4 + 2 * y, 1.5), 0, 10)
+    a[rng.random(n) < 0.1] = np.nan
+    b = np.where(rng.random(n) < 0.3 + 0.4 * y, "x", "y")
+    return pd.DataFrame({"a": a, "b": b, "c": rng.normal(size=n) * 0.9 + y * 0.3}), np.array(["no", "yes"])[y]
+
+
+def test_a_private_fit_is_near_the_one_without_privacy_and_leaves_as_a_file(usual, tmp_path):
+    X, y = table(6000)
+    fitted = prepriv.PrivateClassifier(MIXED, epsilon=1.0, delta=1e-5, steps=[usual, *BEHIND]).fit(X, y)
+    plain = make_pipeline(USUAL, LogisticRegression()).fit(X, y)
+    new, truth = table(4000, seed=9)
+    assert fitted.score(new, truth) > plain.score(new, truth) - 0.02
+    fitted.model_.save(tmp_path / "model")
+    again = prepriv.Model.load(tmp_path / "model")
+    assert (again.predict(new) == fitted.predict(new)).all()
+    assert "sketch" in fitted.report_.to_html()
+
+
+@pytest.mark.parametrize("kind", ["replace-one", "add-or-remove-one", "units", "target", "no noise"])
+def test_every_kind_of_plan_runs(kind):
+    X, y = table(3000)
+    domain, epsilon = MIXED.with_n(3000), 4.0
+    made = prepriv.PrivateClassifier
+    if kind == "add-or-remove-one":
+        domain = Domain(dict(MIXED.columns), ["no", "yes"], 3000, kind)
+    if kind == "units":
+        domain = Domain(dict(MIXED.columns), ["no", "yes"], 1500, unit="who", rows_per_unit=2)
+        X = X.assign(who=np.arange(3000) // 2)
+    if kind == "target":
+        domain, y, made = (
+            Domain(dict(MIXED.columns), target=Numeric(0, 1), n=3000),
+            (y == "yes") * 1.0,
+            prepriv.PrivateRegressor,
+        )
+    if kind == "no noise":
+        epsilon = np.inf
+    pipeline = make_pipeline(
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]), (TargetEncoder(), ["b"])
+        )
+    )
+    if kind == "target":
+        pipeline = make_pipeline(
+            make_column_transformer(
+                (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]), (OneHotEncoder(), ["b"])
+            )
+        )
+    step = Fitted.of(pipeline, domain, Sketch(0.2))
+    fitted = made(domain, epsilon=epsilon, delta=1e-5, steps=[step, *BEHIND]).fit(X, y)
+    assert fitted.score(X, y) > (0.7 if kind != "target" else 0.1)
+
+
+def test_what_cannot_be_fitted_costs_nothing(tmp_path):
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    settings = {"epsilon": 0.1, "delta": 1e-5, "ledger": tmp_path / "L.db"}
+    steps = [Fitted.of(USUAL, MIXED), *BEHIND]
+    weak = prepriv.PrivateClassifier(MIXED.with_n(100), steps=steps, **settings)
+    with pytest.raises(ValueError, match="the sketch needs"):
+        weak.fit(*table(100))
+    assert Ledger.open(tmp_path / "L.db").entries() == ()
+
+
+def test_a_run_releases_what_the_plan_counts_and_no_more(usual, monkeypatch):
+    seen = []
+    release = Metered.release
+
+    def watched(self, name, mechanism, exact):
+        seen.append((name, mechanism))
+        return release(self, name, mechanism, exact)
+
+    monkeypatch.setattr(Metered, "release", watched)
+    X, y = table(6000)
+    clf = prepriv.PrivateClassifier(MIXED, epsilon=1.0, delta=1e-5, steps=[usual, *BEHIND]).fit(X, y)
+    placed = clf.plan(6000).steps[0]
+    assert [name for name, _ in seen] == ["Fitted (bins)", "Fitted (tables)", "Fitted (pairs)"]
+    assert [m for _, m in seen] == list(placed.sketch.mechanisms.values())
