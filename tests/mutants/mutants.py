@@ -1312,7 +1312,7 @@ _OLDER = (
         "a class pays",
         "our own: payment=Sensitivity without parentheses, fitted on private rows, nothing accounted; found by an audit",
         "payment.py",
-        "    if payment is None or type(payment) in (Public, Budget, Sensitivity):\n",
+        "    if payment is None or type(payment) in (Public, Budget, Sensitivity, Sketch):\n",
         "    if payment is None or hasattr(payment, 'way'):\n",
         ("tests/attacks/test_payments.py", "-k", "only_an_instance"),
     ),

@@ -103,6 +103,7 @@ TALK = {
         "runs/admit.py",
         "recipes/automatic.py",  # of declared numbers
         "description/sketch.py",  # the same
+        "plans/plan.py",  # the same
     ),
 }
 

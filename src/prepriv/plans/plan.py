@@ -30,6 +30,7 @@ from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.learners.base import Learner, Setting
+from prepriv.payment import check_payment
 from prepriv.placed.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.placed.checks import (
     check_budget,
@@ -312,6 +313,8 @@ _MORE = 1.15
 
 def settled(steps: Sequence[Step], domain: Domain, mu: float) -> tuple[Step, ...]:
     """The steps with a number for each share that was left to the plan: as much as is enough (`sketches.signal`)."""
+    for step in steps:
+        check_payment(step.name, step.payment)
     return tuple(
         replace(step, payment=replace(step.payment, share=_auto(step, domain, mu)))  # type: ignore[type-var]
         if step.paid.left_open
