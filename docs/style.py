@@ -35,7 +35,6 @@ NOT_YET = {  # measured, not refused: they are rewritten page by page
     "CONTRIBUTING.md",
     "docs/README.md",
     "docs/additive.md",
-    "docs/architecture.md",
     "docs/benchmarks-training.md",
     "docs/coverage.md",
     "docs/describe.md",
