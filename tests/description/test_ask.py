@@ -18,7 +18,16 @@ from prepriv.cli import run
 from prepriv.description.answers import released
 from prepriv.description.ask import ask_in_private, unread
 from prepriv.description.asked import KINDS, Asked, plan_questions
-from prepriv.description.estimates import IN_GROUPS, PAIR, PAIR_SHIFT, moment_rows, pair_rows
+from prepriv.description.estimates import (
+    ADDED,
+    ADDED_SHIFT,
+    IN_GROUPS,
+    PAIR,
+    PAIR_ADDED_SHIFT,
+    PAIR_SHIFT,
+    moment_rows,
+    pair_rows,
+)
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.in_groups import ChoiceInGroups
 from prepriv.mechanisms.noise import NoiseSource
@@ -115,6 +124,10 @@ def test_no_two_records_are_further_apart_than_declared():
     within = ((cells[:, None, :] - cells[None, :, :]) ** 2).sum(axis=2)
     assert within.max() <= 4 * (1 + 1e-12)
     assert 2 * (pair_rows(*pairs.T, 1.0) ** 2).sum(axis=1).max() <= PAIR_SHIFT**2 * (1 + 1e-12)
+    # one more or less: its norm
+    added = moment_rows(np.append(np.linspace(-1, 1, 801), np.nan), ADDED)
+    assert ADDED_SHIFT**2 * (1 - 1e-9) < (added**2).sum(axis=1).max() <= ADDED_SHIFT**2
+    assert (pair_rows(*pairs.T, 1.0) ** 2).sum(axis=1).max() == PAIR_ADDED_SHIFT**2
 
 
 def test_a_record_that_leaves_one_group_for_another_moves_two_choices_and_no_more():

@@ -12,13 +12,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public
 from prepriv.columns import MISSING, OTHER, Numeric, Text
 from prepriv.description.asked import Asked, AskedPlan, Piece, names_of, piece_of, rows_of
 from prepriv.description.draft import MOST_NAMES, is_name
 from prepriv.description.estimates import (
+    ADDED,
+    ADDED_SHIFT,
     IN_GROUPS,
     NOTHING,
     PAIR,
+    PAIR_ADDED_SHIFT,
     PAIR_IN_GROUPS,
     PAIR_SHIFT,
     PRESENT,
@@ -79,7 +83,7 @@ class Asker:
         self.columns, self.look = plan.domain.columns, plan.look
         self.noisy: dict[Piece, Any] = {}
         self.seen: dict[str, tuple[str, ...]] = {}
-        self.replaced = plan.look.adjacency == "replace-one"
+        self.replaced = n_is_public(plan.look.adjacency)
         self.groups = cache(self._groups)
 
     # ------------------------------------------------------------------------------------------------ releases
@@ -167,18 +171,30 @@ class Asker:
 
     def weights(self, by: str | None) -> tuple[float, float]:
         """Of the number of cells and of their squares, beside u."""
-        return IN_GROUPS if by is not None and self.replaced else (PRESENT, SQUARE)
+        if not self.replaced:
+            return ADDED
+        return IN_GROUPS if by is not None else (PRESENT, SQUARE)
 
     def pair_weight(self, by: str | None) -> float:
-        return PAIR_IN_GROUPS if by is not None and self.replaced else PAIR
+        return PAIR if by is None and self.replaced else PAIR_IN_GROUPS
+
+    @property
+    def shift(self) -> float:
+        """How far a record moves the sum of the rows of moments."""
+        return SHIFT if self.replaced else ADDED_SHIFT
+
+    @property
+    def pair_shift(self) -> float:
+        """The same of rows of pairs."""
+        return PAIR_SHIFT if self.replaced else PAIR_ADDED_SHIFT
 
     def _release_moments(self, piece: Piece, name: str, by: str | None) -> Floats:
         u, weights = 2 * self.cells(name) - 1, self.weights(by)
-        return self._sums(piece, lambda part: moment_rows(u[part], weights), by, SHIFT)
+        return self._sums(piece, lambda part: moment_rows(u[part], weights), by, self.shift)
 
     def _release_pairs(self, piece: Piece, one: str, two: str, by: str | None) -> Floats:
         u, v, weight = 2 * self.cells(one) - 1, 2 * self.cells(two) - 1, self.pair_weight(by)
-        return self._sums(piece, lambda part: pair_rows(u[part], v[part], weight), by, PAIR_SHIFT)
+        return self._sums(piece, lambda part: pair_rows(u[part], v[part], weight), by, self.pair_shift)
 
     def _release_bins(self, piece: Piece, name: str, bins: int, by: str | None) -> Floats:
         groups, unit = self.groups(by), self.cells(name)
@@ -270,8 +286,9 @@ class Asker:
 
     def _of_moments(self, q: Asked, g: int, total: Floats, piece: Piece, column: Numeric) -> Estimate:
         a, b, c = total.tolist()
-        n = self._rows(q, g) if q.kind == "missing" else NOTHING
-        made = Moments((a, b, c), SHIFT * self.plan.multiplier(piece), n, self.weights(q.by))
+        known = q.kind == "missing" or (q.by is None and self.replaced)
+        n = self._rows(q, g) if known else NOTHING
+        made = Moments((a, b, c), self.shift * self.plan.multiplier(piece), n, self.weights(q.by))
         middle, reach = (column.low + column.high) / 2, (column.high - column.low) / 2
         if q.kind == "missing":
             return made.missing
@@ -285,7 +302,7 @@ class Asker:
 
     def _covariance(self, q: Asked, total: Floats, piece: Piece) -> Estimate:
         a, b, c, d = total.tolist()
-        noise = PAIR_SHIFT * self.plan.multiplier(piece)
+        noise = self.pair_shift * self.plan.multiplier(piece)
         reach = 1.0
         for name in q.columns:
             column = self.columns[name]

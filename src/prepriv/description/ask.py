@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._text import shown
+from prepriv.adjacency import n_is_public
 from prepriv.columns import Column
 from prepriv.description.answers import Answer, released
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
@@ -158,7 +159,7 @@ def ask(
     """
     there = domain.adjacency if isinstance(domain, Domain) else adjacency or "replace-one"
     declared, unit = (domain.n, domain.unit) if isinstance(domain, Domain) else (None, None)
-    if n is None and declared is None and there == "replace-one" and unit is None:
+    if n is None and declared is None and n_is_public(there) and unit is None:
         n = len(frame_of(table))
     plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n, adjacency=adjacency)
     return ask_in_private(plan, table, ledger=ledger)
@@ -181,7 +182,7 @@ def unread(plan: AskedPlan, table: Any) -> Questioned:
     """The table of a plan, before it is admitted."""
     domain = plan.domain
     wanted = (*domain.columns, *(() if domain.unit is None else (domain.unit,)))
-    public = domain.unit is None and domain.adjacency == "replace-one"
+    public = domain.unit is None and n_is_public(domain.adjacency)
     return Questioned(table, wanted, plan.look.n if public else None, domain=domain)
 
 

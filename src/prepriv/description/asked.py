@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from prepriv._arguments import integer, number, shown
+from prepriv.adjacency import n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.price import Look, price
 from prepriv.domain import Adjacency, Domain
@@ -149,11 +150,6 @@ class AskedPlan:
     questions: tuple[Asked, ...]
     look: Look
     pieces: Mapping[Piece, str]
-
-    @property
-    def moved(self) -> int:
-        """In how many groups one record changes something."""
-        return 2 if self.look.adjacency == "replace-one" else 1
 
     def piece(self, question: Asked) -> Piece | None:
         """What answers it; None where that is public."""
@@ -338,7 +334,7 @@ def rows_of(question: Asked, domain: Domain) -> list[Piece]:
     """What says how many records there are, in each group; none where that is public, or known by the names of the groups."""
     if question.by is not None:
         return [] if isinstance(domain.columns[question.by], Text) else [("counts", (question.by,))]
-    return [] if domain.adjacency == "replace-one" else [("counts", ())]
+    return [] if n_is_public(domain.adjacency) else [("counts", ())]
 
 
 def piece_of(question: Asked, domain: Domain) -> Piece | None:

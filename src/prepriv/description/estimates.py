@@ -20,6 +20,8 @@ IN_GROUPS = (
     0.8,
     1.2,
 )  # the same where a replaced record can leave one group and enter another: rows of norm sqrt 2 at most
+# The same where no record is replaced: it adds or takes a row of at most this norm. Fewer cells count for less than in IN_GROUPS.
+ADDED, ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * (1 + 1e-12)
 SHIFT = 2.0  # how far one record moves the sum, replaced, added or removed
 SURE = 1.96  # deviations of a 95 % interval
 _NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, more than enough
@@ -150,9 +152,10 @@ class Moments:
         return Estimate.around(value, half * self._ratio + mean.error**2).within(0, 1)
 
     def sum(self, middle: float, reach: float) -> Estimate:
-        """Of the cells, where u = -1 and 1 are middle - reach and middle + reach."""
+        """Of the cells, where u = -1 and 1 are middle - reach and middle + reach. A public number of rows limits that of cells,
+        which takes no true number further away."""
         half = SURE * self.deviation * math.hypot(reach, middle / self.weights[0])
-        return Estimate.around(middle * self.total[0] / self.weights[0] + reach * self.total[1], half)
+        return Estimate.around(middle * self.present.value + reach * self.total[1], half)
 
     @property
     def _ratio(self) -> float:
@@ -168,7 +171,8 @@ class Moments:
 
 PAIR = math.sqrt(5.0)  # the weight of a pair that is there
 PAIR_SHIFT = math.sqrt(8.0)  # how far one moves the sum
-PAIR_IN_GROUPS = 1.0
+PAIR_IN_GROUPS = 1.0  # the same where a replaced record can change its group, or where none is replaced
+PAIR_ADDED_SHIFT = 2.0  # how far one more or less moves the sum, at that weight
 
 
 def pair_rows(u: Floats, v: Floats, weight: float = PAIR) -> Floats:

@@ -9,10 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
+from prepriv.adjacency import n_is_public
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.answers import Asker
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
-from prepriv.description.estimates import NOTHING, SHIFT, SURE, Estimate, Moments, difference, share
+from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference, share
 from prepriv.description.price import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
 from prepriv.domain import Domain
@@ -121,7 +122,7 @@ def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]
     grown = math.sqrt(rows.size)
     noise = asker.count_noise(("counts", (by,)))
     n = count_estimate(float(rows.sum()), noise * grown)
-    if plan.look.adjacency == "replace-one":
+    if n_is_public(plan.look.adjacency):
         n = Estimate.around(float(plan.look.n), 0.0)
     columns: dict[str, Summary] = {}
     for name, column in plan.domain.columns.items():
@@ -134,7 +135,7 @@ def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]
         assert piece is not None
         if isinstance(column, Numeric):
             a, b, c = asker.noisy[piece].sum(axis=0).tolist()
-            wide = SHIFT * multiplier(plan.look[plan.pieces[piece]]) * grown
+            wide = asker.shift * multiplier(plan.look[plan.pieces[piece]]) * grown
             moments = Moments((a, b, c), wide, n, asker.weights(by))
             bins = plan.bins(name, by)
             counts = asker.noisy[bins].sum(axis=0)

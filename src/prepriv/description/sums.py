@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.asked import names_of
 from prepriv.description.estimates import NOTHING, Estimate
@@ -92,7 +93,7 @@ def sum(
         steps = np.where(there, np.rint(np.clip(inside / largest, -1.0, 1.0) * FINE), 0.0).astype(np.int64)
     exact = np.array([steps.sum()], dtype=np.int64)
     # A cell against a gap, or another cell; each is rounded to a step, and a step is what that can add.
-    apart = largest if adjacency != "replace-one" else max(largest, bounds.high - bounds.low)
+    apart = max(largest, bounds.high - bounds.low) if n_is_public(adjacency) else largest
     moves = math.ceil(apart / largest * FINE * (1 + 1e-9)) + 1
     release = LaplaceSum(moves, epsilon, largest=2 * question.n * FINE, coordinates=1)
     noisy = float(source.release("sum", release, exact)[0])
@@ -320,7 +321,7 @@ def crosstab(
     source, _ = pay(question, session, ledger)
     at = categorical_cells(columns[0], one).astype(np.int64) * wide + categorical_cells(columns[1], two)
     exact = np.bincount(at, minlength=len(names[0]) * wide).astype(np.int64)
-    moves = 2 if adjacency == "replace-one" else 1
+    moves = rows_changed(adjacency)
     release = LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=exact.size)
     noisy = source.release("crosstab", release, exact).reshape(-1, wide)
     return {
