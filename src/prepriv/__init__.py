@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prepriv.guarantees.guarantee import Guarantee
     from prepriv.payment import Budget, Public, Sensitivity, Sketch
     from prepriv.plans.plan import Plan, make_plan
+    from prepriv.private_pipeline import private
     from prepriv.regressor import PrivateRegressor
     from prepriv.release.model import Model
     from prepriv.release.report import Report
@@ -59,6 +60,7 @@ __all__ = [
     "make_plan",
     "mean",
     "preprocessing",
+    "private",
     "quantiles",
     "sketch",
     "spent",
@@ -99,6 +101,7 @@ _HOMES = {
     "quantiles": "description.questions",
     "sketch": "description.sketch",
     "from_sklearn": "accounts.from_sklearn",
+    "private": "private_pipeline",
     "make_plan": "plans.plan",
     "spent": "runs.odometer",
     "Validation": "runs.validate",

@@ -22,6 +22,7 @@ from prepriv.domain import Domain
 from prepriv.placed.checks import check_domain
 from prepriv.placed.raw_units import RawUnits
 from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.compile_sklearn import taken
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.normalize import Normalize
@@ -37,7 +38,20 @@ class Unpriced(ValueError):
 
     def __init__(self, refused: Sequence[tuple[str, str]]) -> None:
         self.refused = tuple(refused)
-        super().__init__("; ".join(f"{name} has no price: {why}" for name, why in refused))
+        said = [f"{name} has no price: {why}" for name, why in refused]
+        super().__init__("; ".join([*said, *self.way_out]))
+
+    @property
+    def way_out(self) -> tuple[str, ...]:
+        """What keeps the pipeline as it is, in a run of prepriv: a sketch of the table, for the parts that it takes."""
+        names = [name.partition("(")[0] for name, _ in self.refused]
+        kept = sorted({name for name in names if name in taken()})
+        if not kept:
+            return ()
+        return (
+            f"{', '.join(kept)} can stay as {'it is' if len(kept) == 1 else 'they are'}, fitted on a private sketch of the table in place of "
+            "the records: prepriv.private(pipeline, domain, epsilon=...)",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""A pipeline of scikit-learn in, the same one out, private: what is taken, what is refused, and what it costs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+
+import prepriv
+from prepriv import Categorical, Domain, Numeric
+from prepriv.accounts.from_sklearn import Unpriced
+from prepriv.ledger import Ledger
+from prepriv.private_pipeline import CLASSIFIERS, REGRESSORS, reading
+
+N = 5000
+COLUMNS = {"a": Numeric(0, 10), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)}
+DOMAIN = Domain(COLUMNS, classes=["no", "yes"], n=N)
+TARGET = Domain(COLUMNS, target=Numeric(-3, 3), n=N)
+RNG = np.random.default_rng(0)
+SIGN = RNG.integers(0, 2, N)
+ROWS = pd.DataFrame(
+    {
+        "a": np.where(RNG.random(N) < 0.1, np.nan, np.clip(RNG.normal(4 + 2 * SIGN, 1.5), 0, 10)),
+        "b": np.where(RNG.random(N) < 0.3 + 0.4 * SIGN, "x", "y"),
+        "c": RNG.normal(size=N) * 0.9 + SIGN * 0.3,
+    }
+)
+LABELS = np.array(["no", "yes"])[SIGN]
+NUMBERS = np.clip(SIGN + 0.5 * ROWS["c"] + 0.3 * RNG.normal(size=N), -3, 3)
+
+
+def transformers():
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["a", "c"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["b"]),
+    )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        LogisticRegression(class_weight="balanced"),
+        SGDClassifier(),
+        SGDClassifier(loss="log_loss"),
+        LinearSVC(),
+        RidgeClassifier(),
+    ],
+    ids=str,
+)
+def test_classifiers_come_near_the_pipeline_without_privacy(estimator):
+    pipeline = make_pipeline(transformers(), PCA(3), estimator)
+    model = prepriv.private(pipeline, DOMAIN, epsilon=2.0).fit(ROWS, LABELS)
+    assert model.score(ROWS, LABELS) > pipeline.fit(ROWS, LABELS).score(ROWS, LABELS) - 0.03
+    assert model.guarantee_.epsilon(1e-5) <= 2.0
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(), HuberRegressor()], ids=str)
+def test_regressors_learn(estimator):
+    model = prepriv.private(make_pipeline(transformers(), estimator), TARGET, epsilon=4.0).fit(ROWS, NUMBERS)
+    assert model.score(ROWS, NUMBERS) > 0.3
+
+
+def test_every_estimator_that_is_taken_is_tried():
+    tried = {"LogisticRegression", "SGDClassifier", "LinearSVC", "RidgeClassifier"}
+    assert tried == set(CLASSIFIERS) and {"LinearRegression", "Ridge", "HuberRegressor"} == set(REGRESSORS)
+
+
+def test_the_pipeline_takes_gaps_where_it_fills_them():
+    with_imputer = reading(make_pipeline(transformers(), LogisticRegression()), DOMAIN)
+    assert with_imputer.domain.columns["a"].missing == "impute"
+    plain = make_pipeline(make_column_transformer((PCA(1), ["a", "c"])), LogisticRegression())
+    assert reading(plain, DOMAIN).domain.columns["a"].missing == "midpoint"
+
+
+def test_it_says_how_the_answer_differs():
+    says = " ".join(reading(make_pipeline(transformers(), LogisticRegression()), DOMAIN).says)
+    assert "rows drawn from a private sketch" in says and "penalty" in says
+
+
+class Counts(LogisticRegression):
+    """Of a third party."""
+
+
+REFUSED = {
+    "trees": (RandomForestClassifier(), 'no private learner here.*steps="additive".*PrivateClassifier'),
+    "a number for classes": (LinearRegression(), "declares classes"),
+    "a penalty": (LogisticRegression(C=0.1), r"LogisticRegression\(C=0.1\)"),
+    "no constant": (LogisticRegression(fit_intercept=False), "fit_intercept"),
+    "another loss": (SGDClassifier(loss="modified_huber"), "modified_huber"),
+    "a subclass": (Counts(), "Counts"),
+    "a weight of a class that is not declared": (
+        LogisticRegression(class_weight={"maybe": 2}),
+        "no declared class",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_taken_is_refused_by_name_before_anything_is_paid(name, tmp_path):
+    estimator, said = REFUSED[name]
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    with pytest.raises(ValueError, match=said):
+        prepriv.private(make_pipeline(transformers(), estimator), DOMAIN, ledger=tmp_path / "L.db").plan(N)
+    assert Ledger.open(tmp_path / "L.db").entries() == ()
+
+
+def test_shapes_of_pipelines_that_are_not_taken():
+    with pytest.raises(ValueError, match="must end in an estimator"):
+        prepriv.private(transformers(), DOMAIN)
+    with pytest.raises(ValueError, match="no transformers to keep"):
+        prepriv.private(LogisticRegression(), DOMAIN)
+    cached = Pipeline([("t", transformers()), ("m", LogisticRegression())], memory="cache")
+    with pytest.raises(ValueError, match="memory="):
+        prepriv.private(cached, DOMAIN)
+    with pytest.raises(ValueError, match="declared columns"):
+        prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), Domain.ball(3, [0, 1]))
+
+
+def test_a_fit_before_and_settings_beside_parameters_change_nothing():
+    pipeline = make_pipeline(transformers(), LogisticRegression())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fresh = prepriv.private(pipeline, DOMAIN).plan(N)
+        pipeline.set_output(transform="default").fit(ROWS, LABELS)
+        pipeline[-1].coef_[:] = math.nan
+        used = prepriv.private(pipeline, DOMAIN).plan(N)
+    assert fresh.hash == used.hash
+
+
+def test_the_account_of_a_pipeline_names_the_sketch_as_a_way_out():
+    pipeline = make_pipeline(StandardScaler(), PCA(2))
+    with pytest.raises(Unpriced, match=r"PCA has no price.*PCA can stay as it is.*prepriv\.private"):
+        prepriv.from_sklearn(pipeline, Domain.box(0, 1, features=3, classes=[0, 1]), deviation=0.1)
