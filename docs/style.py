@@ -40,7 +40,6 @@ NOT_YET = {  # measured, not refused: they are rewritten page by page
     "docs/images.md",
     "docs/imbalance.md",
     "docs/large.md",
-    "docs/ledger.md",
     "docs/model-format.md",
     "docs/notebooks/census.ipynb",
     "docs/notebooks/opacus.ipynb",
