@@ -36,17 +36,14 @@ NOT_YET = {  # measured, not refused: they are rewritten page by page
     "docs/dpsgd-f.md",
     "docs/errata.md",
     "docs/evaluate.md",
-    "docs/model-format.md",
     "docs/notebooks/census.ipynb",
     "docs/notebooks/opacus.ipynb",
     "docs/papers.md",
     "docs/peers.md",
     "docs/preprocessing-prices.md",
     "docs/recipe.md",
-    "docs/routes.md",
     "docs/sensitivity-table.md",
     "docs/sketch.md",
-    "docs/ten-pipelines.md",
     "docs/trust.md",
 }
 APART = {"docs/style.md"}  # names the words
