@@ -12,6 +12,7 @@ from scipy import integrate, stats
 from prepriv import guarantees as g
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv.guarantees import smooth_mechanisms as mechanisms
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.subsampling import PoissonReplace
 from prepriv.learners.base import Setting
@@ -91,8 +92,8 @@ def test_noise_meant_for_the_iterate_is_too_small_for_the_gradient() -> None:
     """sigma = 8 eta L sqrt(2 log n) / (eps sqrt n) on gradients: order alpha / eta^2 too much."""
     n, epsilon, rate = 1000, 0.05, 0.01
     noise = 8 * math.sqrt(2 * math.log(n)) / (epsilon * math.sqrt(n))
-    last = smooth.one_pass_gradient(lipschitz=1.0, smoothness=1.0, noise=rate * noise, last=1)
-    right = smooth.one_pass_gradient(lipschitz=1.0, smoothness=1.0, noise=noise, last=1)
+    last = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=1.0, noise=rate * noise, last=1)
+    right = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=1.0, noise=noise, last=1)
     assert last.renyi(2.0) == pytest.approx(right.renyi(2.0) / rate**2, rel=1e-6)
 
 

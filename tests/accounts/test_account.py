@@ -13,7 +13,7 @@ from prepriv.accounts.account import DIRECT, GROUP, SMOOTH
 from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.guarantees import gdp_epsilon
 from prepriv.guarantees.renyi import zcdp
-from prepriv.guarantees.smooth_renyi import full_batch_gradient
+from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD

@@ -9,6 +9,7 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from scipy.integrate import trapezoid
 
 from prepriv import guarantees as g
+from prepriv.guarantees import smooth_mechanisms as mechanisms
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.renyi import RenyiCurve
 
@@ -30,14 +31,14 @@ def normal_renyi(weights_p, means_p, weights_q, means_q, order):
 
 # ---- Table 1 ------------------------------------------------------------------------------------------
 def test_gaussian_row():
-    m = smooth.gaussian_mechanism(0.4, lipschitz=3.0, sensitivity=2.0)
+    m = mechanisms.gaussian_mechanism(0.4, lipschitz=3.0, sensitivity=2.0)
     assert m.renyi(7.0) == pytest.approx(7 * 0.4**2 / 2, rel=1e-12)
     assert m.smooth(7.0, 0.5) == pytest.approx(7 * (3.0 * 0.5 * 0.4 / 2.0) ** 2 / 2, rel=1e-12)
 
 
 def test_laplace_and_exponential_rows_are_below_the_paper_and_above_the_truth():
-    laplace = smooth.laplace_mechanism(0.8, lipschitz=1.0, sensitivity=2.0)
-    choice = smooth.exponential_mechanism(0.8, lipschitz=1.0, sensitivity=2.0)
+    laplace = mechanisms.laplace_mechanism(0.8, lipschitz=1.0, sensitivity=2.0)
+    choice = mechanisms.exponential_mechanism(0.8, lipschitz=1.0, sensitivity=2.0)
     for order in ORDERS:
         assert g.laplace(0.8)._renyi(order) <= laplace.renyi(order) <= 0.8
         assert g.laplace(0.2)._renyi(order) <= laplace.smooth(order, 0.5) <= 0.2
@@ -52,7 +53,7 @@ def test_full_batch_row_is_table_1_and_four_times_theorem_13():
     """n = 100, T = 50, L = 1, eps = 0.7: linear losses attain 0.98 alpha; Theorem 13 says 0.245 alpha."""
     n, steps, epsilon, mu = 100, 50, 0.7, 2.0
     noise = math.sqrt(steps) / (epsilon * n)
-    m = smooth.full_batch_gradient(lipschitz=1.0, smoothness=mu, noise=noise, n=n, steps=steps)
+    m = mechanisms.full_batch_gradient(lipschitz=1.0, smoothness=mu, noise=noise, n=n, steps=steps)
     attained = steps * (2.0 / n) ** 2 / (2 * noise**2)  # gradients +1 and -1, order 1
     assert attained == pytest.approx(0.98)
     assert m.renyi(1.0000001) == pytest.approx(attained, rel=1e-6)
@@ -62,7 +63,7 @@ def test_full_batch_row_is_table_1_and_four_times_theorem_13():
 
 def test_sampled_row_against_dp_accounting_and_in_the_papers_terms():
     q, orders = 0.02, [2.0, 3.0, 8.0, 32.0]
-    m = smooth.sampled_gradient(
+    m = mechanisms.sampled_gradient(
         lipschitz=0.5, smoothness=2.0, noise=1.5, n=1000, batch=20, steps=1, row_shift=0.01
     )
     theirs = rdp_privacy_accountant._compute_rdp_sample_wor_gaussian(q, 1.5, orders)
@@ -75,7 +76,7 @@ def test_sampled_row_against_dp_accounting_and_in_the_papers_terms():
     # gamma = n/k, row_shift = tau gamma / n, one record a batch, noise = L sqrt(T)/(eps n)
     n, steps, epsilon, tau, gamma = 500, 40, 0.9, 2.0, 4.0
     noise = math.sqrt(steps) / (epsilon * n)
-    one = smooth.sampled_gradient(
+    one = mechanisms.sampled_gradient(
         lipschitz=1.0, smoothness=1.5, noise=noise, n=n, batch=1, steps=steps, row_shift=tau * gamma / n
     )
     assert one.smooth(5.0, tau) == pytest.approx(5 * 1.5**2 * tau**2 * epsilon**2 * gamma**2 / 2, rel=1e-9)
@@ -84,7 +85,7 @@ def test_sampled_row_against_dp_accounting_and_in_the_papers_terms():
 def test_sampling_bound_is_above_the_mixture_a_sample_makes():
     """One step, one record replaced: (1-q) N(0) + q N(+L) against (1-q) N(0) + q N(-L)."""
     for q, shift in ((0.1, 0.5), (0.3, 1.0)):
-        curve = smooth.subsampled_without_replacement(g.zcdp(0.5 * (2 * shift) ** 2), q)
+        curve = mechanisms.subsampled_without_replacement(g.zcdp(0.5 * (2 * shift) ** 2), q)
         for order in (1.5, 2.0, 3.5, 6.0):
             truth = normal_renyi([1 - q, q], [0.0, shift], [1 - q, q], [0.0, -shift], order)
             assert truth <= curve(order)
@@ -112,7 +113,7 @@ def test_lemma_4_of_the_paper_is_false_and_ours_is_not():
     attained = order * chain_moments(0.0, moved, mu, std)[-1] ** 2 / 2  # eta = 1/mu: the past is forgotten
     printed = 2 * order * mu**2 * tau**2 / (std**2 * kappa)
     assert attained / printed == pytest.approx(25.0)
-    m = smooth.one_pass_gradient(lipschitz=1.0, smoothness=mu, noise=std, last=1, row_shift=tau)
+    m = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=mu, noise=std, last=1, row_shift=tau)
     assert m.smooth(order, tau) >= attained * (1 - 1e-12)
 
 
@@ -122,7 +123,7 @@ def test_one_pass_bound_survives_an_attack_on_linear_chains():
     mu, std, last = 1.0, 2.0, 12
     best = 0.0
     for order, tau in itertools.product((1.5, 3.0), (0.5, 3.0)):
-        m = smooth.one_pass_gradient(lipschitz=1.0, smoothness=mu, noise=std, last=last)
+        m = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=mu, noise=std, last=last)
 
         def attained(contraction, weights, a=order, t=tau):
             moments = chain_moments(contraction, t * weights / weights.sum(), mu, std)
@@ -142,8 +143,8 @@ def test_one_pass_bound_survives_an_attack_on_linear_chains():
 
 
 def test_one_pass_row_cap_and_replaced_record():
-    m = smooth.one_pass_gradient(lipschitz=1.0, smoothness=2.0, noise=4.0, last=50, row_shift=0.01)
-    free = smooth.one_pass_gradient(lipschitz=1.0, smoothness=2.0, noise=4.0, last=50)
+    m = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=2.0, noise=4.0, last=50, row_shift=0.01)
+    free = mechanisms.one_pass_gradient(lipschitz=1.0, smoothness=2.0, noise=4.0, last=50)
     assert m.smooth(3.0, 1.0) == pytest.approx(3 * 4 * 0.01 / (2 * 16), rel=1e-9)
     assert m.smooth(3.0, 1.0) < free.smooth(3.0, 1.0)
     stops = np.arange(1, 51)
@@ -156,13 +157,13 @@ def test_random_stop_in_blocks_is_above_the_sum_and_close():
     last, size = 30_000, 1.3
     terms = 0.5 * 2.5 * 1.5 * size**2 / np.arange(1, last + 1)
     truth = math.log1p(math.fsum(np.expm1(terms)) / last) / 1.5
-    assert truth <= smooth.random_stop_renyi(size, last)(2.5) <= truth * 1.001
+    assert truth <= mechanisms.random_stop_renyi(size, last)(2.5) <= truth * 1.001
 
 
 # ---- lemmas and definitions -----------------------------------------------------------------------------
 def test_lemma_1_composition_adds():
-    one = smooth.gaussian_mechanism(0.5, lipschitz=1.0, sensitivity=1.0).smooth
-    two = smooth.laplace_mechanism(0.5, lipschitz=1.0, sensitivity=1.0).smooth
+    one = mechanisms.gaussian_mechanism(0.5, lipschitz=1.0, sensitivity=1.0).smooth
+    two = mechanisms.laplace_mechanism(0.5, lipschitz=1.0, sensitivity=1.0).smooth
     assert one.compose(3)(2.0, 0.4) == pytest.approx(3 * one(2.0, 0.4))
     assert one.compose(two)(2.0, 0.4) == pytest.approx(one(2.0, 0.4) + two(2.0, 0.4))
 
@@ -170,7 +171,7 @@ def test_lemma_1_composition_adds():
 @pytest.mark.parametrize("n, batch", [(6, 1), (5, 2), (40, 3), (1, 2)])
 def test_lemma_3_against_the_exact_mixture_with_replacement(n, batch):
     """One record moves by tau and may be drawn several times; the sum is released with noise 1."""
-    curve = smooth.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=1.0).smooth.subsampled(n, batch)
+    curve = mechanisms.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=1.0).smooth.subsampled(n, batch)
     counts = np.arange(batch + 1)
     chance = np.array([math.comb(batch, int(c)) * (1 / n) ** c * (1 - 1 / n) ** (batch - c) for c in counts])
     for tau, order in itertools.product((0.1, 0.4), (1.5, 2.0, 4.0)):
@@ -180,7 +181,7 @@ def test_lemma_3_against_the_exact_mixture_with_replacement(n, batch):
 
 
 def test_lemma_3_gains_for_many_records_and_never_loses_to_the_worst_batch():
-    base = smooth.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=1.0).smooth
+    base = mechanisms.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=1.0).smooth
     assert base.subsampled(10_000, 1)(2.0, 0.5) < 0.1 * base(2.0, 0.5)
     assert base.subsampled(3, 3)(2.0, 0.5) <= base(2.0, 1.5) * (1 + 1e-12)
     assert base.subsampled(10_000, 1)(2.0, 50.0) == base(2.0, 50.0)  # too large for weak convexity
@@ -189,7 +190,7 @@ def test_lemma_3_gains_for_many_records_and_never_loses_to_the_worst_batch():
 def test_remark_1_the_weaker_lemma_costs_a_power_of_n():
     """Per step at noise L sqrt(T)/(eps n): Lemma 3 is far above Definition 7 with gamma = 1."""
     n, tau = 10_000, 1e-3
-    per_record = smooth.gaussian_mechanism(n * 0.01, lipschitz=1.0, sensitivity=1.0)
+    per_record = mechanisms.gaussian_mechanism(n * 0.01, lipschitz=1.0, sensitivity=1.0)
     strong = per_record.smooth(2.0, tau / n)
     weak = per_record.smooth.subsampled(n, 1)(2.0, tau)
     assert weak > 100 * strong
@@ -240,7 +241,7 @@ def test_the_papers_c_is_loose_and_its_constant_needs_order_11():
 
 
 def test_theorem_2_for_laplace_noise_is_above_the_truth_and_ends_at_the_sum():
-    m = smooth.laplace_mechanism(1.0, lipschitz=1.0, sensitivity=1.0)
+    m = mechanisms.laplace_mechanism(1.0, lipschitz=1.0, sensitivity=1.0)
     both = m.preprocessed(0.5)
     for order in ORDERS:
         assert g.laplace(1.5)._renyi(order) <= both(order) <= 1.5
@@ -249,7 +250,7 @@ def test_theorem_2_for_laplace_noise_is_above_the_truth_and_ends_at_the_sum():
 
 
 def test_theorem_2_beats_group_privacy_when_shifts_are_small():
-    m = smooth.full_batch_gradient(lipschitz=1.0, smoothness=1.0, noise=0.1, n=1000, steps=100)
+    m = mechanisms.full_batch_gradient(lipschitz=1.0, smoothness=1.0, noise=0.1, n=1000, steps=100)
     moved, shift = 200, 2.0
     route, group = m.preprocessed(shift), m.renyi.group(moved + 1)
     assert route.epsilon(1e-5) < 0.1 * group.epsilon(1e-5)
@@ -261,18 +262,18 @@ def test_theorem_2_beats_group_privacy_when_shifts_are_small():
 @pytest.mark.parametrize(
     "call, name",
     [
-        (lambda: smooth.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=0.0), "sensitivity"),
-        (lambda: smooth.full_batch_gradient(lipschitz=1, smoothness=1, noise=0.0, n=1, steps=1), "noise"),
-        (lambda: smooth.full_batch_gradient(lipschitz=1, smoothness=1, noise=1.0, n=0, steps=1), "n "),
+        (lambda: mechanisms.gaussian_mechanism(1.0, lipschitz=1.0, sensitivity=0.0), "sensitivity"),
+        (lambda: mechanisms.full_batch_gradient(lipschitz=1, smoothness=1, noise=0.0, n=1, steps=1), "noise"),
+        (lambda: mechanisms.full_batch_gradient(lipschitz=1, smoothness=1, noise=1.0, n=0, steps=1), "n "),
         (
-            lambda: smooth.sampled_gradient(
+            lambda: mechanisms.sampled_gradient(
                 lipschitz=1, smoothness=1, noise=1, n=5, batch=6, steps=1, row_shift=1
             ),
             "batch",
         ),
         (lambda: smooth.with_preprocessing(g.zcdp(1), g.zcdp(1), c=1.0), "c "),
-        (lambda: smooth.laplace_mechanism(1, lipschitz=1, sensitivity=1).preprocessed(-1.0), "shift"),
-        (lambda: smooth.subsampled_without_replacement(g.zcdp(1), 1.5), "rate"),
+        (lambda: mechanisms.laplace_mechanism(1, lipschitz=1, sensitivity=1).preprocessed(-1.0), "shift"),
+        (lambda: mechanisms.subsampled_without_replacement(g.zcdp(1), 1.5), "rate"),
     ],
 )
 def test_bad_arguments_are_named(call, name):

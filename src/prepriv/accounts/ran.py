@@ -17,12 +17,8 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.printed import CONDITION_DIGITS, down, exact, up
 from prepriv.guarantees.renyi import bounded_range_renyi
 from prepriv.guarantees.smallest import RenyiBound, smallest
-from prepriv.guarantees.smooth_renyi import (
-    SmoothMechanism,
-    exponential_mechanism,
-    gaussian_mechanism,
-    laplace_mechanism,
-)
+from prepriv.guarantees.smooth_mechanisms import exponential_mechanism, gaussian_mechanism, laplace_mechanism
+from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.base import Learner, Setting
 from prepriv.placed.checks import check_learner

@@ -18,10 +18,27 @@ from prepriv.guarantees.renyi import (
 )
 from prepriv.guarantees.shuffling.shuffle import shuffle
 from prepriv.guarantees.shuffling.variation_ratio import blanket, k_randomized_response, local_laplace
+from prepriv.guarantees.smooth_mechanisms import (
+    exponential_mechanism,
+    full_batch_gradient,
+    gaussian_mechanism,
+    laplace_mechanism,
+    one_pass_gradient,
+    sampled_gradient,
+)
+from prepriv.guarantees.smooth_renyi import (
+    SmoothMechanism,
+    SmoothRenyiCurve,
+    inverse_pointwise_distance,
+    largest_distance,
+    with_preprocessing,
+)
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 __all__ = [
     "RenyiCurve",
+    "SmoothMechanism",
+    "SmoothRenyiCurve",
     "TradeoffFunction",
     "advanced_mixture",
     "approximate_dp",
@@ -29,25 +46,34 @@ __all__ = [
     "bounded_range_renyi",
     "compose",
     "discrete_pair",
+    "exponential_mechanism",
     "from_dp_accounting",
+    "full_batch_gradient",
     "gaussian",
+    "gaussian_mechanism",
     "gaussian_renyi",
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
     "initialization_mixture",
+    "inverse_pointwise_distance",
     "joint_concavity_is_exact",
     "k_randomized_response",
     "laplace",
+    "laplace_mechanism",
+    "largest_distance",
     "local_laplace",
     "mixture",
+    "one_pass_gradient",
     "piecewise_linear",
     "pure_renyi",
     "random_initialization",
     "randomized_response",
     "renyi_curve",
+    "sampled_gradient",
     "shuffle",
     "swap_mixture",
     "to_dp_accounting",
+    "with_preprocessing",
     "zcdp",
 ]

@@ -17,7 +17,8 @@ from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
-from prepriv.guarantees.smooth_renyi import SmoothMechanism, full_batch_gradient
+from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
+from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.base import Floats, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.gaussian_sum import coarse_steps

@@ -22,7 +22,8 @@ from prepriv.engines.base import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.second_account import Event, Events, NoEvents, Sampling
-from prepriv.guarantees.smooth_renyi import SmoothMechanism, sampled_gradient
+from prepriv.guarantees.smooth_mechanisms import sampled_gradient
+from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
 from prepriv.learners.base import Floats, Learner, Momentum, Run, Setting
