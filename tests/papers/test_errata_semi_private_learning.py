@@ -88,7 +88,7 @@ def test_lemma_5_is_seven_times_loose_and_needs_no_third_moment() -> None:
 
 
 def test_w_of_definition_5_tells_nothing_of_the_label() -> None:
-    """H6: <mu, w*> = 0, so y <w*, x> is symmetric about 0: margin none, error 1/2. mu separates."""
+    """H5: <mu, w*> = 0, so y <w*, x> is symmetric about 0: margin none, error 1/2. mu separates."""
     mu, w, theta, sigma2 = np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), 0.05, 0.05
     covariance = theta * np.outer(w, w) + sigma2 * np.eye(3)
     assert norm.cdf(-(mu @ w) / math.sqrt(w @ covariance @ w)) == 0.5
@@ -96,7 +96,7 @@ def test_w_of_definition_5_tells_nothing_of_the_label() -> None:
 
 
 def test_lemma_7_takes_the_covariance_for_its_root() -> None:
-    """H7: Sigma = 0.01 I, d = 400: rows lie at 0.1 sqrt(400) = 2 from their mean, beyond the bound in one of 2 cases."""
+    """H6: Sigma = 0.01 I, d = 400: rows lie at 0.1 sqrt(400) = 2 from their mean, beyond the bound in one of 2 cases."""
     d, variance, delta = 400, 0.01, 0.01
     printed = 4 * variance * math.sqrt(d) + 2 * variance * math.sqrt(math.log(1 / delta))
     far = np.linalg.norm(np.random.default_rng(0).normal(scale=math.sqrt(variance), size=(200, d)), axis=1)
