@@ -1,7 +1,8 @@
 """Image collections of the papers that are not part of this repository (CIFAR-10, CIFAR-100, GTSRB, ...), from a folder of the user's.
 
-Two layouts. Features: train.npy (n, d), train_labels.npy (n,), test.npy, test_labels.npy, as of a pre-trained network that
+Three layouts. Features: train.npy (n, d), train_labels.npy (n,), test.npy, test_labels.npy, as of a pre-trained network that
 saw no private image. Images: train/CLASS/*.png and test/CLASS/*.png (also jpg, jpeg, ppm, bmp), made grey and SIDE x SIDE.
+The binary version of CIFAR: data_batch_1.bin, ..., test_batch.bin, or train.bin and test.bin (fine labels), made grey.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ def collection(folder: Path) -> Collection:
     elif all((folder / part).is_dir() for part in PARTS):
         classes = sorted(p.name for p in (folder / "train").iterdir() if p.is_dir())
         parts = [_images(folder / part, classes) for part in PARTS]
+    elif (names := _binary(folder)) is not None:
+        parts = [_cifar([folder / name for name in part]) for part in names]
     else:
         raise Stop(
             f"{folder} holds neither train.npy, train_labels.npy, test.npy, test_labels.npy nor the folders "
-            "train/CLASS and test/CLASS with images"
+            "train/CLASS and test/CLASS with images, nor the binary version of CIFAR"
         )
     (rows, labels), (test, answers) = parts
     if rows.shape[1:] != test.shape[1:]:
@@ -75,6 +78,29 @@ def _features(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.
             f"{folder}/{part}_labels.npy must be {len(rows)} whole numbers; got {labels.dtype}, {labels.shape}"
         )
     return rows.astype(np.float32), labels.astype(np.int64)
+
+
+def _binary(folder: Path) -> tuple[list[str], list[str]] | None:
+    """The files of CIFAR-10's or CIFAR-100's binary version, training and test, if they are there."""
+    ten = ([f"data_batch_{i}.bin" for i in range(1, 6)], ["test_batch.bin"])
+    for train, test in (ten, (["train.bin"], ["test.bin"])):
+        if all((folder / name).is_file() for name in (*train, *test)):
+            return train, test
+    return None
+
+
+def _cifar(paths: list[Path]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Records of one label (CIFAR-10) or two, of which the second is fine (CIFAR-100), and 3 x 32 x 32 bytes."""
+    before = 1 if paths[0].name.startswith(("data_batch", "test_batch")) else 2
+    held = [np.fromfile(path, dtype=np.uint8) for path in paths]
+    size = before + 3 * SIDE * SIDE
+    for path, bytes_ in zip(paths, held, strict=True):
+        if not len(bytes_) or len(bytes_) % size:
+            raise Stop(f"{path} must hold records of {size} bytes; got {len(bytes_)} bytes")
+    records = np.concatenate(held).reshape(-1, size)
+    colours = records[:, before:].reshape(-1, 3, SIDE, SIDE).astype(np.float32) / 255
+    grey = np.tensordot(np.array([0.299, 0.587, 0.114], dtype=np.float32), colours, axes=(0, 1))
+    return np.asarray(grey, dtype=np.float32), records[:, before - 1].astype(np.int64)
 
 
 def _images(folder: Path, classes: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
