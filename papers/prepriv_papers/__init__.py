@@ -15,8 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from prepriv.commands.common import AsJson, print_json
-from prepriv_papers import everything
+from prepriv_papers import everything, open_questions, statements
 from prepriv_papers.feature_preprocessing import dpsgd_f
+from prepriv_papers.kept import page_command
+from prepriv_papers.own_data import own
 from prepriv_papers.provable_privacy import calculators, soft_pca
 from prepriv_papers.provable_privacy import figures as preprocessing_figures
 from prepriv_papers.provable_privacy import tables as preprocessing_tables
@@ -25,6 +27,7 @@ from prepriv_papers.unified_enhancement import tables as mixture_tables
 from prepriv_papers.verdicts import collected
 
 REPRODUCTIONS: dict[str, Callable[..., None]] = {
+    "statements": statements.statements,
     "dpsgd-f": dpsgd_f.dpsgd_f,
     "mixture-tables": mixture_tables.mixture_tables,
     "pillar": pillar.pillar,
@@ -78,10 +81,23 @@ def _all(
     everything.run_all(REPRODUCTIONS, data, out, small)
 
 
+app.command("open-questions")(open_questions.open_questions)
+app.command("own")(own)
+app.command("page")(page_command(REPRODUCTIONS))
+
+
 @app.command("list")
 def _list(as_json: AsJson = False) -> None:
-    """Every item of the papers with its command and its verdict; nothing is computed."""
+    """Every item of the papers with its command and what decides about it; nothing is computed."""
     found = everything.listed(REPRODUCTIONS)
     everything.print_list(found)
     if as_json:
-        print_json({"items": [{"command": f"reproduce {name}"} | asdict(item) for name, item in found]})
+        print_json(
+            {
+                "items": [
+                    {"command": f"reproduce {name}", "paper": i.paper, "item": i.item, "theirs": i.theirs}
+                    | {"verdict": i.asks(), "call": i.call, "where": i.where}
+                    for name, i in found
+                ]
+            }
+        )

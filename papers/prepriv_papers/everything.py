@@ -1,4 +1,4 @@
-"""`prepriv reproduce all` and `prepriv reproduce list`: every reproduction in turn, and what each says in the end."""
+"""`prepriv reproduce all` and `prepriv reproduce list`: every reproduction in turn, and what decides about each item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prepriv.commands.common import console, print_table
-from prepriv_papers.verdicts import Item, items_of, print_items
+from prepriv_papers.verdicts import Item, items_of, print_found
 
 Command = Callable[..., None]
 
@@ -22,7 +22,7 @@ def run_all(commands: Mapping[str, Command], data: Path | None, out: Path, small
         given: dict[str, Any] = {"data": data, "out": out / name, "small": small}
         if "data" in takes and takes["data"].default is inspect.Parameter.empty and data is None:
             console.print(f"\n({number} of {len(commands)}) {name}: not run, it needs --data", style="bold")
-            print_items(items_of(command))
+            print_found([item.not_run("it needs --data") for item in items_of(command)])
             continue
         console.print(f"\n({number} of {len(commands)}) {name}", style="bold")
         command(**{key: value for key, value in given.items() if key in takes})
@@ -35,11 +35,11 @@ def listed(commands: Mapping[str, Command]) -> list[tuple[str, Item]]:
 
 
 def print_list(entries: Sequence[tuple[str, Item]]) -> None:
-    """Paper, item, command, verdict and reason, without computing anything."""
+    """Paper, item, command, what the paper says, and which verdict follows from which facts; nothing is computed."""
     for paper in dict.fromkeys(item.paper for _, item in entries):
         rows = [
-            (item.item, f"reproduce {name}", item.verdict, item.why)
+            (item.item, f"reproduce {name}", item.theirs, item.asks())
             for name, item in entries
             if item.paper == paper
         ]
-        print_table(paper, ("item", "command", "verdict", "why"), rows)
+        print_table(paper, ("item", "command", "paper", "verdict, if"), rows)

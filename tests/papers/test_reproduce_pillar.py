@@ -106,7 +106,7 @@ def test_every_figure_comes_with_its_numbers(folder: Path, monkeypatch: pytest.M
     private = max(r["epsilon_0.7"] for r in numbers["accuracy_mnist_patches"])
     assert rows["mnist", 0.7]["learned"] == pytest.approx(1 - private / best)
     text = " ".join(result.output.split())
-    assert "81.3 and 76.9" in text and "not reproducible: needs" in text
+    assert "81.3 and 76.9" in text and "not decided at this size" in text
     before = (out / "rows.jsonl").read_bytes()
     monkeypatch.setattr(Task, "accuracy", None)  # there already: nothing is computed again
     monkeypatch.setattr(pillar.Drawing, "save", lambda *_: None)

@@ -1,4 +1,4 @@
-"""What every reproduction prints in the end, and rows that survive a run that was killed."""
+"""What every reproduction says in the end follows from its numbers, and rows survive a run that was killed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,69 @@ import pytest
 
 from prepriv.commands.exits import Stop
 from prepriv_papers import verdicts
-from prepriv_papers.verdicts import Item, Resume, items_of, print_items
+from prepriv_papers.verdicts import Case, Fact, Item, Resume, collected, decide, entry, items_of
 
-ITEM = Item("A Paper", "Table 1", "n = 10", "0.5", "-", "paper is wrong", "erratum Z9")
+NEAR = Fact("the number", entry("x"), 0.4, 0.6, "one digit is printed")
+FAR = Fact("the number", entry("x"), 10, 20, "a formula of theirs")
+ITEM = Item(
+    "A Paper",
+    "Table 1",
+    "n = 10",
+    "0.5",
+    (Case("same", "rounded", (NEAR,)), Case("paper is wrong", "erratum Z9", (FAR,))),
+    lambda n: f"{n['x']:.2f}",
+    needs=("x",),
+)
 ITEMS = (ITEM,)
 
 
-def test_a_verdict_is_printed_with_both_numbers_the_setting_and_the_reason(
+def test_the_first_case_whose_facts_hold_is_the_verdict_and_none_confirms_nothing() -> None:
+    assert ITEM.found({"x": 0.52}).verdict == "same"
+    assert ITEM.found({"x": 12}).verdict == "paper is wrong"
+    lost = ITEM.found({"x": 3})
+    assert lost.verdict == "not confirmed"
+    assert lost.why == "not so: the number: 3 (asked: 0.4 … 0.6; one digit is printed)"
+    assert ITEM.found({"x": float("nan")}).verdict == "not confirmed"
+    assert ITEM.found({}).verdict == "not run"
+    assert Item("P", "T", "", "", ITEM.cases, lambda n: str(n["y"])).found({"x": 0.5}).ours == "unreadable"
+
+
+def test_noise_decides_nothing_in_a_small_run() -> None:
+    noisy = Item("P", "T", "", "", ITEM.cases, ITEM.ours, noisy=True)
+    assert noisy.found({"x": 0.5}, small=True).verdict == "not decided at this size"
+    assert noisy.found({"x": 0.5}).verdict == ITEM.found({"x": 0.5}, small=True).verdict == "same"
+
+
+def test_a_verdict_is_printed_with_both_numbers_the_setting_the_reason_and_what_decided(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_items([ITEM.found("0.25")])
+    with collected() as kept:
+        assert decide(ITEMS, {"x": 0.52}) == kept
     text = " ".join(capsys.readouterr().out.split())
-    for part in ("A Paper: verdicts", "Table 1", "n = 10", "0.5", "0.25", "paper is wrong: erratum Z9"):
+    for part in (
+        "A Paper: verdicts",
+        "Table 1",
+        "n = 10",
+        "0.5",
+        "0.52",
+        "same: rounded",
+        "asked: 0.4 … 0.6",
+    ):
         assert part in text
 
 
-def test_a_verdict_without_a_reason_is_refused() -> None:
-    with pytest.raises(ValueError, match="Table 1: a verdict needs its reason"):
-        ITEM.found("0.25", why="")
+def test_a_verdict_without_a_reason_or_a_fact_is_refused() -> None:
+    with pytest.raises(ValueError, match="same: a verdict needs its reason"):
+        Case("same", "", (NEAR,))
+    with pytest.raises(ValueError, match="paper is wrong: a verdict needs a fact"):
+        Case("paper is wrong", "because")
+    assert (
+        Item("P", "Figure 1", "", "", (Case("no claim", "a picture"),), str).found({}).verdict == "no claim"
+    )
+
+
+def test_what_an_item_asks_is_said_without_numbers() -> None:
+    assert ITEM.asks() == ("same, if the number is 0.4 … 0.6; paper is wrong, if the number is 10 … 20")
 
 
 def test_items_are_found_beside_the_command() -> None:
@@ -33,10 +78,10 @@ def test_items_are_found_beside_the_command() -> None:
 
     assert items_of(command) == ITEMS
     with pytest.raises(AttributeError, match=r"verdicts.*ITEMS"):
-        items_of(verdicts.print_items)
+        items_of(verdicts.print_found)
 
 
-def test_a_killed_run_goes_on_behind_its_last_whole_row(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_after_its_last_whole_row(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     first = Resume(file, {"n": 1})
     assert [first.row(k, lambda k=k: {"is": k}) for k in "ab"] == [{"is": "a"}, {"is": "b"}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,109 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from prepriv.commands.common import console, print_table
+from prepriv_papers.counterexamples import measured as errata_numbers
 from prepriv_papers.feature_preprocessing import bounds, measured
-from prepriv_papers.feature_preprocessing.measured import DELTA, NAMES, PRINTED, WITHOUT
+from prepriv_papers.feature_preprocessing.items import CIFAR_NAMES, ITEMS
+from prepriv_papers.feature_preprocessing.measured import DELTA, NAMES, PRINTED
 from prepriv_papers.feature_preprocessing.two_clusters import DISTANCES, EPSILON, N, at_distance, draw
 from prepriv_papers.folder import reproduction_folder
-from prepriv_papers.verdicts import Item, Resume, print_items
+from prepriv_papers.verdicts import Resume, decide
 
-PAPER = "The Importance of Feature Preprocessing for Differentially Private Linear Optimization"
 SMALL_ROWS, SMALL_DISTANCES = 1500, (1.0, 10_000.0)
-NOT_RUN = "not run: give --data"
-GRID = "there the best of a grid on the test images for each cell, here one rule for all cells"
-ITEMS = (
-    Item(
-        PAPER,
-        "Figures 1 and 2, Theorem 3",
-        f"two clusters, hinge loss, µ > nε = {N}",
-        "DPSGD fails on one of two data sets",
-        "",
-        "same",
-        "for the best of four rates in hindsight, and from a smaller µ on",
-    ),
-    Item(
-        PAPER,
-        "Lemma 1",
-        "excess loss, two clusters, µ = 10",
-        "2GR‖θ*‖√(rank log(1/δ))/(nε)",
-        "",
-        "paper is wrong",
-        "erratum F2: √(R² + 1) for R",
-    ),
-    Item(
-        PAPER,
-        "Theorem 1",
-        f"excess loss, two clusters, n = {N}",
-        "O(·), for n beyond a multiple of √d log R",
-        "",
-        "paper is wrong",
-        "erratum F4: its condition is void at R = 1; with the constants of its proof above the loss of zero weights",
-    ),
-    Item(
-        PAPER,
-        "Theorem 2",
-        f"two clusters, n = {N}",
-        "Ω(·), no constant",
-        "",
-        "not reproducible",
-        "the constant is not given; ours is the order alone",
-    ),
-    Item(
-        PAPER,
-        "Algorithm 1, equation (2)",
-        "noise in each summand of a batch, ε = 1; MNIST, FMNIST",
-        "(ε, δ)-private",
-        NOT_RUN,
-        "paper is wrong",
-        "erratum F1: noise averaged over the batch is not private; accuracies of that reading",
-    ),
-    Item(
-        PAPER,
-        "Table 1, DPSGD",
-        "MNIST, FMNIST at ε = 1, then 2",
-        "87.4, 77.2; 89.6, 78.7",
-        NOT_RUN,
-        "setting differs",
-        f"batches with replacement and the printed σ; in brackets full batches by our account; {GRID}",
-    ),
-    Item(
-        PAPER,
-        "Table 1, DPSGD-F",
-        "MNIST, FMNIST at ε = 1, then 2",
-        "92.0, 84.0; 92.3, 84.5",
-        NOT_RUN,
-        "setting differs",
-        f"{GRID}, whose constants were read off these test images too",
-    ),
-    Item(
-        PAPER,
-        "Table 1, non-private",
-        "SGD on MNIST, FMNIST",
-        "92.9, 85.0",
-        NOT_RUN,
-        "setting differs",
-        "batches of 256, rate 0.5, 80 epochs, picked on the test images, as theirs; 400 full-batch steps stop 2 to 3.5 "
-        "points short of it, for want of steps and not of a bound",
-    ),
-    Item(
-        PAPER,
-        "Table 2, MNIST and FMNIST",
-        "rows of norm 1: diameter, largest and mean distance",
-        "1.41, 1.03, 0.77; 1.41, 1.10, 0.62",
-        NOT_RUN,
-        "same",
-        "to the digits printed, with all rows",
-    ),
-    Item(
-        PAPER,
-        "Tables 1 and 2, CIFAR-100",
-        "features of a WRN of De et al. (2022)",
-        "70.6, 71.6; 73.8, 74.4; 78.5",
-        "",
-        "not reproducible",
-        "those features are not published with the paper; --collection FOLDER runs the same on any .npy features",
-    ),
-)
+ERRATA = ("F1", "F2", "F4")
 
 
 def dpsgd_f(
@@ -127,7 +34,7 @@ def dpsgd_f(
     runs: Annotated[int, typer.Option(help="Runs a cell; the paper has ten.", min=1)] = 3,
     rows: Annotated[int, typer.Option(help="Only the first ROWS images; 0: all.", min=0)] = 0,
     small: Annotated[
-        bool, typer.Option("--small", help="One run, 1500 images: half a minute of one core.")
+        bool, typer.Option("--small", help="One run, 1500 images: seconds of one core.")
     ] = False,
     folder: Annotated[
         Path | None,
@@ -138,7 +45,7 @@ def dpsgd_f(
 ) -> None:
     """Print the bounds, Table 1, Table 2 and the two-cluster example of the paper beside ours; write them to OUT.
 
-    Every cell is written as it comes, to OUT/rows.jsonl; the same command goes on behind the last one.
+    Every cell is written as it comes, to OUT/rows.jsonl; the same command goes on after the last one.
     """
     runs, rows = (1, rows or SMALL_ROWS) if small else (runs, rows)
     images = {} if data is None else {paper: measured.load(data, name, rows) for name, paper in NAMES.items()}
@@ -149,7 +56,7 @@ def dpsgd_f(
     distances = SMALL_DISTANCES if small else DISTANCES
     cells = len(distances) + len(images) * (2 * runs * (len(measured.RECIPES) + len(PRINTED)) + 4)
     resume = Resume(out / "rows.jsonl", {"rows": rows, "data": sorted(images)}, cells)
-    numbers: dict[str, Any] = {"bounds": _bounds()}
+    numbers: dict[str, Any] = {"bounds": bounds_of()}
     numbers["two_clusters"] = [
         resume.row(f"two clusters, µ = {mu:g}, {runs} runs", partial(at_distance, runs, mu))
         for mu in distances
@@ -169,8 +76,14 @@ def dpsgd_f(
             [r for r in numbers["table_1"] if r["data"] in NAMES.values()], out / "table_1.png", runs, count
         )
     _write(numbers, out)
-    print_items(_found(numbers, rows, data is not None))
+    decide(ITEMS, numbers | more(images), small=small or rows > 0)
     console.print(f"wrote {out / 'numbers.json'}, one CSV a table, the pictures beside it")
+
+
+def more(names: Iterable[str]) -> dict[str, Any]:
+    """What verdicts look at beside the tables: counter-examples, and whether CIFAR-100 is among these collections."""
+    given = sum(name.lower().startswith(CIFAR_NAMES) for name in names)
+    return {"errata": errata_numbers(*ERRATA), "cifar_100": float(given)}
 
 
 TITLES = {
@@ -181,7 +94,8 @@ TITLES = {
 }
 
 
-def _bounds() -> list[dict[str, float]]:
+def bounds_of() -> list[dict[str, float]]:
+    """Lemma 1 and Theorems 1 to 3 on the two clusters, n = 4000 and a million."""
     lines = []
     for n in (N, 1_000_000):
         for mu in DISTANCES:
@@ -197,38 +111,6 @@ def _bounds() -> list[dict[str, float]]:
                 }
             )
     return lines
-
-
-def _found(numbers: Mapping[str, Any], rows: int, images: bool) -> list[Item]:
-    """The items with the numbers of this run."""
-    near = next(r for r in numbers["bounds"] if r["n"] == N and r["µ"] == 10)
-    far = numbers["two_clusters"][-1]
-    ours: dict[str, str] = {
-        "Figures 1 and 2, Theorem 3": f"µ = {far['mu']:g}: DPSGD {far['DPSGD']:.0f} %, DPSGD-F {far['DPSGD-F']:.0f} %",
-        "Lemma 1": f"{near['Lemma 1, mended']:.3g}",
-        "Theorem 1": f"{near['Theorem 1']:.3g}",
-        "Theorem 2": f"{near['Theorem 2, order']:.2g}",
-        "Tables 1 and 2, CIFAR-100": "-",
-    }
-    if images:
-        table = {(r["data"], r["ε"]): r for r in numbers["table_1"]}
-        some = f" ({rows} rows)" if rows else ""
-
-        def cells(way: str) -> str:
-            means = [str(table[name, e][way]).split(" ")[0] for e in "12" for name in NAMES.values()]
-            return "{}, {}; {}, {}".format(*means)
-
-        printed, averaged = PRINTED
-        ours["Algorithm 1, equation (2)"] = cells(averaged) + some
-        ours["Table 1, DPSGD"] = f"{cells(printed)} [{cells('DPSGD, full batches')}]{some}"
-        ours["Table 1, DPSGD-F"] = cells("DPSGD-F") + some
-        ours["Table 1, non-private"] = ", ".join(table[n, "none"][WITHOUT] for n in NAMES.values()) + some
-        second = {r["data"]: r for r in numbers["table_2"]}
-        ours["Table 2, MNIST and FMNIST"] = (
-            "; ".join(", ".join(f"{v:.2f}" for v in list(second[n].values())[1::2]) for n in NAMES.values())
-            + some
-        )
-    return [item.found(ours.get(item.item, item.ours)) for item in ITEMS]
 
 
 def _write(numbers: Mapping[str, Sequence[Mapping[str, Any]]], out: Path) -> None:

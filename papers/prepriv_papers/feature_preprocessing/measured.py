@@ -20,8 +20,8 @@ from prepriv.recipes.dpsgd_f import dpsgd, dpsgd_f_modified
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
+from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.feature_preprocessing import as_printed
-from prepriv_papers.provable_privacy.drawing import new_figure
 from prepriv_papers.user_data import collection
 from prepriv_papers.verdicts import Resume
 
@@ -139,6 +139,7 @@ def diameter(unit: Floats | NDArray[np.float32], block: int = 2000) -> float:
     return math.sqrt(2 - 2 * least)
 
 
+@drawn
 def draw(rows: Sequence[Mapping[str, Any]], path: Path, runs: int, n: int) -> None:
     """Table 1 as bars, one panel a data set and epsilon, with the deviation of the runs where there are several."""
     private = [r for r in rows if r["ε"] != "none"]

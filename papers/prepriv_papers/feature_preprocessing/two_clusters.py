@@ -21,7 +21,7 @@ from prepriv.recipes.dpsgd_f import dpsgd_f, map_back
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
-from prepriv_papers.provable_privacy.drawing import new_figure
+from prepriv_papers.drawn import drawn, new_figure
 
 N, EPSILON, DELTA = 4000, 1.0, 1e-5
 DISTANCES = (1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0)
@@ -82,6 +82,7 @@ def at_distance(runs: int, distance: float) -> dict[str, Any]:
     return row
 
 
+@drawn
 def draw(rows: Sequence[Mapping[str, Any]], out: Path) -> None:
     """Figures 1 and 2 (rows and gradients of the two data sets) and accuracy over the distance, as PNG."""
     figure = new_figure(13.5, 4.8)

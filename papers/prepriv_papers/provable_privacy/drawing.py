@@ -7,20 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.provable_privacy.low_rank import DELTA, Task
 
 FAR = 1e5  # epsilon beyond which nothing is drawn
 Rows = Sequence[Mapping[str, Any]]
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty picture, in inches, that needs no screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def legend_below(axes: Any, columns: int = 2) -> None:
@@ -40,6 +31,7 @@ TITLES = {
 }
 
 
+@drawn
 def draw_figure_2(path: Path, panels: Mapping[str, Rows], delta: float) -> None:
     """Epsilon over the parameter of each panel: group privacy, the paper, ours, on the same collection of data sets."""
     figure = new_figure(14, 5.4)
@@ -60,6 +52,7 @@ def draw_figure_2(path: Path, panels: Mapping[str, Rows], delta: float) -> None:
     figure.savefig(path, dpi=130)
 
 
+@drawn
 def draw_gain(path: Path, settings: Rows, delta: float) -> None:
     """What the direct route gains over smooth RDP and over group privacy."""
     figure = new_figure(7, 5)
@@ -89,6 +82,7 @@ def draw_gain(path: Path, settings: Rows, delta: float) -> None:
     figure.savefig(path, dpi=130)
 
 
+@drawn
 def draw_figure_3(path: Path, points: Rows, task: Task) -> None:
     """Excess loss and accuracy over epsilon, a row of panels for each learner, error bars of one standard error."""
     size, least = task.size, {"our learner": task.least, "the paper's learner": task.least_raw}

@@ -14,24 +14,19 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.commands.common import console
 from prepriv.guarantees import gdp_epsilon, zcdp
-from prepriv.guarantees.smooth_renyi import gaussian_mechanism, paper_theorem_2
+from prepriv.guarantees.smooth_mechanisms import gaussian_mechanism
+from prepriv.guarantees.smooth_renyi import paper_theorem_2
 from prepriv.preprocessing.base import Step
 from prepriv.space import Space
+from prepriv_papers.counterexamples import measured
 from prepriv_papers.folder import reproduction_folder
-from prepriv_papers.provable_privacy.drawing import draw_figure_2, draw_gain, new_figure
-from prepriv_papers.provable_privacy.figure_3 import (
-    OURS,
-    PAPER,
-    THEIRS,
-    figure_3,
-    ordering,
-    steps_that_win,
-    table_4,
-)
+from prepriv_papers.provable_privacy.drawing import draw_figure_2, draw_gain
+from prepriv_papers.provable_privacy.figure_3 import figure_3, table_4
 from prepriv_papers.provable_privacy.imputations import box_space
+from prepriv_papers.provable_privacy.items import FIGURES as ITEMS
 from prepriv_papers.provable_privacy.low_rank import LARGE, SMALL
-from prepriv_papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
-from prepriv_papers.verdicts import Item, print_items
+from prepriv_papers.provable_privacy.tables import show, write_csv, write_json
+from prepriv_papers.verdicts import decide
 
 DELTA = 1e-3  # of Figure 2, as the paper has it
 ACCOUNT_DELTA = 1e-5
@@ -40,36 +35,7 @@ COLLECTIONS = {
     "imputation": "data sets of one column with at most p missing cells",
     "pca": "data sets whose eigenvalues have the gap in question",
 }
-NOTHING_LEARNT = {THEIRS: "guessing_unscaled", OURS: "guessing"}
-ITEMS = (
-    Item(
-        PAPER_TITLE,
-        "Figure 2",
-        "Gaussian mechanism, ε = 1, δ = 0.001; (a) quantization, (b) imputation, (c) PCA",
-        "curves without numbers",
-        "-",
-        "paper is wrong",
-        "panel (a) rests on false sensitivities (P1, P2); (b), (c) hold in its setting and ours is lower on the same collection",
-    ),
-    Item(
-        PAPER_TITLE,
-        "Figure 3",
-        "logistic regression on 1000 x 6000 rows of approximate rank 50, reduced to 50 dimensions",
-        "pre-processed lowest at every ε, DP-PCA highest (curves without numbers)",
-        "-",
-        "paper is wrong",
-        "its price is vacuous on its own data (P11, L20); reduction helps our learner if it is not paid for, and no price that holds leaves it lowest",
-    ),
-    Item(
-        PAPER_TITLE,
-        "Table 4",
-        "the same, rows clipped at 0.1, 0.7, 0.99 of the largest norm and not; ε = 1, 2, 5",
-        "0.84 to 0.90, headed excess empirical loss",
-        "-",
-        "setting differs",
-        "read as accuracies, which its text speaks of; batch size, noise columns and the scale of the gap are not given",
-    ),
-)
+ERRATA = ("P1", "P3")
 
 
 def preprocessing_figures(
@@ -100,34 +66,10 @@ def preprocessing_figures(
     numbers |= {"figure_3": figure_3(size, out), "table_4": table_4(size, out)}
     write_csv(out / "figure_3.csv", numbers["figure_3"]["points"])
     write_csv(out / "table_4.csv", numbers["table_4"])
-    items = verdicts(numbers)
-    numbers["verdicts"] = [vars(i) for i in items]
-    print_items(items)
+    numbers["errata"] = measured(*ERRATA)
+    numbers["verdicts"] = [vars(i) for i in decide(ITEMS, numbers, small=small)]
     write_json(out / "numbers.json", numbers)
     console.print(f"wrote {out / 'numbers.json'}, one CSV a figure, figure_2.png, figure_3.png, gain.png")
-
-
-def verdicts(numbers: Mapping[str, Any]) -> list[Item]:
-    """`ITEMS` with the numbers of a run."""
-    second, third, fourth = ITEMS
-    last = numbers["figure_2"]["quantization"][-1]
-    facts, points, table = numbers["figure_3"]["facts"], numbers["figure_3"]["points"], numbers["table_4"]
-    lowest = "; ".join(f"{who}: {ordering(points, who, facts[key])}" for who, key in NOTHING_LEARNT.items())
-    wins = steps_that_win(points)
-    if wins:
-        third = third.found(
-            "-", verdict="setting differs", why=f"lower than no pre-processing here: {'; '.join(wins)}"
-        )
-    low, high = (f(r["not_priced"] for r in table) for f in (min, max))
-    return [
-        second.found(
-            f"p = {last['p']}, η = 0.1: ε = {last['ours, η = 0.1']:.4g} (group privacy {last['group']:.4g})"
-        ),
-        third.found(
-            f"lowest with a guarantee: {lowest}; price 12.2/gap = {facts['total_shift'][PAPER]:,.0f}"
-        ),
-        fourth.found(f"accuracy {low:.2f} to {high:.2f}, no guarantee"),
-    ]
 
 
 # ---- Figure 2 -----------------------------------------------------------------------------------------
@@ -222,6 +164,3 @@ def _summary(settings: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
             {"route": name, "least": factors[0], "median": factors[len(factors) // 2], "largest": factors[-1]}
         )
     return rows
-
-
-__all__ = ["new_figure", "preprocessing_figures"]

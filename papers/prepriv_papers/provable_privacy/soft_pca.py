@@ -27,26 +27,17 @@ from prepriv.release.model import Model
 from prepriv.runs.failures import Refused
 from prepriv.runs.run import execute
 from prepriv.tables.encode import encode, encode_labels
+from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.folder import reproduction_folder
-from prepriv_papers.provable_privacy.drawing import legend_below, new_figure
-from prepriv_papers.provable_privacy.tables import PAPER_TITLE, show, write_csv, write_json
-from prepriv_papers.verdicts import Item, print_items
+from prepriv_papers.provable_privacy.drawing import legend_below
+from prepriv_papers.provable_privacy.items import SOFT_PCA as ITEMS
+from prepriv_papers.provable_privacy.tables import show, write_csv, write_json
+from prepriv_papers.verdicts import decide
 
 DELTA, BALL, STEPS, LONGEST = 1e-5, 10.0, 30, 100.0
 STRENGTHS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 GAPS = ((1, 0.3), (2, 0.01), (7, 0.003))  # (k, declared gap): round numbers below what digits have
 TEST = 0.1  # share of the budget for the test of the gap
-ITEMS = (
-    Item(
-        PAPER_TITLE,
-        "Algorithm 1",
-        "PCA behind a test of its gap, then DP-GD; the paper trains nothing with it",
-        "no number",
-        "-",
-        "setting differs",
-        "rank reduction and soft PCA on handwritten digits, beside no PCA",
-    ),
-)
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
@@ -66,7 +57,7 @@ def soft_pca(
         bool, typer.Option("--small", help="scikit-learn's digits in place of MNIST: seconds.")
     ] = False,
 ) -> None:
-    """Train behind soft PCA, behind hard PCA with its gap tested, and without; print price and accuracy."""
+    """Train after soft PCA, after hard PCA with its gap tested, and without; print price and accuracy."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise Stop(f"--epsilon must be finite and positive; got {epsilon}")
     if small or data is None:
@@ -112,24 +103,13 @@ def soft_pca(
         found,
     )
     write_csv(out / "soft_pca.csv", found)
-    tested = [r for r in found if r["method"].startswith("hard")]
-    best = max(tested, key=lambda r: r["accuracy"] or 0.0)
-    items = [
-        ITEMS[0].found(
-            f"{best['method']}: {_percent(best['accuracy'])}; no PCA: {_percent(found[0]['accuracy'])}"
-        )
-    ]
-    print_items(items)
     numbers = {"data": name, "n": len(x), "epsilon": epsilon, "delta": DELTA, "rows": found}
+    items = decide(ITEMS, numbers, small=small or data is None)
     write_json(out / "numbers.json", numbers | {"verdicts": [vars(i) for i in items]})
     _draw(
         out / "soft_pca.png", found, f"{name}, n = {len(x)}, ε = {epsilon:g}, δ = {DELTA:g}; one run a point"
     )
     console.print(f"wrote {out / 'numbers.json'}, soft_pca.csv, soft_pca.png")
-
-
-def _percent(accuracy: float | None) -> str:
-    return "refused" if accuracy is None else f"{100 * accuracy:.1f} %"
 
 
 def _digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -177,6 +157,7 @@ def planned(domain: Domain, steps: Sequence[Step], epsilon: float, n: int) -> tu
     return plan, dataclasses.replace(learner, learning_rate=reach / STEPS)
 
 
+@drawn
 def _draw(path: Path, found: Sequence[Mapping[str, Any]], title: str) -> None:
     figure = new_figure(8, 5.2)
     axes = figure.add_subplot()

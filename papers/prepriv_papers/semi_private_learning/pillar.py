@@ -16,11 +16,12 @@ import typer
 from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
 from prepriv.runs.odometer import CompositionWarning
+from prepriv_papers.counterexamples import measured as errata_numbers
+from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.folder import reproduction_folder
-from prepriv_papers.provable_privacy.drawing import new_figure
 from prepriv_papers.provable_privacy.tables import show, write_csv
 from prepriv_papers.semi_private_learning import measures
-from prepriv_papers.semi_private_learning.items import ITEMS, found_items
+from prepriv_papers.semi_private_learning.items import ERRATA, ITEMS
 from prepriv_papers.semi_private_learning.measures import EPSILONS, SMALL, Size
 from prepriv_papers.semi_private_learning.tasks import (
     Group,
@@ -35,7 +36,7 @@ from prepriv_papers.semi_private_learning.tasks import (
     shortened,
 )
 from prepriv_papers.user_data import collection
-from prepriv_papers.verdicts import Resume, print_items
+from prepriv_papers.verdicts import Resume, decide
 
 SETS = {"mnist": "fashion_mnist", "fashion_mnist": "mnist"}  # and the public rows of another distribution
 SMS = "sms_spam.tsv.gz"
@@ -69,7 +70,7 @@ def pillar(
 ) -> None:
     """Accuracy against k, low-data regimes, xi against k, what privacy costs, distribution shift, Gaussian mixtures.
 
-    Every figure is written as it comes, its numbers to OUT/rows.jsonl; the same command goes on behind the last one.
+    Every figure is written as it comes, its numbers to OUT/rows.jsonl; the same command goes on after the last one.
     """
     size = SMALL if small else Size()
     needed = [*(data / f"{s}.npz" for s in SETS), data / SMS, *([] if embeddings is None else [embeddings])]
@@ -99,7 +100,7 @@ def pillar(
         show(_title(name), list(rows[0]), rows)
     text = json.dumps(numbers, indent=1, ensure_ascii=False)
     (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    print_items(found_items(numbers))
+    decide(ITEMS, numbers | {"errata": errata_numbers(*ERRATA)}, small=small)
     console.print(f"wrote {out / 'numbers.json'}, one CSV and one PNG a figure")
 
 
@@ -171,6 +172,7 @@ class Drawing:
     log: bool = False
     chance: float | None = None
 
+    @drawn
     def save(self, path: Path, title: str, lines: Sequence[Mapping[str, float]]) -> None:
         """Curves with their standard errors where there are any; the legend stands below the axes."""
         figure = new_figure(6.4, 5.0)
@@ -200,6 +202,7 @@ def _keep(name: str, lines: Sequence[Mapping[str, Any]], drawing: Drawing | None
         drawing.save(out / f"{name}.png", _title(name), lines)
 
 
+@drawn
 def _draw_reduction(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
     figure = new_figure(5.6, 6.2)
     axes = figure.add_subplot()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prepriv_papers.provable_privacy.drawing import new_figure
+from prepriv_papers.drawn import drawn, new_figure
 
 Curves = Mapping[str, Sequence[float]]
 STYLES: tuple[dict[str, Any], ...] = (
@@ -17,6 +17,7 @@ STYLES: tuple[dict[str, Any], ...] = (
 )
 
 
+@drawn
 def panels(path: Path, title: str, alpha: Sequence[float], curves: Mapping[str, Curves], near: float) -> None:
     """One column a panel: the whole curves above, their left end (alpha up to `near`, on a log scale) below.
 
@@ -38,6 +39,7 @@ def panels(path: Path, title: str, alpha: Sequence[float], curves: Mapping[str, 
     _finish(figure, list(axes.flat), path)
 
 
+@drawn
 def row(path: Path, title: str, alpha: Sequence[float], curves: Mapping[str, Curves], near: float) -> None:
     """Two panels side by side for each entry: its left end, (a), and the whole, (b), as Figure 3 has them."""
     figure = new_figure(10.0, 5.2)

@@ -19,80 +19,22 @@ from prepriv.guarantees.shuffling._binomial import clones
 from prepriv.guarantees.shuffling._clone_pair import Threshold, hockey_stick
 from prepriv_papers.folder import reproduction_folder
 from prepriv_papers.unified_enhancement import pictures
-from prepriv_papers.verdicts import Item, print_items
-
-EPSILON0, USERS = 4.444, 10_000
-TABLE_1 = {0.5: "3e-6", 0.6: "1e-7", 0.7: "4e-9", 0.8: "9e-11", 0.9: "2e-12", 1.0: "2e-14"}
-TABLE_1_EARLIER = {0.7: "0.1038", 0.9: "0.0018", 1.0: "8e-5"}  # the other cells are not legible in our copy
-TABLE_2 = {
-    5e-5: ("0.4", "1.014", "0.369"),
-    3e-6: ("0.5", "1.085", "0.470"),
-    1e-7: ("0.6", "ε0", "0.575"),
-    4e-9: ("0.7", "ε0", "0.664"),
-    9e-11: ("0.8", "ε0", "0.758"),
-}
-FIGURE_3 = {"Lemma 6.3": "1.5e-6", "Lemma 3.1": "0.0020"}  # w = 1/3, epsilon = 0.5; the paper does not say n
-NEAR = 94  # the n at which Lemma 6.3 gives the first number of Figure 3
-ALPHA = np.unique(np.concatenate([np.geomspace(1e-6, 0.02, 25), np.linspace(0.0, 1.0, 101)]))
-
-
-PAPER = "Unified Enhancement of Privacy Bounds for Mixture Mechanisms via f-Differential Privacy"
-ITEMS = (
-    Item(
-        PAPER,
-        "Table 1",
-        f"δ at ε = 0.5, ..., 1; ε0 = {EPSILON0}, n = {USERS}",
-        "3e-6, 1e-7, 4e-9, 9e-11, 2e-12, 2e-14",
-        "",
-        "same",
-        "Theorem 4.2 with the slope -1/t, rounded; Corollary 4.3 as printed gives less (erratum E1), exact is below",
-    ),
-    Item(
-        PAPER,
-        "Table 2",
-        f"ε at δ = 5e-5, ..., 9e-11; ε0 = {EPSILON0}, n = {USERS}",
-        "0.4, 0.5, 0.6, 0.7, 0.8",
-        "",
-        "same",
-        "Theorem 4.2, rounded",
-    ),
-    Item(
-        PAPER,
-        "Table 2, numerical bounds of [23]",
-        "the same",
-        "upper 1.014, 1.085, ε0; lower 0.369, ..., 0.758",
-        "",
-        "paper is wrong",
-        "erratum E6: the upper row is the closed form of [23], not its numerical code",
-    ),
-    Item(
-        PAPER,
-        "Figure 1",
-        "n = 10000, δ = n^-1.5, three panels",
-        "curves; f-DP above the closed form of [23]",
-        "",
-        "setting differs",
-        "its text names no ε0 of a panel but the limit 4.444 and 'greater'; ours are 2, 4.444 and 6",
-    ),
-    Item(
-        PAPER,
-        "Figure 2",
-        "one clipped step, a = 1, several c",
-        "curves; a random start above c-GDP, more so for large c",
-        "",
-        "same",
-        "in order and shape; its c are not in the text, ours are 0.5, 1 and 2",
-    ),
-    Item(
-        PAPER,
-        "Figure 3",
-        "w = 1/3, ε = 0.5, n not given",
-        "δ = 1.5e-6 (Lemma 6.3) and 0.0020 (Lemma 3.1)",
-        "",
-        "not reproducible",
-        f"erratum E12: no n gives both; drawn for n = {NEAR}, the corner (a) and the whole (b)",
-    ),
+from prepriv_papers.unified_enhancement.items import (
+    EPSILON0,
+    FIGURE_3,
+    ITEMS,
+    NEAR,
+    TABLE_1,
+    TABLE_1_EARLIER,
+    TABLE_2,
+    USERS,
+    least,
 )
+from prepriv_papers.verdicts import decide
+
+FIGURE_1, CLIPS = (2.0, EPSILON0, 6.0), (0.5, 1.0, 2.0)  # ε0 of our panels, c of our curves
+LIMIT = math.log(USERS / (8 * math.log(2 * USERS**1.5)) - 1)  # the largest ε0 of [23] at δ = n^-1.5, 4.44447
+ALPHA = np.unique(np.concatenate([np.geomspace(1e-6, 0.02, 25), np.linspace(0.0, 1.0, 101)]))
 
 
 def mixture_tables(
@@ -103,49 +45,61 @@ def mixture_tables(
 ) -> None:
     """Print the paper's Table 1, Table 2 and the numbers of Figures 1 to 3 beside ours; write them to OUT."""
     reproduction_folder(out)
-    numbers = {
+    numbers: dict[str, Any] = {
         "table_1": _table_1(out),
         "table_2": _table_2(out),
         "figure_1": _figure_1(out),
         "figure_2": _figure_2(out),
         "figure_3": _figure_3(out),
     }
+    numbers["shown"] = _shown(numbers)
     (out / "numbers.json").write_text(
         json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    print_items([item.found(ours) for item, ours in zip(ITEMS, _ours(numbers), strict=True)])
+    decide(ITEMS, numbers, small=small)
     console.print(f"wrote {out / 'numbers.json'}, one CSV a table or figure, figure_1.png to figure_3.png")
 
 
-def _ours(numbers: Mapping[str, Any]) -> list[str]:
-    """What this run has for each item."""
-    first, second = numbers["table_1"], numbers["table_2"]
-    at = numbers["figure_1"]["alpha"].index(0.1)
-    f_dp, closed = (
-        numbers["figure_1"][f"{name}, ε0 = {EPSILON0:g}"][at]
-        for name in ("Theorem 4.2", "closed form of [23]")
-    )
-    start, plain = (numbers["figure_2"][f"{name}, c = 2"][at] for name in ("random start", "c-GDP"))
-    third = {r["n"]: r for r in numbers["figure_3"]["delta"]}[NEAR]
-    return [
-        ", ".join(f"{r['theorem_4_2']:.0e}".replace("e-0", "e-") for r in first),
-        ", ".join(f"{r['theorem_4_2']:.1f}" for r in second),
-        "closed form "
-        + ", ".join(f"{r['closed_form']:.3f}" for r in second[:2])
-        + ", ε0; exact "
-        + ", ".join(f"{r['exact']:.3f}" for r in second),
-        f"β(0.1) at ε0 = {EPSILON0}: {f_dp:.3f} and {closed:.3f}",
-        f"β(0.1) at c = 2: {start:.3f} and {plain:.3f}",
-        f"n = {NEAR}: {third['lemma_6_3']:.2g} and {third['lemma_3_1']:.2g}; exact {third['exact']:.2g}",
+def _shown(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """What the verdicts on the figures look at."""
+    at = int(np.argmin(np.abs(ALPHA - 0.1)))
+    first, second = numbers["figure_1"], numbers["figure_2"]
+    leads = [
+        np.subtract(first[f"Theorem 4.2, ε0 = {e:g}"], first[f"closed form of [23], ε0 = {e:g}"])
+        for e in FIGURE_1
     ]
+    starts = [np.subtract(second[f"random start, c = {c:g}"], second[f"c-GDP, c = {c:g}"]) for c in CLIPS]
+    epsilon0, every = math.log(2.0), range(20, 401)
+    pairs = np.array(
+        [
+            [
+                g.shuffle(epsilon0, n, method="paper").delta(0.5) / FIGURE_3["Lemma 6.3"],
+                joint_concavity_only(epsilon0, n, 0.5) / FIGURE_3["Lemma 3.1"],
+            ]
+            for n in every
+        ]
+    )
+    near = every.index(NEAR)
+    return {
+        "figure_1_least": least(np.concatenate(leads)),
+        "figure_1_f_dp": first[f"Theorem 4.2, ε0 = {EPSILON0:g}"][at],
+        "figure_1_lead": float(leads[1][at]),
+        "figure_2_least": least(np.concatenate(starts)),
+        "figure_2_leads": [float(lead[at]) for lead in starts],
+        "figure_3_both": least(np.abs(pairs - 1.0).max(axis=1)),
+        "figure_3_advanced": float(pairs[near, 0] * FIGURE_3["Lemma 6.3"]),
+        "figure_3_joint": float(pairs[near, 1] * FIGURE_3["Lemma 3.1"]),
+    }
 
 
 def _table_1(out: Path) -> list[dict[str, Any]]:
     exact, paper, closed = (g.shuffle(EPSILON0, USERS, method=m) for m in ("exact", "paper", "fmt"))
+    limit = g.shuffle(LIMIT, USERS, method="fmt")
     rows = [
         {
             "epsilon": epsilon,
             "paper_earlier": TABLE_1_EARLIER.get(epsilon, ""),
+            "closed_form_at_limit": limit.delta(epsilon),
             "closed_form": closed.delta(epsilon),
             "paper": printed,
             "theorem_4_2": paper.delta(epsilon),
@@ -155,7 +109,15 @@ def _table_1(out: Path) -> list[dict[str, Any]]:
     ]
     _show(
         f"Table 1: δ at ε, ε0 = {EPSILON0}, n = {USERS}",
-        ("ε", "[23], printed", "closed form of [23]", "Cor. 4.3, printed", "Theorem 4.2, correct t", "exact"),
+        (
+            "ε",
+            "[23], printed",
+            f"closed form of [23] at ε0 = {LIMIT:.5f}",
+            "closed form of [23]",
+            "Cor. 4.3, printed",
+            "Theorem 4.2, correct t",
+            "exact",
+        ),
         rows,
     )
     _csv(out / "table_1.csv", rows)
@@ -197,7 +159,7 @@ def _table_2(out: Path) -> list[dict[str, Any]]:
 def _figure_1(out: Path) -> dict[str, Any]:
     delta = USERS**-1.5
     drawn: dict[str, dict[str, list[float]]] = {}
-    for epsilon0 in (2.0, EPSILON0, 6.0):
+    for epsilon0 in FIGURE_1:
         exact, paper = (g.shuffle(epsilon0, USERS, method=m) for m in ("exact", "paper"))
         claim = g.approximate_dp(g.shuffle(epsilon0, USERS, method="fmt").epsilon(delta), delta)
         kinds = {"exact": exact, "Theorem 4.2": paper, "closed form of [23]": claim}
@@ -216,7 +178,7 @@ def _figure_1(out: Path) -> dict[str, Any]:
 def _figure_2(out: Path) -> dict[str, Any]:
     data: dict[str, Any] = {"alpha": ALPHA.tolist()}
     drawn: dict[str, dict[str, list[float]]] = {}
-    for clip in (0.5, 1.0, 2.0):
+    for clip in CLIPS:
         kinds = {"random start": g.random_initialization(clip), "c-GDP": g.gaussian(clip)}
         drawn[f"c = {clip:g}"] = {k: np.asarray(f(ALPHA)).tolist() for k, f in kinds.items()}
         data |= {f"{k}, c = {clip:g}": v for k, v in drawn[f"c = {clip:g}"].items()}
@@ -243,7 +205,7 @@ def _figure_3(out: Path) -> dict[str, Any]:
         ("n", "advanced joint concavity", "joint concavity", "exact"),
         rows,
     )
-    printed = " and ".join(f"{value} ({name})" for name, value in FIGURE_3.items())
+    printed = " and ".join(f"{value:.2g} ({name})" for name, value in FIGURE_3.items())
     console.print(
         f"  NOT REPRODUCIBLE: the paper prints {printed}, for an n it does not give. n = 94 matches the first and "
         "n = 110 the second; no n matches both."
