@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prepriv.commands.common import console
+from prepriv.commands.common import AsJson, console, print_json
 from prepriv.commands.exits import Stop
 from prepriv_papers.counterexamples import measured
 from prepriv_papers.feature_preprocessing import dpsgd_f
@@ -139,6 +139,7 @@ def page_command(commands: Mapping[str, Command]) -> Command:
         page: Annotated[Path, typer.Option(help="The page whose tables are made again.")] = Path(
             "docs/papers.md"
         ),
+        as_json: AsJson = False,
     ) -> None:
         """Make the tables of docs/papers.md again from runs that were kept."""
         if not page.is_file():
@@ -150,5 +151,7 @@ def page_command(commands: Mapping[str, Command]) -> Command:
             raise Stop(f"{page} lacks the two marks between which the tables stand")
         page.write_text(before + made(commands, kept) + after, encoding="utf-8")
         console.print(f"wrote {page}")
+        if as_json:
+            print_json({"page": str(page), "items": len(decided(commands, kept))})
 
     return page

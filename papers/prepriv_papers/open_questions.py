@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from prepriv import guarantees as g
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import AsJson, console, print_json, print_table
 from prepriv_papers.feature_preprocessing import measured
 from prepriv_papers.feature_preprocessing.as_printed import unit
 from prepriv_papers.folder import reproduction_folder
@@ -256,6 +256,7 @@ ON_DATA: Mapping[str, tuple[str, Callable[[Path], list[Line]]]] = {
 def open_questions(
     data: Annotated[Path | None, typer.Option(help="Folder with mnist.npz and fashion_mnist.npz.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the numbers (JSON).")] = Path("run/open-questions"),
+    as_json: AsJson = False,
 ) -> None:
     """Numbers on what the papers leave open; two of them need --data."""
     reproduction_folder(out)
@@ -272,3 +273,5 @@ def open_questions(
     text = json.dumps(numbers, indent=1, ensure_ascii=False)
     (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
     console.print(f"wrote {out / 'numbers.json'}")
+    if as_json:
+        print_json(numbers)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console, print_table
+from prepriv.commands.common import AsJson, console, print_json, print_table
 from prepriv.commands.exits import Stop
 from prepriv.runs.odometer import CompositionWarning
 from prepriv_papers.feature_preprocessing import measured
@@ -127,6 +127,7 @@ def own(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the numbers (JSON).")] = Path("run/own"),
     rows: Annotated[int, typer.Option(min=0, help="Only the first ROWS training rows; 0: all.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """What the papers' tables and figures on a data set are on a folder of yours, beside the printed numbers; one run each."""
     if data_set not in DATA_SETS:
@@ -141,9 +142,11 @@ def own(
         [_cells(line) for line in held],
         right=range(4, 9),
     )
-    text = json.dumps({"data_set": data_set, "rows": [_plain(line) for line in held]}, indent=1)
-    (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
+    numbers = {"data_set": data_set, "rows": [_plain(line) for line in held]}
+    (out / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     console.print(f"wrote {out / 'numbers.json'}")
+    if as_json:
+        print_json(numbers)
 
 
 def _cells(line: dict[str, Any]) -> Sequence[str]:
