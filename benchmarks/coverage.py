@@ -35,10 +35,10 @@ from prepriv.audit.empirical import Experiment, audit
 from prepriv.description.describe import _released, _unread, plan_description
 from prepriv.description.estimates import Estimate
 from prepriv.domain import ADJACENCIES
-from prepriv.evaluation.cells import GROUP
+from prepriv.evaluation.cells import GROUP_CELLS
 from prepriv.evaluation.evaluate import release
+from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.intervals import Figure
-from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees import gaussian
 from prepriv.mechanisms.exponential import ExponentialMechanism
@@ -46,7 +46,7 @@ from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 LEAST, AGAIN = 0.94, 5
 POPULATION = 50_000
@@ -234,7 +234,7 @@ def groups(
     of_each = [payers(kind, rng) if classes == 0 else voters(classes, kind, rng) for kind in kinds]
     second = rng.random(POPULATION) < share
     of = {name: np.where(second, of_each[1][name], cell) for name, cell in of_each[0].items()}
-    of[GROUP] = second.astype(int)
+    of[GROUP_CELLS] = second.astype(int)
     what = {"classes": list(range(classes))} if classes else {"target": Numeric(0, 1)}
     domain = Domain({"g": Categorical(["a", "b"])}, adjacency=adjacency, **what)
     plan = plan_evaluation(domain, n=n, epsilon=epsilon, delta=DELTA, by="g")
@@ -243,7 +243,7 @@ def groups(
     there, session = n if adjacency == "replace-one" else round(0.8 * n), Drawn(seed)
     for _ in range(repetitions):
         rows = rng.integers(0, POPULATION, there)
-        counts = release(plan, {name: of[name][rows] for name in (*plan.releases, GROUP)}, session)
+        counts = release(plan, {name: of[name][rows] for name in (*plan.releases, GROUP_CELLS)}, session)
         session.releases.clear()
         made = of_groups(PrivateEvaluation(plan, counts, False))
         for name, true in truth.items():

@@ -28,7 +28,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.placed.rows import Mapped
 from prepriv.plans.plan import make_plan
 from prepriv.runs.run import Labelled
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 
 @contextmanager

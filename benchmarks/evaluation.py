@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 import prepriv
-from prepriv.evaluation.cells import cells
+from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import release
-from prepriv.evaluation.plan import MEASURES, plan_evaluation
+from prepriv.evaluation.evaluation_plan import MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 POPULATION = 100_000
 
@@ -38,7 +38,7 @@ def everybody(classes, adjacency="replace-one"):
     domain = prepriv.Domain.box(0, 1, 6, list(range(classes)), adjacency=adjacency, n=5000)
     clf = prepriv.PrivateClassifier(domain, epsilon=1.0).fit(X[:5000], y[:5000])
     plan = plan_evaluation(clf.model_, n=len(X))
-    return clf.model_, cells(plan, clf.model_, encode(X, domain), encode_labels(y, domain.classes))
+    return clf.model_, row_entries(plan, clf.model_, encode(X, domain), encode_labels(y, domain.classes))
 
 
 def taken(of, rows):

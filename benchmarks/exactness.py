@@ -19,8 +19,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from prepriv.exact.gradient_sum import QuantizedRows
-from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Run, Setting
 from prepriv.learners.losses import Softmax
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.base import UNTOUCHED

@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.mechanisms.noise import NoiseSource
 
 SIZE = 1_000_000
 STEP = 2.0**-20
-Floats = NDArray[np.float64]
 
 generator = np.random.default_rng()
 source = NoiseSource()

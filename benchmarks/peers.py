@@ -24,7 +24,7 @@ from development import Development
 
 import prepriv
 from prepriv.guarantees import gdp_epsilon, gdp_mu
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 DELTA = 1e-5
 BATCH, EPOCHS = (64, 512), (10, 20)  # of Opacus: its own example of MNIST; where the rate is chosen

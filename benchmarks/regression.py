@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import datasets
 from sklearn.linear_model import LinearRegression
 
-Floats = NDArray[np.float64]
+from prepriv._arrays import Floats
+
 EPSILONS, GROWING, DELTA = (0.1, 1.0, 4.0), (0.1, 1.0, 4.0, 10.0, 100.0), 1e-5
 
 

@@ -32,8 +32,8 @@ from prepriv.learners import (
 )
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
+from prepriv.release.both_accounts import second_account
 from prepriv.release.report import Report
-from prepriv.release.second_account import second_account
 
 
 @dataclass(frozen=True)

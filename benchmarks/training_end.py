@@ -174,7 +174,7 @@ def prepare(source: Path, folder: Path, data: str) -> None:
                 np.save(folder / f"{part}.npy", rows.astype(np.float32) / 255)
                 np.save(folder / f"{part.replace('x', 'y')}.npy", held[f"y_{name}"].astype(np.int64))
         return
-    from prepriv.tables.encode import encode, encode_labels
+    from prepriv.tables.encoding import encode, encode_labels
 
     module = adult()
     for part, rows in zip(("x", "xt"), module.load(source / "adult.csv.gz")):

@@ -30,7 +30,7 @@ def ours(x: Any, y: Any, k: int, *, fine: bool, poisson: bool = False) -> Pass:
     from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
     from prepriv.exact.grid import Grid
     from prepriv.learners.losses import Softmax
-    from prepriv.mechanisms.lattice import poisson_threshold
+    from prepriv.mechanisms.lattice_noise import poisson_threshold
     from prepriv.mechanisms.noise import NoiseSource
 
     n, d = x.shape

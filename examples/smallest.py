@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.mechanisms.lattice import gaussian_sum_release
+from prepriv.mechanisms.lattice_noise import gaussian_sum_release
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.preprocessing import RowShift, Step
 from prepriv.preprocessing.base import ConfidentialMap, need_untouched

@@ -15,8 +15,8 @@ from prepriv import preprocessing as pre
 from prepriv.guarantees import smooth_mechanisms as mechanisms
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.subsampling import PoissonReplace
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Logistic
 from prepriv.space import Space
 

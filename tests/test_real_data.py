@@ -28,7 +28,7 @@ def test_adult_is_at_most_one_and_a_half_points_below_no_privacy():
     from sklearn.linear_model import LogisticRegression
 
     train, test = adult.load(path)
-    from prepriv.tables.encode import encode
+    from prepriv.tables.encoding import encode
 
     x, x_test = (
         np.nan_to_num(encode(t, adult.domain(len(train))).block(0, len(t)), nan=0.5) for t in (train, test)

@@ -23,7 +23,7 @@ from prepriv import (
 )
 from prepriv import preprocessing as pre
 from prepriv.domain import TARGET_STEPS
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.learners import (
     GradientDescent,
     Huber,
@@ -36,7 +36,7 @@ from prepriv.learners import (
 from prepriv.learners.targets import decoded
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.release.model import BadArtifact
-from prepriv.tables.encode import encode_targets
+from prepriv.tables.encoding import encode_targets
 
 TARGET = Numeric(-10, 30)
 

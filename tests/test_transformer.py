@@ -21,7 +21,7 @@ from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.runs.preparation import make_preparation, run_preparation
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 N, DELTA = 1000, 1e-5
 BOX = Domain.box(0, 10, features=3, classes=[0, 1])

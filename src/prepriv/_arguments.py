@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from prepriv._arrays import Floats
+
 LEAST, LARGEST = 1e-30, 1e30  # of a length: its fourth power is then a float, and so is one over it
 
 
@@ -111,7 +111,7 @@ def numbers(
     at_least: float | None = None,
     below: float | None = None,
     at_most: float | None = None,
-) -> FloatArray:
+) -> Floats:
     """An array of finite numbers in a range (a scalar gives shape ())."""
     try:
         array = np.asarray(value)
@@ -178,7 +178,7 @@ def _in_range(
     at_least: float | None,
     below: float | None,
     at_most: float | None,
-) -> FloatArray:
+) -> Floats:
     array = np.asarray(array, dtype=np.float64)
     good = np.isfinite(array)
     if above is not None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from prepriv._kinds import is_ours
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _PLAIN = (
     str,
     bytes,
@@ -33,7 +33,7 @@ _PLAIN = (
 )
 
 
-def copied(thing: T, *parts: object) -> T:
+def copied(thing: _T, *parts: object) -> _T:
     """A copy of a thing whose class, or that of one of its parts, is third-party; one of this package as it is.
 
     ValueError, which names the class and nothing else, where there is no copy.

@@ -11,7 +11,7 @@ _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
 
 
-def shown(text: str, keep: str = "") -> str:
+def printable(text: str, keep: str = "") -> str:
     """The text for a terminal, a page or a file: what would act there (`ACTING`) instead of being read is written as its code.
 
     keep: characters that stay.
@@ -30,6 +30,6 @@ def csv_cell(value: object) -> str:
 
     Numbers stay as they are, also negative ones.
     """
-    text = shown(str(value))
+    text = printable(str(value))
     start = text.lstrip()[:1]
     return f"'{text}" if start in _FORMULA and start and not _NUMBER.fullmatch(text) else text

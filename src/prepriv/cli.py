@@ -11,9 +11,9 @@ import sys
 import warnings
 from typing import Any
 
-from prepriv._text import shown
+from prepriv._text import printable
 
-INTERRUPTED = 130
+_INTERRUPTED = 130
 _DRAFT = " It says what is public of the table: prepriv schema init DATA --rows N --epsilon 0.2 --out S.yaml drafts one"
 _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
@@ -24,7 +24,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         return _run(arguments)
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
+        return _say("interrupted", _INTERRUPTED)
 
 
 def _write_anything() -> None:
@@ -46,7 +46,7 @@ def _run(arguments: list[str] | None) -> int:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "weak")  # what it says is printed beside the claim
             code = app(args=arguments, standalone_mode=False)
-        if code == INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
+        if code == _INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except SystemExit:  # how click ends where standard output was closed
@@ -92,7 +92,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _say(text: str, code: int) -> int:
-    print("prepriv: " + shown(" ".join(text.split())), file=sys.stderr)
+    print("prepriv: " + printable(" ".join(text.split())), file=sys.stderr)
     return code
 
 
@@ -113,7 +113,7 @@ def main() -> None:
 
 def _interrupted(_signal: int, _frame: Any) -> None:
     os.write(2, b"prepriv: interrupted\n")
-    os._exit(INTERRUPTED)
+    os._exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

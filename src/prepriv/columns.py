@@ -190,7 +190,7 @@ BALL_READ = "a row longer than the declared norm is shortened to it; a row with 
 
 
 def columns_read(columns: Iterable[Column]) -> str:
-    """How the raw cells of these columns are encoded (`prepriv.tables.encode`), in words; the odd ones, too.
+    """How the raw cells of these columns are encoded (`prepriv.tables.encoding`), in words; the odd ones, too.
 
     >>> columns_read([Numeric(17, 90)])
     'numbers are cut at their declared bounds, which become 0 and 1; a cell in which `prepriv validate` finds no number is 0.5'

@@ -41,7 +41,7 @@ __all__ = ["ADJACENCIES", "Adjacency", "Domain", "as_space", "check_adjacency"]
 
 _SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
-MOST_ROWS = 100  # of a unit: each takes a product with each other one
+_MOST_ROWS = 100  # of a unit: each takes a product with each other one
 
 
 def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
@@ -74,7 +74,7 @@ def _image(image: Any, columns: int) -> tuple[int, int, int]:
     return found
 
 
-def check_unit(unit: Any) -> str:
+def _check_unit(unit: Any) -> str:
     """The name of the column that says whose row it is, or ValueError: it stands in every claim and charge."""
     if not isinstance(unit, str) or not unit.isprintable() or not 1 <= len(unit) <= 60 or "`" in unit:
         raise ValueError(
@@ -221,8 +221,8 @@ class Domain:
             raise ValueError(
                 "declare unit and rows_per_unit together: whose row it is, and how many are read"
             )
-        settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=MOST_ROWS))
-        if check_unit(self.unit) in self.columns or self.unit == self.label:
+        settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=_MOST_ROWS))
+        if _check_unit(self.unit) in self.columns or self.unit == self.label:
             raise ValueError(
                 f"the unit {self.unit!r} must be neither the label nor one of the columns that predict it"
             )
@@ -493,7 +493,7 @@ class Domain:
 
     @property
     def _reading(self) -> Reading:
-        """How `prepriv.tables.encode` turns raw records into rows and labels, in words."""
+        """How `prepriv.tables.encoding` turns raw records into rows and labels, in words."""
         labels = "all labels that are not declared are one label"
         if self.target is not None:
             labels = (

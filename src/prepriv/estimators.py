@@ -18,14 +18,14 @@ from prepriv._arguments import shown
 from prepriv._progress import progress_bar
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
-from prepriv.engines.base import Engine, Room
+from prepriv.engines.engine import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
 from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
-from prepriv.evaluation.plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import with_drafts
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
 from prepriv.plans.decision import ascending, decision
@@ -40,7 +40,7 @@ from prepriv.runs.admit import say_weak
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.run import Trained, room_for
 from prepriv.runs.train import train
-from prepriv.tables.encode import check_stream, count_rows, label_of
+from prepriv.tables.encoding import check_stream, count_rows, label_of
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -340,7 +340,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger : path or URL, optional
             None: that of the estimator.
         **options
-            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of `prepriv.evaluation.plan.plan_evaluation`. by names a
+            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. by names a
             categorical column, whose groups are measured one by one. n, the declared number of
             these rows (or units), is needed for units, under add-or-remove-one, where the true one is private, and for a
             stream whose files do not say it.
@@ -456,7 +456,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     evaluate_epsilon : float, optional
         What that measurement spends of those records' privacy; None: as much as training, at no price beside it.
     evaluate_measures : str or list of str, optional
-        What it measures, as `measures` of `prepriv.evaluation.plan.plan_evaluation`. None: all
+        What it measures, as `measures` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. None: all
         but residuals, which have to be named.
     evaluate_by : str, optional
         A declared categorical column: of each group of it everything is measured, too, and how the groups differ.

@@ -35,7 +35,7 @@ from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import AnyModel
 from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget

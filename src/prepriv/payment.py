@@ -13,8 +13,6 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from numpy.typing import NDArray
-
 from prepriv._arguments import Frozen, number, real, settle, shown
 from prepriv._kinds import is_ours
 from prepriv.adjacency import Adjacency, n_is_public
@@ -187,7 +185,7 @@ class Way:
 FREE = Way()
 """Of a step that depends on no data."""
 
-LEAST_SHARE = 1e-12  # of the budget: less buys noise that fits no 64 bits
+_LEAST_SHARE = 1e-12  # of the budget: less buys noise that fits no 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +275,7 @@ class Budget(Way):
     share: float = 0.02
 
     def __post_init__(self) -> None:
-        settle(self, share=number("share", self.share, at_least=LEAST_SHARE, below=1.0))
+        settle(self, share=number("share", self.share, at_least=_LEAST_SHARE, below=1.0))
 
     def terms(self) -> str:
         return f"{percent(self.share)} of the budget; may be released"
@@ -337,7 +335,7 @@ class Sensitivity(Way):
         if not isinstance(self.caps, Caps):
             settle(self, caps=Frozen.of(self.caps))
         if real(self.test) != 0.0:
-            number("test, a share of the budget,", self.test, at_least=LEAST_SHARE, below=1.0)
+            number("test, a share of the budget,", self.test, at_least=_LEAST_SHARE, below=1.0)
         settle(self, test=real(self.test))
 
     def terms(self) -> str:
@@ -479,6 +477,3 @@ def check_payment(step: str, payment: Any) -> None:
 def check_fraction(name: str, value: float) -> float:
     """A number in [0, 1], or ValueError."""
     return number(name, value, at_least=0.0, at_most=1.0)
-
-
-Matrix: TypeAlias = NDArray[Any]

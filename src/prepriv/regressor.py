@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from sklearn.base import RegressorMixin
 
 from prepriv.domain import Domain
-from prepriv.engines.base import Engine
+from prepriv.engines.engine import Engine
 from prepriv.estimators import PrivateEstimator
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import Step
 
 

@@ -15,13 +15,13 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
-from prepriv.placed.checks import check_domain, check_places, names_of
+from prepriv.placed.checks import check_domain, check_places, text_names
 from prepriv.placed.handed import held
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing.base import Step
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.preparation import Preparation, make_preparation, run_preparation
-from prepriv.tables.encode import encode, rows_of
+from prepriv.tables.encoding import encode, rows_of
 from prepriv.tables.stream import Stream, as_stream
 
 
@@ -145,7 +145,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
         self.guarantee_: Guarantee | None = with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n)
         self.n_features_in_ = plan.domain.n_inputs
-        self._names = names_of(X)
+        self._names = text_names(X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import pytest
 
 from prepriv import Budget, Domain, Public, Sensitivity, account
 from prepriv import preprocessing as pre
-from prepriv.accounts.account import DIRECT, GROUP, SMOOTH
+from prepriv.accounts.account import _GROUP, DIRECT, SMOOTH
 from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.guarantees import gdp_epsilon
 from prepriv.guarantees.renyi import zcdp
@@ -100,7 +100,7 @@ def test_hinge_pays_by_the_count_and_has_no_smooth_route():
         [impute], GradientDescent(Hinge(), steps=4, weight_bound=1.0), domain=domain, noise_multiplier=20.0
     )
     moved = result.shift.rows_moved
-    assert set(result.by_route) == {DIRECT, GROUP}
+    assert set(result.by_route) == {DIRECT, _GROUP}
     assert result.epsilon(1e-5) == pytest.approx(gdp_epsilon((2 + 2 * moved) * 2 / 20, 1e-5), rel=1e-3)
     assert len(result.conditions) == 2
 

@@ -20,8 +20,8 @@ from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.cli import run
 from prepriv.commands.plan import show_learner
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD

@@ -24,7 +24,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.placed import chain
-from prepriv.plans.claim import TEST_SHARES, composed
+from prepriv.plans.claim import TEST_SHARES, composed_stages
 
 LEARNER = GradientDescent(Logistic(), steps=50, weight_bound=2.0)
 BALL = Domain.ball(10, [0, 1], n=10_000)
@@ -92,7 +92,7 @@ def test_two_tests_with_a_release_between_them(seed):
     rng = np.random.default_rng(100 + seed)
     b, a = rng.uniform(0.2, 1.0, 2), float(rng.uniform(0.3, 1.5))
     first, second = (GaussianTest(mu=0.2, delta=float(rng.uniform(1e-3, 0.05))) for _ in range(2))
-    claimed = composed(((None, 1 / b[0]), (first, 1 / b[1]), (second, None)), ((g.gaussian(a), 1),))
+    claimed = composed_stages(((None, 1 / b[0]), (first, 1 / b[1]), (second, None)), ((g.gaussian(a), 1),))
     y = np.linspace(-9, 11, 1201)
     for epsilon in (0.2, 1.0, 2.5):
         # innermost first: after both releases the worse of (second bit, training) and a leak
@@ -127,7 +127,7 @@ def test_delta_of_a_test_is_chosen_with_the_noise():
         probe = dataclasses.replace(behind.steps[1].test, delta=share * 1e-5)
         stages = (behind.chain.stages[0], (probe, None))
         training = ((g.gaussian(math.sqrt(50) / behind.learner_noise_multiplier), 1),)
-        products[share] = composed(stages, training).epsilon(1e-5) * probe.threshold
+        products[share] = composed_stages(stages, training).epsilon(1e-5) * probe.threshold
     assert products[round(behind.test_delta / 1e-5, 9)] <= 1.01 * min(products.values())
 
 

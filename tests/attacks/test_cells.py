@@ -27,9 +27,9 @@ from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
 from prepriv.preprocessing import StandardScaler
 from prepriv.runs.apart import check_apart
 from prepriv.tables.cell import UNREADABLE, cell_of, number_of, text_of
-from prepriv.tables.column import cells, cells_one_by_one, codes_by, numbers, numbers_one_by_one
+from prepriv.tables.column import cells, cells_one_by_one, codes_by, numbers_in, numbers_one_by_one
 from prepriv.tables.containers import column_of
-from prepriv.tables.encode import count_rows, encode, encode_labels
+from prepriv.tables.encoding import count_rows, encode, encode_labels
 from prepriv.tables.readers import read_table
 
 NUMBERS = [
@@ -324,8 +324,8 @@ def test_a_cell_whose_class_cannot_be_hashed_or_compared_is_no_cell(meta):
     odd = meta("Odd", (), {})()
     assert cell_of(odd) == UNREADABLE
     for column in ([1.0, 0.0, odd], np.array([1.0, 0.0, odd], dtype=object), pd.Series([1.0, 0.0, odd])):
-        assert numbers(column_of(column))[:2].tolist() == [1.0, 0.0]
-        assert math.isnan(numbers(column_of(column))[2])
+        assert numbers_in(column_of(column))[:2].tolist() == [1.0, 0.0]
+        assert math.isnan(numbers_in(column_of(column))[2])
 
 
 def test_a_cell_that_says_a_text_of_its_own_class_is_not_read():
@@ -377,7 +377,7 @@ def test_run_end_encoded_columns_are_read_as_what_they_say(values, encoding):
 def test_a_masked_cell_of_a_list_is_a_gap():
     for gone in (np.ma.masked, np.ma.array(5.0, mask=True)):
         assert cell_of(gone) is None
-        assert np.isnan(numbers(column_of([1.0, gone]))[1])
+        assert np.isnan(numbers_in(column_of([1.0, gone]))[1])
         assert _encoded([[1.0, 2.0], [3.0, gone]], _BOX).tolist() == [[0.1, 0.2], [0.3, 0.5]]
     assert cell_of(np.ma.array(5.0)) == 5.0
 
@@ -386,4 +386,4 @@ def test_a_complex_cell_beside_them_makes_no_other_text_of_numbers():
     for number in (1, 0, 2, -0.0, 2.5, 1e16, math.inf):
         assert number_of(str(complex(number))) == number
     texts = pd.Series([1, 0, 2, 1j]).astype(str)
-    assert numbers(column_of(texts))[:3].tolist() == [1, 0, 2]
+    assert numbers_in(column_of(texts))[:3].tolist() == [1, 0, 2]

@@ -19,7 +19,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.preprocessing.base import ConfidentialMap, RowShift
 from prepriv.runs.run import Refused, execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=2, weight_bound=5.0)
 BALL = Domain.ball(3, (0, 1), n=40)

@@ -28,7 +28,7 @@ from prepriv.preprocessing.second_moment import moment_grid
 from prepriv.runs.run import execute
 from prepriv.schemas.schema import load_schema
 from prepriv.space import Space
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 NAN = float("nan")
 SLACK = 1e-12

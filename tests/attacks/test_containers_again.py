@@ -27,7 +27,7 @@ from prepriv.tables import csv as _csv
 from prepriv.tables.column import codes_by
 from prepriv.tables.containers import column_of
 from prepriv.tables.embeddings import embedding_matrix
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData, column_names, read_table
 from prepriv.tables.stream import as_stream

@@ -27,7 +27,7 @@ from prepriv import (
 from prepriv.plans.decision import decision
 from prepriv.preprocessing import StandardScaler
 from prepriv.tables.embeddings import embedding_matrix
-from prepriv.tables.encode import encode, encode_labels, rows_of
+from prepriv.tables.encoding import encode, encode_labels, rows_of
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import as_stream

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from prepriv import Categorical, Domain, Numeric
 from prepriv.tables import csv as _csv
 from prepriv.tables.cell import LONGEST, UNREADABLE, cell_of, number_of
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import read_table
 
 BITS = [b"a", b"bb", b",", b",", b"\n", b"\n", b"\r\n", b'"', b'"', b'""', b',"', b'",', b'"\n', b"\xff"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from prepriv import Domain, Numeric
-from prepriv._text import csv_cell, shown
+from prepriv._text import csv_cell, printable
 from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
@@ -185,5 +185,5 @@ def test_markup_and_escapes_in_a_page_are_text(folder):
 
 def test_texts_in_every_script_stay_as_they_are():
     for text in ("plain", "Größe", "年齢", "عمر", "возраст", "a\u200cb", "é", "😀", ""):
-        assert shown(text) == text
-    assert shown("a\x1b[31mb\x00\x7f\x9b\u202e\ud800\r\n") == r"a\x1b[31mb\x00\x7f\x9b\u202e\ud800\r\n"
+        assert printable(text) == text
+    assert printable("a\x1b[31mb\x00\x7f\x9b\u202e\ud800\r\n") == r"a\x1b[31mb\x00\x7f\x9b\u202e\ud800\r\n"

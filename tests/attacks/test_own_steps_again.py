@@ -19,8 +19,8 @@ from prepriv import preprocessing as pre
 from prepriv._copies import copied
 from prepriv.audit.random_chains import LEARNER
 from prepriv.audit.replay import Recorder
-from prepriv.learners.base import CLAIMS
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import CLAIMS
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.mean import gaussian_sum
@@ -34,7 +34,7 @@ from prepriv.runs.premises import of_part
 from prepriv.runs.preparation import make_preparation
 from prepriv.runs.run import execute
 from prepriv.space import Space
-from prepriv.tables.encode import encode, encode_targets
+from prepriv.tables.encoding import encode, encode_targets
 
 N = 60
 BOX = Domain.box(0, 1, 2, (0, 1), n=N)

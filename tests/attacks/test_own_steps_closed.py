@@ -23,8 +23,8 @@ from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import PlanRun
 from prepriv.domain import as_space
 from prepriv.guarantees.premise import Premise
-from prepriv.learners.base import CLAIMS, TRAINS, Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import CLAIMS, TRAINS, Learner
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import SpentError
 from prepriv.placed.handed import Inside
@@ -34,7 +34,7 @@ from prepriv.preprocessing.said import MAKES, check_words, says_its_sum, shift_a
 from prepriv.runs.preparation import make_preparation
 from prepriv.runs.run import execute
 from prepriv.space import Space
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 N = 400
 GAPPED = Domain({"a": Numeric(0, 1, "impute"), "b": Numeric(0, 1)}, (0, 1), n=N)

@@ -22,7 +22,7 @@ from prepriv.mechanisms.session import ExactSession, Metered, NoisySession, Spen
 from prepriv.payment import check_payment
 from prepriv.plans.stored import plan_from_json
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 LEARNER = GradientDescent(Logistic(), steps=3, weight_bound=5.0)
 BALL = Domain.ball(3, (0, 1), n=500)

@@ -22,7 +22,7 @@ from prepriv.placed.chain import chain
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing._columns import ColumnPremise
 from prepriv.preprocessing._projector import _Spectrum
-from prepriv.tables.encode import encode, encode_targets
+from prepriv.tables.encoding import encode, encode_targets
 
 N = 48
 ODD = (math.inf, -math.inf, 1e308, -600.0, math.nan, None, "over 90", "n/a", "12,5", b"\xff")

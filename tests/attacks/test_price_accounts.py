@@ -18,8 +18,8 @@ from prepriv.accounts.ran import ReleasedStatistic
 from prepriv.cli import run
 from prepriv.guarantees import approximate_dp, gdp_epsilon, gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Logistic
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD

@@ -30,7 +30,7 @@ from prepriv.runs.run import execute
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.schema import load_schema
 from prepriv.space import Space
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 N = 200
 RNG = np.random.default_rng(0)

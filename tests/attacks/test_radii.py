@@ -13,7 +13,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 N = 120
 RNG = np.random.default_rng(0)

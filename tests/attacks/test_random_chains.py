@@ -51,7 +51,7 @@ def test_chains_are_as_long_as_said_and_of_every_kind():
     while len(plans) < 150:
         plan = random_chains.random_plan(draws)
         plans += [plan] if plan is not None else []
-    assert {len(p.pipeline) for p in plans} == set(range(1, random_chains.LONGEST + 1))
+    assert {len(p.pipeline) for p in plans} == set(range(1, random_chains.LONGEST_CHAIN + 1))
     assert {p.domain.adjacency for p in plans} == {"replace-one", "add-or-remove-one"}
     assert {type(s).__name__ for p in plans for s in p.pipeline} >= {
         "InstanceOptimalCenter",
@@ -91,7 +91,7 @@ def only(monkeypatch, *steps):
 
 def one_step(monkeypatch, domain):
     """Chains of one step on all records of one domain."""
-    monkeypatch.setattr(random_chains, "LONGEST", 1)
+    monkeypatch.setattr(random_chains, "LONGEST_CHAIN", 1)
     monkeypatch.setattr(random_chains, "_HELD_OUT", 0.0)
     monkeypatch.setattr(random_chains, "_domain", lambda draws, n: domain.with_n(n))
 
@@ -130,7 +130,7 @@ JOINED = {
 @pytest.mark.parametrize("name", JOINED)
 def test_a_step_by_itself_holds(name, monkeypatch):
     only(monkeypatch, *([JOINED["ConstantImputer"]] * (name != "ConstantImputer")), JOINED[name])
-    monkeypatch.setattr(random_chains, "LONGEST", 3)
+    monkeypatch.setattr(random_chains, "LONGEST_CHAIN", 3)
     attack = attack_chains(15, pairs=6, seed=1)
     assert not attack.result.findings and attack.result.pairs > 40
 

@@ -24,10 +24,10 @@ from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import ExactSession
 from prepriv.preprocessing.base import Identity, walk
 from prepriv.recipes.dpsgd_f import RECIPES
-from prepriv.runs.premises import check
+from prepriv.runs.premises import check_premises
 from prepriv.runs.run import execute
 from prepriv.space import Space
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 NAN = float("nan")
 LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=1.0)
@@ -208,7 +208,7 @@ def test_a_row_of_zeros_behind_a_large_norm_is_one_more_equal_row():
     step = pre.Deduplicate(5e8, payment=pay.Sensitivity({"max_neighbors": 2}))
     plan = planned(domain, pre.Normalize(1e9), step)
     table = encode(np.zeros((200, 2)), domain)
-    ((_, _, held),) = check(plan, table, np.zeros(200, np.int32), ExactSession())
+    ((_, _, held),) = check_premises(plan, table, np.zeros(200, np.int32), ExactSession())
     assert not held
 
 

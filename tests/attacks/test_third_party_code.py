@@ -25,11 +25,11 @@ from prepriv._quiet import silent
 from prepriv.audit.replay import Recorder
 from prepriv.evaluation.cells import row_scores
 from prepriv.evaluation.evaluate import evaluate
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.exact.gradient_sum import residuals_of
 from prepriv.guarantees.premise import Premise
-from prepriv.learners.base import CLAIMS
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import CLAIMS
 from prepriv.learners.losses import Logistic, Loss
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.mechanisms.gaussian_sum import GaussianSum
@@ -42,7 +42,7 @@ from prepriv.preprocessing.center import Subtract
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
 from prepriv.space import Space
-from prepriv.tables.encode import encode, encode_targets
+from prepriv.tables.encoding import encode, encode_targets
 from prepriv.tables.table import BLOCK
 
 ONE_STEP = GradientDescent(Logistic(), steps=1, weight_bound=3.0)

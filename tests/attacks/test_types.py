@@ -28,7 +28,7 @@ from prepriv.learners import gradient_descent, losses, noisy_sgd, one_pass, stoc
 from prepriv.ledger import Ledger
 from prepriv.recipes.pillar import pillar
 from prepriv.runs.charge import check_ledger
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import read_table
 
 WRONG = {

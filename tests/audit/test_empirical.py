@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from prepriv.audit.empirical import Experiment, Verdict, at_most, audit, distance
+from prepriv.audit.empirical import Experiment, Verdict, audit, distance, rate_at_most
 from prepriv.audit.empirical_cases import (
     deduplicated,
     experiments,
@@ -134,9 +134,9 @@ def test_a_tight_claim_is_refuted_no_more_often_than_the_doubt_says():
 
 def test_clopper_pearson_agrees_with_the_binomial_law():
     for count, of, doubt in ((0, 100, 0.05), (3, 50, 1e-6), (50, 100, 0.01), (99, 100, 0.1)):
-        p = at_most(count, of, doubt)
+        p = rate_at_most(count, of, doubt)
         assert stats.binom.cdf(count, of, p) == pytest.approx(doubt, rel=1e-6)
-    assert at_most(10, 10, 0.05) == 1.0 and at_most(0, 10**6, 1e-6) > 0
+    assert rate_at_most(10, 10, 0.05) == 1.0 and rate_at_most(0, 10**6, 1e-6) > 0
 
 
 def test_distance_is_the_gaussian_through_the_point():

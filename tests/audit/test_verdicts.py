@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prepriv.audit.judgement import Finding, grouped, judged
+from prepriv.audit.judgement import Finding, grouped_findings, judged
 from prepriv.cli import run
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples")
@@ -312,7 +312,7 @@ def test_broken_comes_before_open_and_open_before_held():
 def test_findings_of_one_kind_are_told_once_the_furthest_first():
     found = [Finding("k", f"at step 2: found {s}", "002 total", s) for s in (1.0, 3.0, 2.0)]
     found += [Finding("k", "stdout differs")] * 4 + [Finding("k", "at step 1: found 9", "001 total", 9.0)]
-    assert [(f.what, count) for f, count in grouped(found)] == [
+    assert [(f.what, count) for f, count in grouped_findings(found)] == [
         ("at step 1: found 9", 1),
         ("at step 2: found 3.0", 3),
         ("stdout differs", 4),

@@ -15,9 +15,9 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric, Text
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
-from prepriv.description.answers import released
-from prepriv.description.ask import ask_in_private, unread
-from prepriv.description.asked import KINDS, Asked, plan_questions
+from prepriv.description.answers import released_answers
+from prepriv.description.ask import ask_in_private, unread_table
+from prepriv.description.asked import QUESTION_KINDS, Asked, plan_questions
 from prepriv.description.estimates import (
     ADDED,
     ADDED_SHIFT,
@@ -92,7 +92,7 @@ def test_what_several_questions_need_is_paid_for_once():
 def test_the_claim_is_that_of_the_releases(adjacency):
     """An account of its own, from the mechanisms that a session draws."""
     plan, recorder = planned(adjacency), Recorder()
-    released(plan, unread(plan, TABLE).read(0), plan.look.session(recorder))
+    released_answers(plan, unread_table(plan, TABLE).read(0), plan.look.session(recorder))
     assert len(recorder.releases) == len(plan.pieces) == len(plan.look.parts)
     costs = [r.mechanism.cost for r in recorder.releases]
     mu, leak = math.sqrt(sum(c.mu_squared for c in costs)), float(sum(c.delta for c in costs))
@@ -194,7 +194,7 @@ class Exact(NoisySession):
 
 def test_without_noise_every_answer_is_the_number():
     plan = planned(epsilon=50.0)
-    found = released(plan, unread(plan, TABLE).read(0), Exact())
+    found = released_answers(plan, unread_table(plan, TABLE).read(0), Exact())
     t = TABLE.assign(sex=TABLE.sex.where(TABLE.sex != "?", "missing"))
     t = t.assign(job=t.job.where(t.job != "x", "other"))
     f, clerks, ulm = t[t.sex == "f"], t[t.job == "clerk"], t[t.town == "Ulm"]
@@ -238,11 +238,11 @@ def test_without_noise_every_answer_is_the_number():
 def test_intervals_hold_the_numbers(adjacency):
     """Of 12 repetitions of all numbers, each interval at 95 % or more; the worst question of a million is above this."""
     plan = planned(adjacency, epsilon=3.0)
-    rows = unread(plan, TABLE).read(0)
-    exact = released(plan, rows, Exact())
+    rows = unread_table(plan, TABLE).read(0)
+    exact = released_answers(plan, rows, Exact())
     held, said = dict.fromkeys(QUESTIONS, 0), dict.fromkeys(QUESTIONS, 0)
     for seed in range(12):
-        found = released(plan, rows, plan.look.session(NoisySession(NoiseSource.for_tests(seed))))
+        found = released_answers(plan, rows, plan.look.session(NoisySession(NoiseSource.for_tests(seed))))
         for question, one in found.items():
             true = dict(_leaves(exact[question]))
             for name, e in _leaves(one):
@@ -329,7 +329,7 @@ def test_a_hundred_thousand_groups_are_refused():
 def test_every_kind_is_written_as_it_is_read():
     for question in QUESTIONS:
         assert str(Asked.of(question)) == question
-    assert {Asked.of(q).kind for q in (*QUESTIONS, "count")} == set(KINDS)
+    assert {Asked.of(q).kind for q in (*QUESTIONS, "count")} == set(QUESTION_KINDS)
 
 
 def test_the_command_prices_asks_and_writes(tmp_path, capsys):

@@ -15,8 +15,8 @@ from prepriv import Categorical, Domain, Numeric
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
 from prepriv.description.describe import describe_in_private, plan_description
+from prepriv.description.description_page import json_text, to_html
 from prepriv.description.estimates import Estimate, Moments, moment_rows
-from prepriv.description.page import json_text, to_html
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession

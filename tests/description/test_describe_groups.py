@@ -15,8 +15,8 @@ from prepriv import Categorical, Domain, Numeric
 from prepriv.audit.replay import Neighbour, replay
 from prepriv.cli import run
 from prepriv.description.describe import describe_in_private, plan_description, release_description
-from prepriv.description.estimates import Estimate, difference
-from prepriv.description.page import json_text, to_html
+from prepriv.description.description_page import json_text, to_html
+from prepriv.description.estimates import Estimate, difference_of
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 
@@ -121,5 +121,5 @@ def test_the_command_the_page_and_the_file_have_groups(tmp_path, capsys):
 
 def test_a_difference_of_two_numbers_is_as_wide_as_both():
     one, two = Estimate(5.0, 3.0, 6.0), Estimate(2.0, 1.0, 6.0)
-    found = difference(one, two)
+    found = difference_of(one, two)
     assert (found.value, found.low, found.high) == (3.0, 3.0 - math.hypot(2, 4), 3.0 + math.hypot(1, 1))

@@ -12,11 +12,11 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.description import draft
 from prepriv.description.describe import describe_in_private, plan_description
-from prepriv.description.page import json_text, to_html
-from prepriv.description.price import Part
+from prepriv.description.description_page import json_text, to_html
+from prepriv.description.look import LookPart
 from prepriv.domain import ADJACENCIES
 from prepriv.evaluation.evaluate import evaluate
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 
@@ -178,7 +178,7 @@ def test_both_ends_of_a_range_on_one_grid_point(n, mu, runs):
     years = np.random.default_rng(0).integers(1940, 2005, n).astype(float)
     session = NoisySession(NoiseSource.for_tests(1))
     for _ in range(runs):
-        low, high = draft._bounds(Part("x", mu), (1024.0, 2048.0), years, round(0.05 * n), 0, session)
+        low, high = draft._bounds(LookPart("x", mu), (1024.0, 2048.0), years, round(0.05 * n), 0, session)
         assert 1000 <= low < high <= 2100
 
 
@@ -190,6 +190,6 @@ def test_ends_on_one_grid_point_are_widened_by_one_of_its_steps(monkeypatch):
         return (1500.0, 1500.0) if len(looks) == 1 else coarse
 
     monkeypatch.setattr(draft, "_narrowed", narrowed)
-    part = Part("x", 1.0)
+    part = LookPart("x", 1.0)
     assert draft._bounds(part, (1024.0, 2048.0), np.zeros(3), 0, 0, None) == (1492.0, 1508.0)
     assert looks == [(1024.0, 2048.0), (1492.0, 1508.0)]

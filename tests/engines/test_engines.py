@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import prepriv
-from prepriv.engines.local import File, NoRoom, Threads, free_memory, memory_bytes
+from prepriv.engines.local import MappedZeros, NoRoom, Threads, free_memory, memory_bytes
 from prepriv.estimators import RowsOnDisk
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.exact.grid import Grid
@@ -79,7 +79,7 @@ def test_the_file_has_no_name_a_private_mode_and_integers_only(tmp_path, monkeyp
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     held = os.umask(0)
     try:
-        file = File(2**20)
+        file = MappedZeros(2**20)
     finally:
         os.umask(held)
     assert os.listdir(tmp_path) == []
@@ -133,7 +133,7 @@ def test_a_fit_on_disk_says_so_and_one_in_memory_does_not():
 
 def test_where_files_cannot_be_reserved_zeros_are_written(monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
-    assert not File(2**20 + 3).empty(2**20 + 3, np.uint8).any()
+    assert not MappedZeros(2**20 + 3).empty(2**20 + 3, np.uint8).any()
 
 
 def test_a_disk_that_is_full_for_more_rows_than_declared_tells_no_number(rng, monkeypatch):
@@ -222,7 +222,7 @@ def test_rows_behind_a_confidential_map_are_read_nowhere_else(folder):
     from prepriv.placed.rows import Mapped
     from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
     from prepriv.runs.run import Labelled
-    from prepriv.tables.encode import encode
+    from prepriv.tables.encoding import encode
 
     class Secret(ConfidentialMap):
         def transform(self, x):

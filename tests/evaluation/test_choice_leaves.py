@@ -20,7 +20,7 @@ from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.session import NoisySession
 from prepriv.plans.plan import make_plan
 from prepriv.runs.chosen import METHODS, TRIALS
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 N = 397  # no other length is as long
 RNG = np.random.default_rng(3)

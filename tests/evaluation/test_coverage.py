@@ -15,7 +15,7 @@ from scipy.stats import binom
 import prepriv
 from prepriv.description.estimates import PRESENT, SURE, Estimate, Moments
 from prepriv.evaluation import intervals
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 
 _SPEC = importlib.util.spec_from_file_location(

@@ -19,14 +19,14 @@ from prepriv.audit.replay import Recorder, replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.evaluation import cells as of_rows
-from prepriv.evaluation.cells import cells, row_scores
+from prepriv.evaluation.cells import row_entries, row_scores
 from prepriv.evaluation.evaluate import evaluate, release
-from prepriv.evaluation.plan import EDGES, LOSS_BOUND, MEASURES, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EDGES, LOSS_BOUND, MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import ExactSession
 from prepriv.mechanisms.split import private_split
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import BadData
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_the_claim_is_that_of_the_noise_that_is_drawn(adjacency, measures, epsil
     domain = prepriv.Domain.box(0, 1, 4, [0, 1], adjacency=adjacency)
     plan = plan_evaluation(domain, n=400, epsilon=epsilon, delta=1e-6, measures=measures)
     recorder = Recorder()
-    release(plan, cells(plan, CLF.model_, encode(X, domain), Y.astype(np.int32)), recorder)
+    release(plan, row_entries(plan, CLF.model_, encode(X, domain), Y.astype(np.int32)), recorder)
     assert [r.name for r in recorder.releases] == [m for m in MEASURES if m in measures]
     mu = math.sqrt(sum(r.mechanism.cost.mu_squared for r in recorder.releases))  # an account of its own
     delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
@@ -108,7 +108,7 @@ def counted(plan, rows):
 def test_without_noise_the_figures_are_those_of_scikit_learn(classes):
     clf, X, y = trained(classes)
     plan = plan_evaluation(clf.model_, n=len(y), epsilon=1e5)
-    of = cells(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
+    of = row_entries(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
     made = PrivateEvaluation(plan, release(plan, of, ExactSession()), False)
     p, predicted = clf.predict_proba(X), clf.predict(X)
     assert made["accuracy"].value == pytest.approx(metrics.accuracy_score(y, predicted), abs=1e-9)
@@ -232,7 +232,7 @@ def test_under_add_or_remove_one_the_number_of_rows_is_declared_and_never_shown(
 
 def test_a_label_that_nobody_declared_is_wrong_and_in_no_cell():
     plan = plan_evaluation(CLF.model_, n=3, epsilon=1.0, delta=1e-3)
-    of = cells(plan, CLF.model_, encode(X[:3], CLF.domain), np.array([-1, -1, -1], np.int32))
+    of = row_entries(plan, CLF.model_, encode(X[:3], CLF.domain), np.array([-1, -1, -1], np.int32))
     assert not of["accuracy"].any() and (of["confusion"] == -1).all()
     assert (of["scores"] == -1).all() and (of["log_loss"] == 1).all()
 

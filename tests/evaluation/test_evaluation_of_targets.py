@@ -18,15 +18,15 @@ from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.cli import run
 from prepriv.domain import ADJACENCIES
-from prepriv.evaluation.cells import cells
+from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import evaluate, release
-from prepriv.evaluation.plan import TARGET_MEASURES, plan_evaluation
+from prepriv.evaluation.evaluation_plan import TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.model import Model
-from prepriv.tables.encode import encode, encode_targets
+from prepriv.tables.encoding import encode, encode_targets
 
 RELEASES = ("absolute_error", "squared_error", "target", "target_square")
 ALL = (*RELEASES, "residuals")
@@ -49,7 +49,7 @@ def _apart(tmp_path, monkeypatch):
 
 
 def measured(plan, X, y, session, private=False, model=REG.model_):
-    of = cells(plan, model, encode(X, model.domain), encode_targets(y, model.domain))
+    of = row_entries(plan, model, encode(X, model.domain), encode_targets(y, model.domain))
     return PrivateEvaluation(plan, release(plan, of, session), private)
 
 
@@ -115,7 +115,7 @@ def test_intervals_cover(adjacency, repetitions):
     n, rng = 2000, np.random.default_rng(5)
     for epsilon in (0.3, 5.0):
         plan = plan_evaluation(reg.model_, n=n, epsilon=epsilon, measures=TARGET_MEASURES)
-        of = cells(plan, reg.model_, encode(X, reg.domain), encode_targets(Y, reg.domain))
+        of = row_entries(plan, reg.model_, encode(X, reg.domain), encode_targets(Y, reg.domain))
         exact = plan_evaluation(reg.model_, n=len(Y), epsilon=epsilon, measures=TARGET_MEASURES)
         truth = PrivateEvaluation(exact, release(exact, of, ExactSession()), False).figures
         missed = dict.fromkeys(truth, 0)
@@ -180,7 +180,9 @@ def test_the_bin_of_an_error_depends_on_that_row_alone():
     plan = plan_evaluation(REG.model_, n=len(Y), epsilon=1.0, measures="residuals")
 
     def bins(X, y):
-        return cells(plan, REG.model_, encode(X, REG.domain), encode_targets(y, REG.domain))["residuals"]
+        return row_entries(plan, REG.model_, encode(X, REG.domain), encode_targets(y, REG.domain))[
+            "residuals"
+        ]
 
     whole = bins(X, Y)
     for row, far in ((0, 1e9), (17, -1e9), (3999, math.nan)):

@@ -19,14 +19,14 @@ from prepriv.audit.replay import Recorder, replay
 from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.cli import run
-from prepriv.evaluation.cells import GROUP, cells
+from prepriv.evaluation.cells import GROUP_CELLS, row_entries
 from prepriv.evaluation.evaluate import evaluate, release
+from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.intervals import Figure, difference
-from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import ExactSession
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 BOTH = prepriv.domain.ADJACENCIES
 COLUMNS = {"a": Numeric(0, 1), "b": Numeric(0, 1), "sex": Categorical(["f", "m"])}
@@ -60,7 +60,9 @@ def test_groups_cost_what_one_measurement_does(clf):
     assert by.groups == ("f", "m", "other", "missing") and by.hash != alone.hash
     recorder = Recorder()
     X, y = people(500, seed=1)
-    release(by, cells(by, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes)), recorder)
+    release(
+        by, row_entries(by, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes)), recorder
+    )
     assert [r.name for r in recorder.releases] == list(MEASURES)  # one release of all groups each
     mu = math.sqrt(sum(r.mechanism.cost.mu_squared for r in recorder.releases))
     delta = norm.cdf(mu / 2 - 0.3 / mu) - math.exp(0.3) * norm.cdf(-mu / 2 - 0.3 / mu)
@@ -88,7 +90,7 @@ def test_no_row_moves_the_counts_of_all_groups_further_than_declared(adjacency, 
             | {"residuals": r}
             for v, r in itertools.product(shares, (-1, 0, 19))
         ]
-    everyone = [kind | {GROUP: g} for kind in kinds for g in range(4)]
+    everyone = [kind | {GROUP_CELLS: g} for kind in kinds for g in range(4)]
 
     def counted(rows):
         recorder = Recorder()
@@ -109,7 +111,7 @@ def test_without_noise_each_figure_is_that_of_its_rows():
     clf = trained()
     X, y = people(2000, seed=2)
     plan = plan_evaluation(clf.model_, n=len(y), epsilon=1e5, by="sex")
-    of = cells(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
+    of = row_entries(plan, clf.model_, encode(X, clf.domain), encode_labels(y, clf.domain.classes))
     made = PrivateEvaluation(plan, release(plan, of, ExactSession()), False)
     whole = plan_evaluation(clf.model_, n=len(y), epsilon=1e5)
     plain = PrivateEvaluation(whole, release(whole, of, ExactSession()), False)
@@ -134,7 +136,7 @@ def test_an_undeclared_label_is_in_no_cell_of_any_group():
     clf = trained()
     X, _ = people(400, seed=3)
     plan = plan_evaluation(clf.model_, n=400, epsilon=1.0, by="sex")
-    of = cells(plan, clf.model_, encode(X, clf.domain), np.full(400, -1, np.int32))
+    of = row_entries(plan, clf.model_, encode(X, clf.domain), np.full(400, -1, np.int32))
     counts = release(plan, of, ExactSession())
     assert not counts["confusion"].any() and not counts["scores"].any()
     assert counts["accuracy"][:, 1].sum() == 400 and not counts["accuracy"][:, 0].any()

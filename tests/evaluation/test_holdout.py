@@ -193,7 +193,7 @@ def test_no_record_is_in_both_parts(adjacency, monkeypatch):
         )
 
     watched("execute", 1)
-    watched("cells", 2)
+    watched("row_entries", 2)
     domain = prepriv.Domain.box(0, 1, 3, [0, 1], adjacency=adjacency, n=600)
     prepriv.PrivateClassifier(domain, epsilon=2.0, holdout=0.3).fit(X, Y)
     training, test = (set(rows.tolist()) for rows in seen)

@@ -10,7 +10,7 @@ import pytest
 
 from prepriv.exact.ball import row_sum
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _block_rows
-from prepriv.exact.grid import BLOCK, Grid
+from prepriv.exact.grid import _BLOCK, Grid
 from prepriv.learners.loss_arrays import row_max
 from prepriv.learners.losses import (
     Hinge,
@@ -51,7 +51,7 @@ def test_sum_agrees_with_a_plain_float_reference(rng, fine, clip):
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "k"), [(2 * BLOCK + 37, 30, 3), (241, 784, 10), (333, 700, 11), (65, 9999, 40)]
+    ("n", "d", "k"), [(2 * _BLOCK + 37, 30, 3), (241, 784, 10), (333, 700, 11), (65, 9999, 40)]
 )
 def test_sum_is_bitwise_equal_under_permutations_blocks_and_threads(rng, n, d, k):
     """The shapes leave a single row in the last block, or several products to a block."""

@@ -28,7 +28,7 @@ import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, Text, learners
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.description.page import to_json as page_json
+from prepriv.description.description_page import to_json as page_json
 
 Parts = dict[str, Any]
 CONFIGURATIONS: dict[str, Callable[[], Parts]] = {}

@@ -9,8 +9,8 @@ import pytest
 from training import train
 
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Hinge, Logistic, Softmax
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession

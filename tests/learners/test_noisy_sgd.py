@@ -10,7 +10,7 @@ from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import SubsampledWithoutReplacement
 from prepriv.learners.accounts import without_replacement_parts
-from prepriv.learners.base import Setting
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Hinge, Logistic
 from prepriv.learners.noisy_sgd import NoisySGD, bassily_noise_multiplier, paper_noise_multiplier
 from prepriv.mechanisms.noise import NoiseSource

@@ -10,7 +10,7 @@ from training import train
 from prepriv import guarantees as g
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.guarantees.iteration import Passes, random_stopping
-from prepriv.learners.base import Run, Setting, project
+from prepriv.learners.learner import Run, Setting, project
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.learners.one_pass import CyclicSGD, OnePassSGD, _to_grid
 from prepriv.mechanisms.noise import NoiseSource

@@ -11,7 +11,7 @@ from training import train
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove, PoissonReplace, SubsampledWithoutReplacement
-from prepriv.learners.base import Setting
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Hinge, Logistic, Softmax, SquaredHinge
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, uniform_subset
 from prepriv.mechanisms.noise import NoiseSource

@@ -12,7 +12,7 @@ from training import train
 from prepriv.domain import TARGET_STEPS
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.unit_sum import UnitRows
-from prepriv.learners.base import Run, Setting
+from prepriv.learners.learner import Run, Setting
 from prepriv.learners.sufficient_statistics import SufficientStatistics, ridge_regression
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession

@@ -1,6 +1,6 @@
 """Train a learner on quantised rows, with the few declared facts a test needs."""
 
-from prepriv.learners.base import Run, Setting
+from prepriv.learners.learner import Run, Setting
 
 
 def train(learner, rows, outputs, *, n, radius=1.0, adjacency="replace-one", **run):

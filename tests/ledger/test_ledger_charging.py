@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prepriv import domain
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.holdout import train_and_evaluate
-from prepriv.ledger import Budget, BudgetExceeded, Charge, Ledger, PlanRefused, book, schema, store
+from prepriv.ledger import Amount, BudgetExceeded, Charge, Ledger, PlanRefused, book, sql_schema, store
 from prepriv.runs.admit import admit
 from prepriv.runs.train import train
 
@@ -26,7 +26,7 @@ def test_ten_tenths_are_exactly_one_and_the_eleventh_is_refused(tmp_path, pay):
     ledger = Ledger.create(tmp_path / "l.db", "census", epsilon=1.0, delta=1e-5)
     for turn in range(10):
         assert pay(ledger, f"run-{turn}", 0.1, 1e-6).sequence == turn + 1
-    assert ledger.remaining() == Budget("basic", epsilon=0.0, delta=0.0)
+    assert ledger.remaining() == Amount("basic", epsilon=0.0, delta=0.0)
     with pytest.raises(BudgetExceeded, match=r"costs epsilon 0.1.*epsilon 0, delta 0 is left"):
         pay(ledger, "run-10", 0.1, 1e-6)
     with pytest.raises(BudgetExceeded):
@@ -78,14 +78,14 @@ def test_granted_exactly_when_the_exact_sums_fit(tmp_path_factory, cap, wanted, 
             continue
         assert granted == fits
         left = [left[0] - granted * epsilon, left[1] - granted * delta]
-    assert ledger.remaining() == Budget("basic", epsilon=left[0] / 1000, delta=left[1] / 10**8)
+    assert ledger.remaining() == Amount("basic", epsilon=left[0] / 1000, delta=left[1] / 10**8)
     assert Ledger.open(path).remaining() == ledger.remaining()
 
 
 def test_what_is_left_can_be_charged(tmp_path, pay):
     gaussian = Ledger.create(tmp_path / "g.db", "census", mu=1.0, unit="gdp")
     gaussian.charge("a", HASH, adjacency="replace-one", mu=0.6)
-    assert gaussian.remaining() == Budget("gdp", mu=0.8)
+    assert gaussian.remaining() == Amount("gdp", mu=0.8)
     gaussian.charge("b", HASH, adjacency="replace-one", mu=gaussian.remaining().mu, epsilon=2.0, delta=1e-6)
     with pytest.raises(BudgetExceeded):
         gaussian.charge("c", HASH, adjacency="replace-one", mu=1e-6)
@@ -93,8 +93,8 @@ def test_what_is_left_can_be_charged(tmp_path, pay):
         gaussian.charge("c", HASH, adjacency="replace-one", epsilon=0.1, delta=0)
     concentrated = Ledger.create(tmp_path / "z.db", "census", rho=0.5, unit="zcdp")
     concentrated.charge("a", HASH, adjacency="replace-one", rho=0.2)
-    assert concentrated.remaining() == Budget("zcdp", rho=0.3)
-    assert concentrated.cap == Budget("zcdp", rho=0.5)
+    assert concentrated.remaining() == Amount("zcdp", rho=0.3)
+    assert concentrated.cap == Amount("zcdp", rho=0.5)
 
 
 def test_a_uid_is_charged_once_and_a_retry_pays_again(ledger, pay):
@@ -109,7 +109,7 @@ def test_charges_refer_to_the_adjacency_of_the_ledger(ledger, pay):
         ledger.charge("x", HASH, adjacency="add-or-remove-one", epsilon=0.1, delta=0)
     with pytest.raises(ValueError, match="adjacency must be one of"):
         ledger.charge("x", HASH, adjacency="swap", epsilon=0.1, delta=0)
-    assert schema.ADJACENCIES == domain.ADJACENCIES
+    assert sql_schema.ADJACENCIES == domain.ADJACENCIES
 
 
 def test_confirm_stops_an_edited_plan_an_uncharged_one_and_a_second_run(ledger, pay):
@@ -134,7 +134,7 @@ def test_a_release_needs_a_charge_and_happens_once(ledger, pay):
         ledger.released("run", OTHER)
     last = ledger.entries()[-1]
     assert (last.kind, last.plan_uid, last.plan_hash, last.artifact) == ("released", "run", HASH, ARTIFACT)
-    assert last.cost == book.units.Quanta(0) and ledger.verify() == []
+    assert last.cost == book.currency.Quanta(0) and ledger.verify() == []
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def _sha256(text: str) -> str:
 
 def test_the_tables_of_format_1_never_change():
     """A file whose tables differ by one character from these is refused as tampered with."""
-    tables = "\n".join(f"{name}\n{sql}" for name, sql in schema.STATEMENTS.items())
+    tables = "\n".join(f"{name}\n{sql}" for name, sql in sql_schema.STATEMENTS.items())
     assert _sha256(tables) == "7943d63aa30a6e2ec8bc7ec3a0e5f692e2759964f7d2b18c16f530a336401658"
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from prepriv.ledger import Ledger, book, chain, store
+from prepriv.ledger import Ledger, book, hash_chain, store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -74,7 +74,7 @@ def test_200_kills_lose_no_acknowledged_charge(tmp_path, pay):
 
 def _interrupted_at(line: int, action) -> bool:
     """Run `action` with Ctrl-C at the `line`-th line executed in the ledger; whether it came to that."""
-    files = {inspect.getfile(module) for module in (book, chain, store)}
+    files = {inspect.getfile(module) for module in (book, hash_chain, store)}
     count = 0
 
     def trace(frame, event, arg):

@@ -23,7 +23,7 @@ from prepriv.ledger import (
     PlanRefused,
     book,
     mounts,
-    schema,
+    sql_schema,
     store,
     verification,
     verify_file,
@@ -272,7 +272,7 @@ def test_a_ledger_out_of_write_ahead_mode_is_refused(ledger, pay):
 
 
 def test_a_newer_format_is_unavailable_and_an_impossible_one_corrupt(ledger, pay):
-    for version, error in ((schema.VERSION + 1, LedgerUnavailable), (0, LedgerCorrupt)):
+    for version, error in ((sql_schema.VERSION + 1, LedgerUnavailable), (0, LedgerCorrupt)):
         db = sqlite3.connect(ledger.path)
         db.execute(f"PRAGMA user_version = {version}")
         db.close()
@@ -359,7 +359,7 @@ def test_the_file_system_is_that_of_the_deepest_mount(tmp_path):
 def _check_damaged(path: Path, good: bytes, bad: bytes, pay) -> bool:
     """Nothing but a LedgerError, or the very same rows (unused bytes were hit). Whether it was refused.
 
-    But for the day, which the hash does not cover (chain.py): on some days a flipped bit makes it an earlier one.
+    But for the day, which the hash does not cover (hash_chain.py): on some days a flipped bit makes it an earlier one.
     """
     path.write_bytes(good)
     expected = Ledger.open(path, timeout=0.05).entries()

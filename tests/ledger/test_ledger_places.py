@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prepriv.ledger import Ledger, LedgerUnavailable, mounts, rows
+from prepriv.ledger import Ledger, LedgerUnavailable, mounts, sql_rows
 
 CHARGE_BY_BOTH_NAMES = """
 import sys
@@ -196,7 +196,7 @@ def test_a_file_replaced_while_a_charge_is_written_grants_nothing(
     tmp_path, ledger, pay, monkeypatch, put_back
 ):
     """The charge went into a file that has no name any more."""
-    copy, written = tmp_path / "copy.db", rows.append
+    copy, written = tmp_path / "copy.db", sql_rows.append
     shutil.copy(ledger.path, copy)
 
     def replaced(db, entry):
@@ -206,7 +206,7 @@ def test_a_file_replaced_while_a_charge_is_written_grants_nothing(
         else:
             Path(ledger.path).unlink()
 
-    monkeypatch.setattr(rows, "append", replaced)
+    monkeypatch.setattr(sql_rows, "append", replaced)
     with pytest.raises(LedgerUnavailable, match="replaced while in use; nothing was granted"):
         pay(ledger, "x")
 

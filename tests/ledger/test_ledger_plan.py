@@ -13,7 +13,7 @@ from prepriv.commands.ledger import app
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger
-from prepriv.ledger.units import Quanta
+from prepriv.ledger.currency import Quanta
 from prepriv.payment import Budget
 from prepriv.runs.left import largest_run
 

@@ -29,12 +29,12 @@ from prepriv.ledger import (
     LedgerError,
     LedgerUnavailable,
     PlanRefused,
-    chain,
+    hash_chain,
     postgres,
-    rows,
+    sql_rows,
     verify_file,
 )
-from prepriv.ledger.units import Quanta
+from prepriv.ledger.currency import Quanta
 from prepriv.placed.rows import PrivateTable
 from prepriv.runs import admit as admission
 
@@ -286,11 +286,11 @@ def test_a_changed_format_is_found(remote, url, pay, change):
 def test_a_run_that_was_charged_twice_without_its_index_is_found(remote, url, monkeypatch):
     """In a chain that is perfect otherwise, on a server whose index was damaged."""
     monkeypatch.setattr(postgres.Server, "problems", lambda self, db: [])
-    last = chain.Tail.after(remote.entries()[-1])
-    again = chain.extend(last, "charged", "b", HASH, day=last.day, cost=Quanta(1))
+    last = hash_chain.Tail.after(remote.entries()[-1])
+    again = hash_chain.extend(last, "charged", "b", HASH, day=last.day, cost=Quanta(1))
     edit(url, "DROP INDEX entries_uid", "ALTER TABLE entries DISABLE TRIGGER ALL")
     with remote._store.transaction(write=True) as db:
-        rows.append(db, again)
+        sql_rows.append(db, again)
     assert verify_file(url) == ["row 5: its run was charged before"]
 
 
@@ -344,8 +344,8 @@ def as_analyst(url, entry, *setup):
 
 @pytest.mark.parametrize("row", HOSTILE)
 def test_a_row_that_no_charge_would_write_is_refused_by_the_server(remote, url, pay, row):
-    last = chain.Tail.after(remote.entries()[-1])
-    honest = chain.extend(last, "charged", "x", HASH, day=last.day, cost=Quanta(1))
+    last = hash_chain.Tail.after(remote.entries()[-1])
+    honest = hash_chain.extend(last, "charged", "x", HASH, day=last.day, cost=Quanta(1))
     forged = replace(honest, **HOSTILE[row])
     if "head" not in HOSTILE[row]:
         forged = replace(forged, head=forged.digest())
@@ -360,9 +360,10 @@ def test_a_row_that_no_charge_would_write_is_refused_by_the_server(remote, url, 
 
 def test_the_server_computes_the_hash_that_the_library_computes(remote, url, pay):
     for turn, note in enumerate(NOTES):
-        last = chain.Tail.after(remote.entries()[-1])
+        last = hash_chain.Tail.after(remote.entries()[-1])
         as_analyst(
-            url, chain.extend(last, "charged", f"x-{turn}", HASH, day=last.day, cost=Quanta(1), note=note)
+            url,
+            hash_chain.extend(last, "charged", f"x-{turn}", HASH, day=last.day, cost=Quanta(1), note=note),
         )
     pay(remote, "y", note='ε 🦀 \\ "')
     assert remote.verify() == [] and [e.note for e in remote.entries()][4:-1] == list(NOTES)
@@ -385,8 +386,8 @@ def test_a_row_that_corrupts_an_older_ledger_is_named_and_can_be_taken_off(url, 
         older.setattr(postgres, "FORMAT", 1)
         made = Ledger.create(url, "census", epsilon=1.0, delta=0)
     receipt = pay(made, "x")
-    last = chain.Tail.after(made.entries()[-1])
-    row = chain.extend(last, "charged", "y", HASH, day=last.day, cost=Quanta(1))
+    last = hash_chain.Tail.after(made.entries()[-1])
+    row = hash_chain.extend(last, "charged", "y", HASH, day=last.day, cost=Quanta(1))
     as_analyst(url, replace(row, head="f" * 64))
     assert verify_file(url) == ["row 2: its content does not match its hash"]
     with pytest.raises(LedgerCorrupt, match="row 2"):
@@ -483,8 +484,8 @@ def test_errors_that_say_nothing_of_the_ledger_do_not_call_it_corrupt(remote, ur
 def test_a_day_that_an_analyst_writes_stops_nobody(remote, url, pay, monkeypatch):
     """Tomorrow is the last that the guard takes: "the clock was moved", and no charge until midnight."""
     tomorrow = (datetime.now(timezone.utc) + timedelta(1)).date().isoformat()
-    last = chain.Tail.after(remote.entries()[-1])
-    as_analyst(url, chain.extend(last, "charged", "x", HASH, day=tomorrow, cost=Quanta(1)))
+    last = hash_chain.Tail.after(remote.entries()[-1])
+    as_analyst(url, hash_chain.extend(last, "charged", "x", HASH, day=tomorrow, cost=Quanta(1)))
     assert verify_file(url) == [] and pay(remote, "y").sequence == 6
     assert remote.entries()[-1].day == tomorrow and verify_file(url) == []
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tampering_cases import EDITS, HASH, REFUSED, ROW
 
-from prepriv.ledger import Charge, Ledger, LedgerCorrupt, chain, rows, schema, store, verify_file
-from prepriv.ledger.units import Quanta
+from prepriv.ledger import Charge, Ledger, LedgerCorrupt, hash_chain, sql_rows, sql_schema, store, verify_file
+from prepriv.ledger.currency import Quanta
 
 
 def edit(path, *statements: str) -> None:
@@ -22,7 +22,7 @@ def edit(path, *statements: str) -> None:
 
 def without_triggers(*statements: str) -> list[str]:
     """The attack that SQLite cannot refuse: drop the triggers, edit, put the triggers back."""
-    triggers = {name: sql for name, sql in schema.STATEMENTS.items() if sql.startswith("CREATE TRIGGER")}
+    triggers = {name: sql for name, sql in sql_schema.STATEMENTS.items() if sql.startswith("CREATE TRIGGER")}
     return [*(f"DROP TRIGGER {name}" for name in triggers), *statements, *triggers.values()]
 
 
@@ -41,12 +41,17 @@ def test_the_row_used_above_is_refused_for_its_fault_alone(ledger):
 
 
 def test_a_release_for_another_plan_hash_is_refused_by_sqlite(ledger):
-    entry = chain.extend(
-        chain.Tail.after(ledger.entries()[-1]), "released", "b", "0f" * 32, day="2999-01-01", artifact=HASH
+    entry = hash_chain.extend(
+        hash_chain.Tail.after(ledger.entries()[-1]),
+        "released",
+        "b",
+        "0f" * 32,
+        day="2999-01-01",
+        artifact=HASH,
     )
     opened = store.transaction(ledger.path, timeout=1.0, write=True)
     with pytest.raises(LedgerCorrupt, match="without a charge"), opened as db:
-        rows.append(db, entry)
+        sql_rows.append(db, entry)
     assert len(ledger.entries()) == 4
 
 
@@ -99,7 +104,7 @@ def test_a_trigger_under_another_name_is_found_and_nothing_is_granted(ledger, pa
     assert verify_file(ledger.path) != []
     with pytest.raises(LedgerCorrupt):
         pay(ledger, "x")
-    monkeypatch.setattr(schema, "problems", lambda db: [])
+    monkeypatch.setattr(sql_schema, "problems", lambda db: [])
     with pytest.raises(LedgerCorrupt):  # the row is read back
         pay(ledger, "x")
 
@@ -189,24 +194,30 @@ def test_a_ledger_written_anew_by_someone_who_knows_the_format_is_found_by_recei
 def test_totals_above_the_cap_are_found_even_in_a_perfect_chain(ledger):
     """Someone recomputed every hash after editing a row."""
     entries = ledger.entries()
-    tail = chain.Tail.after(entries[-1])
-    forged = chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(800_000_000))
-    assert chain.check(ledger.header, tail, forged) == ["row 5: its totals exceed the cap"]
-    refund = chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(-1))
-    assert chain.check(ledger.header, tail, refund) == ["row 5: its kind and cost do not belong together"]
-    other = chain.extend(replace(tail, head=HASH), "charged", "x", HASH, day=tail.day, cost=Quanta(1))
-    assert chain.check(ledger.header, tail, other) == ["row 5: it does not continue the hash chain"]
-    wrong = replace(chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(1)), spent=Quanta(1))
+    tail = hash_chain.Tail.after(entries[-1])
+    forged = hash_chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(800_000_000))
+    assert hash_chain.check_entry(ledger.header, tail, forged) == ["row 5: its totals exceed the cap"]
+    refund = hash_chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(-1))
+    assert hash_chain.check_entry(ledger.header, tail, refund) == [
+        "row 5: its kind and cost do not belong together"
+    ]
+    other = hash_chain.extend(replace(tail, head=HASH), "charged", "x", HASH, day=tail.day, cost=Quanta(1))
+    assert hash_chain.check_entry(ledger.header, tail, other) == [
+        "row 5: it does not continue the hash chain"
+    ]
+    wrong = replace(
+        hash_chain.extend(tail, "charged", "x", HASH, day=tail.day, cost=Quanta(1)), spent=Quanta(1)
+    )
     wrong = replace(wrong, head=wrong.digest())
-    assert chain.check(ledger.header, tail, wrong) == ["row 5: its totals do not add up"]
+    assert hash_chain.check_entry(ledger.header, tail, wrong) == ["row 5: its totals do not add up"]
 
 
 def test_a_release_of_an_uncharged_plan_is_found_even_in_a_perfect_chain(ledger):
-    tail = chain.Tail.after(ledger.entries()[-1])
-    forged = chain.extend(tail, "released", "never-charged", HASH, day=tail.day, artifact=HASH)
+    tail = hash_chain.Tail.after(ledger.entries()[-1])
+    forged = hash_chain.extend(tail, "released", "never-charged", HASH, day=tail.day, artifact=HASH)
     edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("DROP")))
     with store.transaction(ledger.path, timeout=1.0, write=True) as db:
-        rows.append(db, forged)
+        sql_rows.append(db, forged)
     edit(ledger.path, *(sql for sql in without_triggers() if sql.startswith("CREATE")))
     assert verify_file(ledger.path) == ["row 5: its plan was never charged"]
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import prepriv
 from prepriv import _text, commands
 from prepriv.commands.ledger import app
-from prepriv.ledger import Ledger, LedgerCorrupt, LedgerError, Noted, book, chain, verify_file
-from prepriv.ledger.units import Quanta
+from prepriv.ledger import Ledger, LedgerCorrupt, LedgerError, Noted, book, hash_chain, verify_file
+from prepriv.ledger.currency import Quanta
 from prepriv.ledger.urls import check_no_password
 
 HASH = "5e" * 32
@@ -36,8 +36,8 @@ def forged(tmp_path, monkeypatch):
         with monkeypatch.context() as lax:
             for check in ("_check_dataset_id", "_check_note", "_check_plan"):
                 lax.setattr(book, check, lambda text, *_: text)
-            lax.setattr(chain, "whose", lambda note: "one record")
-            lax.setattr(chain, "malformed", lambda texts: [])
+            lax.setattr(hash_chain, "whose", lambda note: "one record")
+            lax.setattr(hash_chain, "malformed", lambda texts: [])
             ledger = Ledger.create(tmp_path / "forged.db", dataset, epsilon=1.0, delta=1e-5)
             ledger.charge(uid, HASH, epsilon=0.1, delta=1e-7, adjacency="replace-one", note=note)
             if unlike is not None:
@@ -69,7 +69,7 @@ def test_a_ledger_that_no_charge_could_have_made_is_corrupt_and_nothing_of_it_ac
     for command in ("show", "verify", "plan"):
         told = CliRunner().invoke(app, [command, str(path)])
         assert told.exit_code == 5 and told.output.count("\n") == 1
-        assert _text.shown(told.output, keep="\n") == told.output and "epsilon 5" not in told.output
+        assert _text.printable(told.output, keep="\n") == told.output and "epsilon 5" not in told.output
 
 
 def test_what_is_sound_and_odd_is_shown_as_codes(ledger, monkeypatch):
@@ -81,16 +81,16 @@ def test_what_is_sound_and_odd_is_shown_as_codes(ledger, monkeypatch):
 
 
 def test_an_error_quotes_nothing_that_acts():
-    assert str(LedgerError(HOSTILE)) == _text.shown(HOSTILE)
+    assert str(LedgerError(HOSTILE)) == _text.printable(HOSTILE)
 
 
 def test_a_row_of_hostile_texts_stops_a_process_that_has_the_ledger_open(ledger, pay):
-    last = chain.Tail.after(ledger.entries()[-1])
-    row = chain.extend(last, "charged", "x", HASH, day=last.day, cost=Quanta(1), note=HOSTILE)
-    from prepriv.ledger import rows
+    last = hash_chain.Tail.after(ledger.entries()[-1])
+    row = hash_chain.extend(last, "charged", "x", HASH, day=last.day, cost=Quanta(1), note=HOSTILE)
+    from prepriv.ledger import sql_rows
 
     with ledger._store.transaction(write=True) as db:
-        rows.append(db, row)
+        sql_rows.append(db, row)
     with pytest.raises(LedgerCorrupt, match="row 5: its note"):
         pay(ledger, "y")
 
@@ -100,7 +100,7 @@ def test_a_command_prints_through_one_of_two_doors():
     for file in Path(commands.__file__).parent.glob("*.py"):
         for line in file.read_text(encoding="utf-8").splitlines():
             if "typer.echo(" in line or line.strip().startswith("print("):
-                assert any(mark in line for mark in ("shown(", "json", "__version__", "yaml")), (
+                assert any(mark in line for mark in ("printable(", "json", "__version__", "yaml")), (
                     f"{file.name}: {line}"
                 )
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prepriv.ledger import units
-from prepriv.ledger.units import MAX_QUANTA, Quanta
+from prepriv.ledger import currency
+from prepriv.ledger.currency import MAX_QUANTA, Quanta
 
 NONE = {"epsilon": None, "delta": None, "mu": None, "rho": None}
 NONSENSE = [
@@ -40,11 +40,11 @@ NONSENSE = [
 
 
 def cost(unit, **amounts):
-    return units.cost(unit, **{**NONE, **amounts})
+    return currency.cost_in_quanta(unit, **{**NONE, **amounts})
 
 
 def cap(unit, **amounts):
-    return units.cap(unit, **{**NONE, **amounts})
+    return currency.cap(unit, **{**NONE, **amounts})
 
 
 @pytest.mark.parametrize("value", NONSENSE, ids=repr)
@@ -107,9 +107,9 @@ def test_other_units_are_checked_and_not_counted():
 @pytest.mark.parametrize("unit", ["pld", "PLD", "rdp", "f-dp"])
 def test_units_that_are_no_filter_are_refused_with_the_reason(unit):
     with pytest.raises(ValueError, match="no valid filter"):
-        units.check_unit(unit)
+        currency.check_currency(unit)
     with pytest.raises(ValueError, match="basic, zcdp, gdp"):
-        units.check_unit("epsilon")
+        currency.check_currency("epsilon")
 
 
 def check_against_decimal_oracle(epsilon: float, delta: float, mu: float) -> None:
@@ -143,10 +143,10 @@ def test_rounding_agrees_with_decimal_arithmetic_1e5_times():
         )
 
 
-@given(st.sampled_from(units.UNITS), st.integers(1, MAX_QUANTA), st.integers(0, 10**18 - 1))
+@given(st.sampled_from(currency.CURRENCIES), st.integers(1, MAX_QUANTA), st.integers(0, 10**18 - 1))
 def test_charging_the_float_that_is_left_fits_and_leaves_almost_nothing(unit, main, delta):
     left = Quanta(main, delta if unit == "basic" else 0)
-    budget = units.budget(unit, left)
+    budget = currency.amount_of(unit, left)
     spent = cost(unit, **{name: getattr(budget, name) for name in NONE})
     assert spent.fits(left)
     assert left.main - spent.main <= 1 + left.main * 2**-50
@@ -154,14 +154,14 @@ def test_charging_the_float_that_is_left_fits_and_leaves_almost_nothing(unit, ma
 
 
 def test_the_smallest_remainders_can_be_charged():
-    for unit in units.UNITS:
+    for unit in currency.CURRENCIES:
         for main in range(1, 200):
-            budget = units.budget(unit, Quanta(main))
+            budget = currency.amount_of(unit, Quanta(main))
             assert cost(unit, **{name: getattr(budget, name) for name in NONE}).fits(Quanta(main))
 
 
 def test_amounts_are_described_exactly():
-    assert units.describe("basic", Quanta(300_000_000, 10**12)) == "epsilon 0.3, delta 0.000001"
-    assert units.describe("basic", Quanta(0, 0)) == "epsilon 0, delta 0"
-    assert units.describe("gdp", Quanta(10**12 + 1)) == "mu^2 1.000000000001"
-    assert units.describe("zcdp", Quanta(20 * 10**12)) == "rho 20"
+    assert currency.amount_in_words("basic", Quanta(300_000_000, 10**12)) == "epsilon 0.3, delta 0.000001"
+    assert currency.amount_in_words("basic", Quanta(0, 0)) == "epsilon 0, delta 0"
+    assert currency.amount_in_words("gdp", Quanta(10**12 + 1)) == "mu^2 1.000000000001"
+    assert currency.amount_in_words("zcdp", Quanta(20 * 10**12)) == "rho 20"

@@ -15,9 +15,9 @@ from scipy import stats
 
 from prepriv.exact.lattice import Lattice
 from prepriv.exact.rounding import round_up
-from prepriv.mechanisms import lattice
+from prepriv.mechanisms import lattice_noise
 from prepriv.mechanisms.gaussian_sum import check_room, coarsen
-from prepriv.mechanisms.lattice import (
+from prepriv.mechanisms.lattice_noise import (
     gaussian_sum_release,
     laplace_scale,
     noise_scale,
@@ -386,6 +386,6 @@ def test_extreme_rates():
 
 def test_scales_rounded_to_nearest_would_be_caught(monkeypatch):
     # planted bug
-    monkeypatch.setattr(lattice, "round_up", float)
+    monkeypatch.setattr(lattice_noise, "round_up", float)
     values = [0.1 + 0.001 * i for i in range(200)]
     assert any(Fraction(noise_scale(2**20 + 3, v)) < (2**20 + 3) * Fraction(v) for v in values)

@@ -14,7 +14,7 @@ from scipy import stats
 from prepriv import guarantees as g
 from prepriv.mechanisms._laws import DiscreteLaplace, RoundedGaussian
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.propose_test_release import STEPS, GaussianTest, LaplaceTest
+from prepriv.mechanisms.propose_test_release import _STEPS, GaussianTest, LaplaceTest
 
 TESTS = [
     LaplaceTest(epsilon=0.2, delta=1e-5),
@@ -76,7 +76,7 @@ def test_threshold_is_the_one_of_the_design(test):
         expected = 1 + math.log(1 / (2 * test.delta)) / test.epsilon * (1 + 2 * test.error)
     else:
         expected = 1 + stats.norm.isf(test.delta) / test.mu * (1 + 2 * test.error)
-    assert expected <= test.threshold / STEPS < expected * (1 + 1e-4) + 1e-4
+    assert expected <= test.threshold / _STEPS < expected * (1 + 1e-4) + 1e-4
 
 
 @settings(max_examples=500)
@@ -110,7 +110,7 @@ def test_every_float_is_a_distance(test):
 def test_passes_at_the_stated_rate(test):
     source = NoiseSource.for_tests(2)
     for gap in (-1.0, 0.0, 0.7):
-        distance = test.threshold / STEPS + gap
+        distance = test.threshold / _STEPS + gap
         passed = sum(test.passes(distance, source) for _ in range(3000))
         assert (
             stats.binomtest(passed, 3000, float(pass_probability(test, test.steps(distance)))).pvalue > 1e-6
@@ -125,12 +125,12 @@ def test_passes_at_the_stated_rate(test):
 def test_combined_guarantee_covers_every_pair_of_neighbours(test, m):
     combined, move, top = test.combined(g.gaussian(m)), test.sensitivity, test.threshold
     good = [
-        (top + int(x * STEPS), top + int(x * STEPS) + shift)
+        (top + int(x * _STEPS), top + int(x * _STEPS) + shift)
         for x in np.linspace(-8, 8, 17)
         for shift in (move, 1)
     ]
     limit = test.steps(1 + test.error)
-    bad = [(0, limit), (-5 * STEPS, min(limit, move - 5 * STEPS)), (0, 0), (limit, 0)]
+    bad = [(0, limit), (-5 * _STEPS, min(limit, move - 5 * _STEPS)), (0, 0), (limit, 0)]
     for epsilon in EPSILONS:
         delta = combined.delta(epsilon)
         assert worst(test, good, m, epsilon) <= delta
@@ -141,11 +141,11 @@ def test_combined_guarantee_is_not_loose():
     for test in (TESTS[1], TESTS[5]):
         m, combined = 1.0, test.combined(g.gaussian(1.0))
         pairs = [
-            (test.threshold + int(x * STEPS), test.threshold + int((x + 1) * STEPS))
+            (test.threshold + int(x * _STEPS), test.threshold + int((x + 1) * _STEPS))
             for x in np.linspace(-3, 3, 61)
         ]
         assert worst(test, pairs, m, 1.0) > 0.6 * combined.delta(1.0)
-        assert worst(test, [(0, STEPS)], math.inf, 8.0) > 0.999 * combined.delta(8.0)
+        assert worst(test, [(0, _STEPS)], math.inf, 8.0) > 0.999 * combined.delta(8.0)
 
 
 def test_combined_guarantee_beats_adding_epsilons():
@@ -223,7 +223,7 @@ def test_theorem_8_of_the_paper_is_false_beyond_log_4(epsilon, times):
     assert paper_pass_probability(math.log(4) * 1.001, delta, 1.0) > delta
     assert paper_pass_probability(math.log(4) * 0.999, delta, 1.0) < delta
     ours = LaplaceTest(epsilon=epsilon, delta=delta)
-    assert worst(ours, [(0, STEPS)], math.inf, epsilon + 10) <= delta
+    assert worst(ours, [(0, _STEPS)], math.inf, epsilon + 10) <= delta
 
 
 def test_a_threshold_that_forgets_the_neighbour_would_be_caught():
@@ -273,4 +273,4 @@ def test_bad_errors_are_refused(error):
 def test_extreme_settings_still_make_a_test():
     for test in (LaplaceTest(epsilon=1e-6, delta=1e-300), GaussianTest(mu=1e-6, delta=1e-300)):
         assert test.passes(-1.0, NoiseSource.for_tests(1)) is False
-    assert pass_probability(GaussianTest(mu=100.0, delta=1e-9), STEPS) <= 1e-9
+    assert pass_probability(GaussianTest(mu=100.0, delta=1e-9), _STEPS) <= 1e-9

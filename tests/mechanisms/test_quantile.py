@@ -15,7 +15,13 @@ from scipy import stats
 from prepriv.mechanisms import quantile
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.mechanisms.quantile import Grid, _segments, private_quantile, private_threshold, rank_above
+from prepriv.mechanisms.quantile import (
+    Grid,
+    _segments,
+    private_quantile,
+    private_threshold,
+    rank_above,
+)
 
 GRID = Grid(0.0, 1.0, 9)
 NASTY = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 0.5, 1.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prepriv.preprocessing.base import Floats
+from prepriv._arrays import Floats
 from prepriv_papers.provable_privacy import dp_pca
 
 

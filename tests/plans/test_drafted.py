@@ -171,7 +171,7 @@ def test_descriptions_and_evaluations_claim_the_draft_too():
             events += [(gaussian(drafted.mu), 1), (approximate_dp(0.0, drafted.leak), 1)]
         assert whole.epsilon(1e-6) == pytest.approx(compose(events).epsilon(1e-6), rel=1e-6)
         assert whole.notes[0].startswith(f"in all: ε = {alone.epsilon(1e-6):.2g}")
-    from prepriv.description.page import to_html, to_json
+    from prepriv.description.description_page import to_html, to_json
 
     for data, page in (
         (to_json(described), to_html(described)),

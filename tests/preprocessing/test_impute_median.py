@@ -121,7 +121,7 @@ def test_one_column_at_a_time_gives_the_same(monkeypatch):
     space = Space(np.zeros(5), np.ones(5), 3.0, np.ones(5, dtype=bool))
     step = imputer(missing=0.3, gap=0.5)
     whole = step.fit_confidential([x], space, 50).fill
-    monkeypatch.setattr(_columns, "CELLS", 60)
+    monkeypatch.setattr(_columns, "_CELLS", 60)
     assert (step.fit_confidential([x], space, 50).fill == whole).all()
 
 

@@ -23,7 +23,7 @@ from prepriv.preprocessing.second_moment import LAPACK_ERROR
 from prepriv.runs.run import execute
 from prepriv.space import Space
 from prepriv.tables.csv import parse
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import BadData
 
 LEARNER = GradientDescent(Logistic(), steps=1, weight_bound=2.0)

@@ -14,7 +14,7 @@ from prepriv.preprocessing._projector import (
     Projection,
     SpectrumCaps,
     gap_free_shift,
-    smallest,
+    least_shift,
     spectral_shift,
 )
 from prepriv.preprocessing.pca import RankReduction, leading
@@ -214,7 +214,7 @@ def test_hill_climbing_never_beats_the_smallest_bound():
             spectra = [np.linalg.eigvalsh(m)[::-1] for m in (m1, m2)]
             gap, tail = min(v[k - 1] - v[k] for v in spectra), max(max(0.0, v[k:].sum()) for v in spectra)
             caps = SpectrumCaps(gap * (1 - 1e-9) if gap > 1e-9 else None, tail)
-            bound = smallest(Projection(k, d, 1.0, n, False).bounds(base.UNTOUCHED, caps))
+            bound = least_shift(Projection(k, d, 1.0, n, False).bounds(base.UNTOUCHED, caps))
             far = np.linalg.norm(trial[2:] @ (projector(m1, k) - projector(m2, k)), axis=1).sum()
             ratio = far / bound.total
             assert ratio <= 1 + 1e-9

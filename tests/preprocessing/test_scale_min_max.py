@@ -13,7 +13,7 @@ from prepriv import payment as pay
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.preprocessing._histogram import CELLS, histogram_shift, noisy_quantiles
+from prepriv.preprocessing._histogram import _CELLS, histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.space import Space
@@ -63,8 +63,8 @@ def test_private_quantiles_without_noise():
     x = np.random.default_rng(0).beta(2, 6, (20_000, 2)) * 4 - 1
     space = box(2, -1, 3)
     least, greatest = noisy_quantiles([x], space, np.arange(2), (0.01, 0.99), Summing(exact))
-    assert least == pytest.approx(np.quantile(x, 0.01, axis=0), abs=4 / CELLS)
-    assert greatest == pytest.approx(np.quantile(x, 0.99, axis=0), abs=4 / CELLS)
+    assert least == pytest.approx(np.quantile(x, 0.01, axis=0), abs=4 / _CELLS)
+    assert greatest == pytest.approx(np.quantile(x, 0.99, axis=0), abs=4 / _CELLS)
     assert (least >= -1).all() and (greatest <= 3).all()
 
 

@@ -12,11 +12,11 @@ from prepriv import Budget, Domain, PrivateClassifier, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax
-from prepriv.preprocessing._wavelets import PIXEL, TAP, Bank, frame_bound, gaussian, modulus, morlet
+from prepriv.preprocessing._wavelets import PIXEL, TAP, Bank, frame_bound, gaussian_filter, modulus, morlet
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scattering import Scatter, Scattering, image_features
 from prepriv.release.model import BadArtifact, Model
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
 LEARNER = GradientDescent(Softmax(), steps=3, learning_rate=1.0, weight_bound=5.0)
@@ -56,14 +56,14 @@ def test_wavelets_sum_to_nearly_zero_and_sums_fit_float32():
             taps = morlet(scale, angles)
             assert np.abs(taps.sum(axis=(1, 2))).max() < TAP / 50
             assert np.abs(taps).sum(axis=(1, 2)).max() * PIXEL <= 2**24
-        assert abs(gaussian(scale).sum() / TAP - 1) < 0.02
+        assert abs(gaussian_filter(scale).sum() / TAP - 1) < 0.02
 
 
 @pytest.mark.parametrize(("octaves", "angles"), [(1, 2), (2, 8), (3, 4)])
 def test_the_frame_bound_holds_for_images_sought_to_beat_it(rng, octaves, angles):
     """Power iteration on the operator itself, with cells for frequencies: it comes close and never above."""
     size = 48
-    banks = [gaussian(octaves - 1), *(morlet(s, angles) for s in range(octaves))]
+    banks = [gaussian_filter(octaves - 1), *(morlet(s, angles) for s in range(octaves))]
     taps = [t / TAP for bank in banks for t in bank.astype(float)]
     spectra = [np.fft.fft2(t, (size, size)) for t in taps]
     power = sum(np.abs(s) ** 2 for s in spectra)
@@ -82,7 +82,7 @@ def direct(image, m):
     out = []
     for c in range(m.channels):
         x = image[:, :, c]
-        low = lambda z, j: filtered(z, gaussian(m.J - j - 1)[0].astype(float) / TAP, 2 ** (m.J - j))  # noqa: E731
+        low = lambda z, j: filtered(z, gaussian_filter(m.J - j - 1)[0].astype(float) / TAP, 2 ** (m.J - j))  # noqa: E731
         first, second = [], []
         for j in range(m.J):
             inner = [np.abs(filtered(x, w, 2**j)) for w in waves[j]]

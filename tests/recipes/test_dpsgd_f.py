@@ -26,7 +26,7 @@ from prepriv.recipes.dpsgd_f import (
     map_back,
 )
 from prepriv.runs.run import execute, predict_scores
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 N = 60
 ADJACENCIES = ("add-or-remove-one", "replace-one")

@@ -14,14 +14,14 @@ from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.guarantees import gdp_mu
-from prepriv.learners.base import Setting
+from prepriv.learners.learner import Setting
 from prepriv.plans.plan import make_plan, signal
 from prepriv.preprocessing.base import UNTOUCHED
 from prepriv.recipes import automatic
 from prepriv.recipes.automatic import (
-    BINS,
+    _BINS,
+    _FITTED,
     FEATURES,
-    FITTED,
     LEAST_DEVIATION,
     MANY,
     PER_COLUMN,
@@ -115,7 +115,7 @@ def test_among_random_features_reach_levels_off_where_records_are_few_and_not_no
     for n in (150, 1500, 60_000):
         grown = [reach(domain, n, 1.05**k) for k in range(1, 120)]
         plain = [reach(domain, n, 1.05**k, "linear") for k in range(1, 120)]
-        most = FITTED * classes * n**0.75
+        most = _FITTED * classes * n**0.75
         assert all(a <= b * (1 + 1e-12) <= 1.1 * a for a, b in itertools.pairwise(grown)) and grown[-1] < most
         assert all(min(p, most) / 1.5 < g <= p for g, p in zip(grown, plain))
     assert 0.97 < reach(domain, 60_000, 1.0) / reach(domain, 60_000, 1.0, "linear") <= 1
@@ -129,7 +129,7 @@ def test_bins_are_even_about_the_mean_and_fewer_where_columns_are_many(columns):
     [step] = [s for s in recipe(domain, n=1000, epsilon=1.0, delta=1e-5)[0] if s.name == "Bins"]
     assert step.beside and set(step.edges) == set(domain.columns)
     edges = np.array(step.edges["x0"])
-    assert len(edges) + 1 == {1: BINS, 20: 25, 63: 8}[columns]
+    assert len(edges) + 1 == {1: _BINS, 20: 25, 63: 8}[columns]
     np.testing.assert_array_equal(edges, -edges[::-1])
     assert edges[-1] == 6 and (np.diff(np.diff(edges[edges >= 0])) > 0).all()
     assert 0.8 < step.smooth < 0.95
@@ -262,7 +262,7 @@ def test_a_linear_model_has_a_weight_a_column(rng):
     y = (x[:, 0] > x[:, 1]).astype(int)
     for steps, rows in (
         ("linear", 7),
-        ("auto", 7 + 5 * BINS + TABLE_FEATURES),
+        ("auto", 7 + 5 * _BINS + TABLE_FEATURES),
     ):  # the constant feature and the bias, too
         clf = PrivateClassifier(FEW, epsilon=8.0, delta=1e-5, steps=steps).fit(x, y)
         assert clf.model_.weights.shape == (rows, 1)

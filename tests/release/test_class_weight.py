@@ -21,7 +21,7 @@ from prepriv.plans.plan import make_plan
 from prepriv.preprocessing import ClassCounts
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.runs.train import train
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 RNG = np.random.default_rng(0)
 X = RNG.random((3000, 3))

@@ -11,7 +11,7 @@ import scipy.sparse
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
 from prepriv.preprocessing import Center, ConstantImputer, Rescale
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
 RNG = np.random.default_rng(0)

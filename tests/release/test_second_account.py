@@ -23,7 +23,7 @@ from prepriv.guarantees import second_account as accounts
 from prepriv.guarantees.second_account import Event, Leak, NoEvents, SecondAccount, dp_accounting_account
 from prepriv.learners import FixedBatchSGD, GradientDescent, Logistic, OnePassSGD, PoissonSGD
 from prepriv.plans.plan import Plan
-from prepriv.release.second_account import events_of, events_of_plan, said_of, second_account
+from prepriv.release.both_accounts import events_of, events_of_plan, said_of, second_account
 
 spec = importlib.util.spec_from_file_location(
     "second_account_benchmark", Path(__file__).parents[2] / "benchmarks" / "second_account.py"

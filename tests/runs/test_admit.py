@@ -22,7 +22,7 @@ import prepriv
 from prepriv import Budget, Domain, Numeric, PrivateClassifier, PrivateRegressor, PrivateTransformer
 from prepriv import preprocessing as pre
 from prepriv.cli import run
-from prepriv.description import price
+from prepriv.description import look
 from prepriv.description.ask import Questioned
 from prepriv.description.describe import _Described
 from prepriv.guarantees.notes import PrivacyWarning
@@ -144,7 +144,7 @@ ENTRIES = PYTHON | COMMANDS
 QUESTIONS = ("count", "mean", "histogram", "sum", "variance", "covariance", "crosstab", "quantiles")
 every = pytest.mark.parametrize("name", ENTRIES)
 in_python = pytest.mark.parametrize("name", PYTHON)
-UNREAD = (PrivateTable, price.PrivateFrame, _Described, Questioned, price._Held)
+UNREAD = (PrivateTable, look.PrivateFrame, _Described, Questioned, look._Held)
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_more_units_than_were_declared_are_counted_by_every_fit(fresh):
 
 
 def test_a_choice_asks_for_room_before_its_charge(ledger, monkeypatch):
-    from prepriv.engines.base import EngineError
+    from prepriv.engines.engine import EngineError
 
     def full(*_, **__):
         raise EngineError("no room")
@@ -359,7 +359,7 @@ READERS = {
 MAY_READ = {
     "tables/": "the readers themselves",
     "placed/rows.py": "PrivateTable.read, which `admit` calls; public tables",
-    "description/price.py": "PrivateFrame.read, which `admit` calls",
+    "description/look.py": "PrivateFrame.read, which `admit` calls",
     "description/describe.py": "its `read`, which `admit` calls; made-up rows of audits",
     "description/ask.py": "the same, of questions",
     "runs/train.py": "behind `admit`",

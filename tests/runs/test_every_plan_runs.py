@@ -18,7 +18,7 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.release.model import Model
 from prepriv.runs.public import check_public
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 N = 60
 CLASSES = (0, 1)

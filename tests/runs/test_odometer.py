@@ -18,8 +18,8 @@ from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.guarantees.algebra import then
 from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.loss_distribution import compose
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.ledger import LedgerUnavailable
@@ -29,7 +29,7 @@ from prepriv.runs import odometer
 from prepriv.runs.odometer import Odometer
 from prepriv.runs.run import execute
 from prepriv.runs.train import train
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 N = 40
 DOMAIN = Domain.box(0, 1, 2, [0, 1])

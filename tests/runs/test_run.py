@@ -21,7 +21,7 @@ from prepriv.mechanisms.session import ExactSession, NoisySession, Session
 from prepriv.preprocessing.base import ConfidentialMap
 from prepriv.release.model import Model
 from prepriv.runs.run import Refused, execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 DOMAIN = Domain({f"x{j}": Numeric(0, 1, "impute") for j in range(4)}, (0, 1, 2), n=200)
 STEPS = (

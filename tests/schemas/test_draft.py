@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from prepriv.schemas.declared_file import BadSchema
-from prepriv.schemas.draft import FEW_ROWS, LONGEST, draft
+from prepriv.schemas.first_schema import _LONGEST, FEW_ROWS, draft
 from prepriv.schemas.schema import Schema
 
 N = 300
@@ -42,8 +42,8 @@ def test_too_many_texts_are_left_out_and_not_listed():
     assert len(drafted.notes) == 1 and f"# LOOK AT {drafted.notes[0]}\n" in drafted.text
     assert "'date': left out" in drafted.notes[0] and "150 different texts" in drafted.notes[0]
     assert "declare it by hand" in drafted.notes[0]
-    most = draft(table(date=[f"day {i % LONGEST}" for i in range(N)]), "label")
-    assert most.notes == () and len(body(most)["date"]["categories"]) == LONGEST
+    most = draft(table(date=[f"day {i % _LONGEST}" for i in range(N)]), "label")
+    assert most.notes == () and len(body(most)["date"]["categories"]) == _LONGEST
 
 
 @pytest.mark.parametrize("gap", [False, True])

@@ -12,7 +12,7 @@ from prepriv.mechanisms.session import Session
 from prepriv.placed.rows import PrivateTable
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.tablesketch import edges_of
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 ADJACENCIES = ("replace-one", "add-or-remove-one")
 

@@ -16,8 +16,8 @@ from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Metered, NoisySession, SpentError
 from prepriv.sketches.pairs import integer_scores, product_sum
-from prepriv.sketches.plan import SketchPlan, pair_sensitivity
 from prepriv.sketches.release import release_sketch
+from prepriv.sketches.sketch_plan import SketchPlan, pair_sensitivity
 
 CASES = [(a, k) for a in ADJACENCIES for k in (1, 3)]
 both_and_units = pytest.mark.parametrize("adjacency, k", CASES)

@@ -14,14 +14,14 @@ from sketch_cases import ADJACENCIES, domain, frame
 from prepriv import Categorical, Domain, Numeric
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
-from prepriv.sketches.grid import bins_of, cell_codes, cells_of, masses
+from prepriv.sketches.fine_grid import cell_codes, cells_of, mass_bins, masses
 from prepriv.sketches.pairs import correlations
-from prepriv.sketches.plan import SketchPlan
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import check_of, mu_enough, signal_of
-from prepriv.sketches.tables import Shape, on_simplex, shape_of
+from prepriv.sketches.sketch_plan import SketchPlan
+from prepriv.sketches.tables import SketchShape, on_simplex, shape_of
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
-from prepriv.tables.encode import encode, encode_labels, encode_targets
+from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=12), st.floats(0.1, 100))
@@ -53,7 +53,7 @@ def test_bins_are_few_cover_all_and_keep_atoms_alone(seed, bins, sigma):
     edges = cells_of(Numeric(-1, 3))
     counts = rng.exponential(size=len(edges) - 1) * rng.choice([0, 1, 500], len(edges) - 1)
     mass, values = masses(counts + rng.normal(size=len(counts)) * sigma, edges, sigma)
-    found = bins_of(mass, edges, bins)
+    found = mass_bins(mass, edges, bins)
     assert found[0] == 0 and found[-1] == 1 and (np.diff(found) > 0).all()
     assert len(found) - 1 <= 2 * bins + 1 and set(found) <= set(edges) and (values > 0).all()
     for cell in np.flatnonzero(mass >= mass.sum() / bins):
@@ -72,7 +72,7 @@ def test_a_table_without_signal_is_that_of_independence():
 def test_correlations_are_positive_definite_and_shrunk():
     rng = np.random.default_rng(0)
     d, n = 8, 1000
-    shape = Shape(n, np.ones(1), tuple(np.array([[0.5], [0.5], [0.0]]) for _ in range(d)), (1.0,) * d)
+    shape = SketchShape(n, np.ones(1), tuple(np.array([[0.5], [0.5], [0.0]]) for _ in range(d)), (1.0,) * d)
     size = d * (d - 1) // 2
     nothing = correlations(rng.normal(size=size) * 30, 30.0, shape)
     assert abs(nothing - np.eye(d)).max() < 0.05

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.inspect import counted_columns, counted_labels
 from prepriv.tables.readers import BadData, read_table
 

@@ -34,7 +34,7 @@ from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.tables import column as _column
 from prepriv.tables.cell import UNREADABLE, cell_of, number_of, text_of
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import BadData, read_table
 
 os.environ["RUST_BACKTRACE"] = "0"  # polars panics on some of these cells: its traces take seconds each
@@ -449,7 +449,7 @@ def test_every_short_cut_says_what_one_cell_says_by_itself():
         assert said[0] == said[1], name
         values = native.to_pylist() if isinstance(native, pa.ChunkedArray) else list(native)
         assert said[0] == [cell_of(v) for v in values], name
-        got, want = _column.numbers(column), np.array([number_of(v) for v in values])
+        got, want = _column.numbers_in(column), np.array([number_of(v) for v in values])
         assert bits(got) == bits(want) == bits(_column.numbers_one_by_one(column)), name
         seen += 1
     assert seen > 100
@@ -462,7 +462,7 @@ def test_a_failing_short_cut_is_no_error(monkeypatch):
     column = nw.from_native(pd.Series([1.5, 2.0]), series_only=True)
     for name in ("_cells_at_once", "_numbers_at_once", "_arrow_cells_at_once"):
         monkeypatch.setattr(_column, name, fails)
-    assert _column.numbers(column).tolist() == [1.5, 2.0]
+    assert _column.numbers_in(column).tolist() == [1.5, 2.0]
     assert _column.cells(column)[1] == [1.5, 2.0]
 
 

@@ -13,7 +13,7 @@ from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Text
 from prepriv.description.describe import plan_description
 from prepriv.release.model import Model
 from prepriv.schemas.schema import Schema
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 from prepriv.tables.hashed_text import hashed
 
 HOSTILE = [

@@ -15,7 +15,7 @@ from prepriv import Categorical, Domain, Numeric, PrivateClassifier
 from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import BadData
 
 DOMAIN = Domain(

@@ -15,7 +15,7 @@ import pytest
 
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
-from prepriv.tables.encode import encode, encode_labels, encode_stream
+from prepriv.tables.encoding import encode, encode_labels, encode_stream
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, as_stream, files
 from prepriv.tables.table import Streamed

@@ -77,7 +77,7 @@ DOORS = {
     "passes": (),
     "perform": (),  # of a Mechanism: a Session calls it, nothing else
     "noiseless": (),
-    "GaussianSum": ("learners/", "evaluation/choose.py", "sketches/plan.py", PAPERS),
+    "GaussianSum": ("learners/", "evaluation/choose.py", "sketches/sketch_plan.py", PAPERS),
     "LaplaceSum": ("description/questions.py", "description/sums.py"),
     "for_tests": (PAPERS,),
     "NoiseSource": (BATCHES, PAPERS),
@@ -214,7 +214,7 @@ PLANTED = {
     "import logging": "logging",
     "print(1)": "print",
     "import warnings\nwarnings.warn('x')": "warn",
-    "from prepriv.mechanisms.lattice import gaussian_sum_release\ngaussian_sum_release(1)": "door",
+    "from prepriv.mechanisms.lattice_noise import gaussian_sum_release\ngaussian_sum_release(1)": "door",
     "def f(source): return source.rounded_gaussian(2.0, 3)": "door",
     "from prepriv.mechanisms.session import NoisySession\nNoisySession()": "door",
     "def f(m, source): return m.perform(1, source)": "door",

@@ -27,7 +27,7 @@ from prepriv.preprocessing.arrays import pack
 from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 DOMAIN = Domain({"a": Numeric(0, 1, "impute"), "b": Categorical(("u", "v"))}, ("no", "yes", 3), n=40)
 STEPS = (

@@ -15,8 +15,8 @@ from prepriv import Budget, Domain, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.guarantees import gdp_epsilon, gdp_mu
-from prepriv.learners.base import Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Setting
 from prepriv.learners.losses import Softmax
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD
 from prepriv.mechanisms.gaussian_sum import GaussianSum
@@ -25,7 +25,7 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 
 def targets(rng, count):

@@ -17,7 +17,7 @@ from prepriv.audit.replay_neighbours import HOSTILE
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.tables import csv as _csv
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv.tables.readers import read_table
 
 DOMAIN = Domain(

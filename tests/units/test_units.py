@@ -30,7 +30,7 @@ from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
-from prepriv.tables.encode import as_frame
+from prepriv.tables.encoding import as_frame
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.units import by_unit, counted_units, id_of
 

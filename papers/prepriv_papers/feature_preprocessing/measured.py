@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.plans.plan import make_plan
-from prepriv.preprocessing.base import Floats
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.dpsgd_f import dpsgd, dpsgd_f_modified
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.feature_preprocessing import as_printed
 from prepriv_papers.user_data import collection
@@ -57,7 +57,7 @@ def load(folder: Path, name: str, rows: int) -> Images:
 
 
 def load_collection(folder: Path, rows: int) -> tuple[str, Images]:
-    """The same of a user's folder (`prepriv.papers.user_data`)."""
+    """The same of a user's folder (`prepriv_papers.user_data`)."""
     found = collection(folder)
     x, test = (v.reshape(len(v), -1) for v in (found.rows, found.test))
     stop = rows or len(x)

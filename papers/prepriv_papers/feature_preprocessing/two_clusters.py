@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.domain import Domain
-from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge
 from prepriv.mechanisms.session import NoisySession
 from prepriv.plans.plan import make_plan
-from prepriv.preprocessing.base import Floats, Step
+from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.dpsgd_f import dpsgd_f, map_back
 from prepriv.release.model import Model
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv_papers.drawn import drawn, new_figure
 
 N, EPSILON, DELTA = 4000, 1.0, 1e-5

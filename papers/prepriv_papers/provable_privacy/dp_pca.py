@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.mechanisms.gaussian_sum import GaussianSum
 from prepriv.mechanisms.session import NoisySession
-from prepriv.preprocessing.base import Floats
 
 BITS = 30  # of the grid on which second moments and normal numbers are drawn
 

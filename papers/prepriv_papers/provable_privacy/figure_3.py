@@ -17,11 +17,11 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
+from prepriv._arrays import Floats
 from prepriv.commands.common import console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.preprocessing._projector import gap_free_shift
-from prepriv.preprocessing.base import Floats
 from prepriv_papers.provable_privacy.dp_pca import analyze_gauss, exponential_directions
 from prepriv_papers.provable_privacy.drawing import draw_figure_3
 from prepriv_papers.provable_privacy.low_rank import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.preprocessing.base import Floats
+from prepriv._arrays import Floats
 from prepriv.space import Space
 
 

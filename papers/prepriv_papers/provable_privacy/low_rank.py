@@ -13,18 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.domain import Domain
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.guarantees import gdp_epsilon
-from prepriv.learners.base import Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Run, Setting
 from prepriv.learners.losses import Logistic
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.mechanisms.session import NoisySession
 from prepriv.plans.plan import make_plan
-from prepriv.preprocessing.base import UNTOUCHED, Floats
+from prepriv.preprocessing.base import UNTOUCHED
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 DELTA, BALL, STEPS = 1e-5, 5.0, 50
 RATE, CLIP, EPOCHS, BATCH = 0.01, 10.0, 10, 64  # Appendix F, but for the batch size, which it does not give

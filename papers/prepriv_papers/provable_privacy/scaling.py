@@ -9,7 +9,7 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.preprocessing.base import Floats
+from prepriv._arrays import Floats
 from prepriv_papers.provable_privacy.imputations import box_space
 
 

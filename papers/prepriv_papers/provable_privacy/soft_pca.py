@@ -26,7 +26,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.release.model import Model
 from prepriv.runs.failures import Refused
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 from prepriv_papers.drawn import drawn, new_figure
 from prepriv_papers.folder import reproduction_folder
 from prepriv_papers.provable_privacy.drawing import legend_below

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.preprocessing.base import Floats
+from prepriv._arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import prepriv
+from prepriv._arrays import Floats
 from prepriv.domain import Domain
 from prepriv.learners.losses import Logistic
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.normalize import Rescale
 from prepriv.recipes.automatic import SCALE
 from prepriv.recipes.pillar import projected_learner

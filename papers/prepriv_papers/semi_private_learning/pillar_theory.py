@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.preprocessing.base import Floats
 
 
 def _check(name: str, value: float, low: float, high: float) -> float:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prepriv
+from prepriv._arrays import Floats
 from prepriv.domain import Domain
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
-from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.normalize import Rescale
 from prepriv.recipes.automatic import SCALE
 from prepriv.recipes.pillar import ZETA, before_pca, projected_learner, recommend_k

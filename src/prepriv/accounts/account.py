@@ -31,7 +31,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import percent, plain, up
 from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.placed.chain import chain
 from prepriv.placed.checks import check_domain, check_records, check_steps, records_of
 from prepriv.placed.raw_units import RawUnits
@@ -39,7 +39,7 @@ from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.space import Space
 
-DIRECT, SMOOTH, GROUP = "direct", "smooth RDP", "group privacy"
+DIRECT, SMOOTH, _GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
 
 
@@ -317,5 +317,5 @@ def _routes(ran: Ran, setting: Setting, alone: TradeoffFunction, delta: float) -
     size = math.ceil(incoming.records)
     group = ran.group(size, alone) if size <= LARGEST_GROUP else None
     if group is not None:
-        routes[GROUP] = group
+        routes[_GROUP] = group
     return routes

@@ -36,7 +36,7 @@ def _length(given: Mapping[str, Any]) -> float:
 
 
 @dataclass(frozen=True)
-class Model:
+class LibraryModel:
     """needs: settings without which it reads the private rows. takes: the others, beside those of every model. times: how often
     epsilon counts for one replaced record. note: printed with every account. refused: why it has no account; "" where it has one.
     """
@@ -55,26 +55,26 @@ class Model:
         yield from sorted(needs - set(given))
 
 
-MODELS: Mapping[str, Model] = {
-    "LogisticRegression": Model(
+MODELS: Mapping[str, LibraryModel] = {
+    "LogisticRegression": LibraryModel(
         ("data_norm",), ("tol", "C", "fit_intercept", "max_iter", "verbose", "warm_start", "n_jobs"), times=_length, note=_MINIMUM
     ),
-    "PCA": Model(("data_norm",), ("bounds", "n_components", "centered", "copy", "whiten")),
-    "StandardScaler": Model(("bounds",), ("copy", "with_mean", "with_std")),
-    "DecisionTreeClassifier": Model(("bounds", "classes"), ("max_depth", "criterion"), times=_twice, note=_LEAF),
-    "RandomForestClassifier": Model(
+    "PCA": LibraryModel(("data_norm",), ("bounds", "n_components", "centered", "copy", "whiten")),
+    "StandardScaler": LibraryModel(("bounds",), ("copy", "with_mean", "with_std")),
+    "DecisionTreeClassifier": LibraryModel(("bounds", "classes"), ("max_depth", "criterion"), times=_twice, note=_LEAF),
+    "RandomForestClassifier": LibraryModel(
         ("bounds", "classes"),
         ("n_estimators", "max_depth", "n_jobs", "verbose", "warm_start", "shuffle"),
         times=_twice,
         note=_LEAF,
     ),
-    "GaussianNB": Model(
+    "GaussianNB": LibraryModel(
         refused="the noise of a class sum is for a record whose values change, and a changed label takes a whole record out of it"
     ),
-    "KMeans": Model(
+    "KMeans": LibraryModel(
         refused="a centre gets noise only if a record is nearest to it, which one record can decide, and labels_ and inertia_ have none"
     ),
-    "LinearRegression": Model(
+    "LinearRegression": LibraryModel(
         refused="the noise of its squares is for the lower of two bounds alone, and is none where that is 0"
     ),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 
 from prepriv import payment as pay
 from prepriv._arguments import number, shown
-from prepriv.accounts.sklearn_columns import named, no_codes, same_categories
+from prepriv.accounts.sklearn_columns import columns_named, no_codes, same_categories
 from prepriv.accounts.sklearn_premises import FITTED, SPARSE, SPELLED, WITHIN, of_codes
 from prepriv.accounts.sklearn_refused import REFUSED
 from prepriv.accounts.sklearn_settings import is_known, unread_settings
@@ -239,7 +239,7 @@ class Reader:
                 "ColumnTransformer", "a function chooses columns by what the records hold: name the columns"
             )
             return ()
-        found = named(wanted, every)
+        found = columns_named(wanted, every)
         if found is None:
             raise ValueError(f"ColumnTransformer names {shown(wanted)}, which is not a column of the domain")
         return found

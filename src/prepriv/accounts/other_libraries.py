@@ -18,8 +18,8 @@ from prepriv.accounts.ran import Ran
 from prepriv.accounts.settings import unread
 from prepriv.adjacency import n_is_public
 from prepriv.guarantees.loss_distribution import Part
-from prepriv.learners.base import Learner, Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner, Setting
 from prepriv.learners.losses import AnyModel, Loss
 from prepriv.learners.stochastic import PoissonSGD
 

@@ -20,7 +20,7 @@ from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.smooth_mechanisms import exponential_mechanism, gaussian_mechanism, laplace_mechanism
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.placed.checks import check_learner
 
 LARGEST_NOISE = 1e9  # noise over the clip norm: with more, nothing is learnt of a million records

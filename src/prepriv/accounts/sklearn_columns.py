@@ -12,7 +12,7 @@ from prepriv.columns import Numeric
 from prepriv.tables.cell import text_of
 
 
-def named(wanted: Any, every: Sequence[str]) -> tuple[str, ...] | None:
+def columns_named(wanted: Any, every: Sequence[str]) -> tuple[str, ...] | None:
     """The columns that a ColumnTransformer names: by name, by number, by a slice or a mask. None where one is not there."""
     try:
         if isinstance(wanted, slice):

@@ -17,9 +17,9 @@ from prepriv import preprocessing as pre
 from prepriv.accounts.from_sklearn import Declared, Reader, is_sklearn
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon
-from prepriv.guarantees.drafts import check_drafts, spent
+from prepriv.guarantees.drafts import check_drafts, drafts_cost
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.placed.chain import Chain, chain
 from prepriv.placed.checks import (
     check_budget,
@@ -33,7 +33,7 @@ from prepriv.placed.raw_units import RawUnits
 from prepriv.plans.plan import budget, decide, setting_of
 from prepriv.preprocessing.base import Step
 
-MOST = 81  # joint choices that are calibrated: four steps in three ways
+_MOST = 81  # joint choices that are calibrated: four steps in three ways
 MOST_REACH = 100  # clips that the moved rows of a sum may add up to: with more, nothing is learnt
 
 
@@ -236,7 +236,7 @@ def ways_out(
     check_learner(learner)
     domain = domain.with_n(records_of(domain, n))
     check_drafts(domain, delta)
-    drafted = spent(domain) if domain.drafts else ""
+    drafted = drafts_cost(domain) if domain.drafts else ""
     replaced: tuple[tuple[str, str], ...] = ()
     apart = ""
     if is_sklearn(steps):
@@ -249,9 +249,9 @@ def ways_out(
         )
     check_steps(steps)
     choices = [_ways(step) for step in steps]
-    if math.prod(map(len, choices)) > MOST:
+    if math.prod(map(len, choices)) > _MOST:
         raise ValueError(
-            f"more than {MOST} joint choices of payments: pay for some of the steps, or account for fewer at once"
+            f"more than {_MOST} joint choices of payments: pay for some of the steps, or account for fewer at once"
         )
     cheapest = [choice[0] for choice in choices]
     free = _calibrated(cheapest, learner, domain, epsilon, delta, {})[1]

@@ -13,13 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
+from prepriv._arrays import Floats
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms.noise import NoiseSource
 
-Floats = NDArray[np.float64]
 _THRESHOLDS = 400
 
 
@@ -135,13 +134,13 @@ def audit(
     alarms, missed = _errors(first[half:], second[half:], threshold, above)
     n = runs - half
     # One of two events could go wrong: half of the doubt each.
-    alpha, beta = at_most(alarms, n, doubt / 2), at_most(missed, n, doubt / 2)
+    alpha, beta = rate_at_most(alarms, n, doubt / 2), rate_at_most(missed, n, doubt / 2)
     return Verdict(
         experiment.name, runs, alpha, beta, distance(alpha, beta), distance(alpha, experiment.claim(alpha))
     )
 
 
-def at_most(count: int, of: int, doubt: float) -> float:
+def rate_at_most(count: int, of: int, doubt: float) -> float:
     """Clopper-Pearson: the rate behind `count` of `of` trials is at most this, with confidence 1 - doubt."""
     return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 1 - doubt)) * (1 + 1e-12)
 
@@ -161,7 +160,9 @@ def _threshold(first: Floats, second: Floats, doubt: float) -> tuple[float, bool
     for above in (True, False):
         for threshold in candidates.tolist():
             alarms, missed = _errors(first, second, threshold, above)
-            mu = distance(at_most(alarms, len(first), doubt / 2), at_most(missed, len(second), doubt / 2))
+            mu = distance(
+                rate_at_most(alarms, len(first), doubt / 2), rate_at_most(missed, len(second), doubt / 2)
+            )
             if mu > best:
                 best, chosen = mu, (threshold, above)
     return chosen

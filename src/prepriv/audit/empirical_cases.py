@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.audit.empirical import Experiment, Floats
+from prepriv.audit.empirical import Experiment
 from prepriv.audit.empirical_job import job_experiments
 from prepriv.audit.replay import Call, Recorder
 from prepriv.columns import Categorical
 from prepriv.domain import Domain
-from prepriv.evaluation.cells import GROUP
+from prepriv.evaluation.cells import GROUP_CELLS
 from prepriv.evaluation.evaluate import release
-from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.guarantees import gaussian, laplace
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -27,7 +28,12 @@ from prepriv.learners.losses import Logistic
 from prepriv.learners.subsets import uniform_subset
 from prepriv.mechanisms.exponential import ExponentialMechanism
 from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
-from prepriv.mechanisms.lattice import gaussian_sum_release, laplace_scale, poisson_rate, poisson_threshold
+from prepriv.mechanisms.lattice_noise import (
+    gaussian_sum_release,
+    laplace_scale,
+    poisson_rate,
+    poisson_threshold,
+)
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.propose_test_release import DistanceTest, GaussianTest, LaplaceTest
 from prepriv.mechanisms.quantile import Grid, private_quantile
@@ -45,10 +51,10 @@ from prepriv.preprocessing.pca import PCA
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.runs.run import execute
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 _CHUNK = 2**22  # numbers drawn at once
-Labelled = tuple[Sequence[Sequence[float]], Sequence[int]]
+_Labelled = tuple[Sequence[Sequence[float]], Sequence[int]]
 
 
 def experiments() -> dict[str, Callable[[], Experiment]]:
@@ -205,7 +211,7 @@ def noise_of(call: Call) -> float:
     return call.mechanism.noise_multiplier
 
 
-def calls(plan: Plan, one_set: Labelled, other_set: Labelled, name: str) -> tuple[Call, Call]:
+def calls(plan: Plan, one_set: _Labelled, other_set: _Labelled, name: str) -> tuple[Call, Call]:
     """The first call of a mechanism by this name on each of two data sets, outputs frozen."""
     first = Recorder()
     _run(plan, one_set, first)
@@ -215,7 +221,7 @@ def calls(plan: Plan, one_set: Labelled, other_set: Labelled, name: str) -> tupl
     return one, two
 
 
-def _run(plan: Plan, data: Labelled, session: Recorder | NoisySession) -> Floats:
+def _run(plan: Plan, data: _Labelled, session: Recorder | NoisySession) -> Floats:
     domain = plan.domain
     table = encode(np.array(data[0], dtype=np.float64), domain)
     targets = encode_labels(np.array(data[1]), domain.classes)
@@ -349,7 +355,7 @@ def whole_pipeline(noise: float = 1.0) -> Experiment:
     cut = replace(plan, learner_noise_multiplier=noise * plan.learner_noise_multiplier)
     rows = [[1.0, 0.0], *([[0.0, 0.0]] * 3)]
     # A label that is not declared: whoever has it counts as nothing, and the record is alone.
-    data: dict[bool, Labelled] = {False: (rows, [0, 7, 7, 7]), True: (rows, [1, 7, 7, 7])}
+    data: dict[bool, _Labelled] = {False: (rows, [0, 7, 7, 7]), True: (rows, [1, 7, 7, 7])}
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         return np.array([_run(cut, data[neighbour], NoisySession(source)).sum() for _ in range(runs)])
@@ -379,7 +385,7 @@ def _evaluated(name: str, plan: EvaluationPlan) -> Experiment:
         release(
             plan,
             {
-                GROUP: np.array([group]),
+                GROUP_CELLS: np.array([group]),
                 "accuracy": np.array([right]),
                 "confusion": np.array([confusion]),
                 "scores": np.array([scores]),

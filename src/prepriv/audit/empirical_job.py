@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from prepriv.audit.empirical import Experiment, Floats
+from prepriv._arrays import Floats
+from prepriv.audit.empirical import Experiment
 from prepriv.columns import Categorical, Column, Numeric
 from prepriv.description.answers import release_pieces
-from prepriv.description.ask import unread
+from prepriv.description.ask import unread_table
 from prepriv.description.asked import plan_questions
 from prepriv.description.describe import plan_description, release_description
 from prepriv.description.draft import plan_draft, release_draft
-from prepriv.description.price import multiplier
+from prepriv.description.look import multiplier
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate
 from prepriv.evaluation.choose import carry_out, plan_choice
@@ -26,14 +27,14 @@ from prepriv.mechanisms.coins import trial_numbers
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.tables.encoding import encode, encode_labels
 
 
 def job_experiments() -> dict[str, Callable[[], Experiment]]:
     """Every experiment by name; each is built when it is called for."""
     return {
         "description": description,
-        "questions in groups": questions,
+        "questions in groups": question_experiments,
         "private draft": private_draft,
         "choice": lambda: chosen("same rows"),
         "choice by trials": lambda: chosen("random trials"),
@@ -66,14 +67,14 @@ def description(epsilon: float = 4.0) -> Experiment:
     return Experiment("description", plan.look.guarantee.tradeoff, draw)
 
 
-def questions(epsilon: float = 4.0) -> Experiment:
+def question_experiments(epsilon: float = 4.0) -> Experiment:
     """Sums, products, counts and a quantile in groups: one record leaves a group with its cells and enters another with others."""
     columns: dict[str, Column] = {"a": Numeric(-1, 1), "b": Numeric(-1, 1), "g": Categorical(("x", "y"))}
     asked = ["sum(a) by g", "covariance(a, b) by g", "count by g", "median(a) by g"]
     plan = plan_questions(columns, asked, epsilon=epsilon, delta=1e-3, n=5)
     rest: dict[str, list[Any]] = {"a": [0.1, -0.1] * 2, "b": [0.0] * 4, "g": list("xyxy")}
     kinds = ({"a": 1.0, "b": 1.0, "g": "x"}, {"a": -1.0, "b": -1.0, "g": "y"})
-    rows = [unread(plan, pa.table({k: [kind[k], *rest[k]] for k in rest})).read(0) for kind in kinds]
+    rows = [unread_table(plan, pa.table({k: [kind[k], *rest[k]] for k in rest})).read(0) for kind in kinds]
 
     def draw(neighbour: bool, runs: int, source: NoiseSource) -> Floats:
         out = np.empty(runs)

@@ -37,7 +37,7 @@ class Finding:
     size: float = 0.0
 
 
-def grouped(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
+def grouped_findings(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
     """The furthest finding of each group, and how many there are; those of rows after a step first, in order of the steps."""
     groups: dict[str, list[Finding]] = {}
     for one in findings:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.domain import TARGET_STEPS
 from prepriv.guarantees.printed import down
-from prepriv.preprocessing.base import Floats
 
 _PAIRS, _WIDTH, _FAR = 4000, 4, 100.0  # of rows; their columns; weights where nothing bounds them
 

@@ -32,9 +32,9 @@ from prepriv.placed.chain import chain
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
 
-LONGEST = 6  # steps of a chain
+LONGEST_CHAIN = 6  # steps of a chain
 _DRAWS = 4  # steps that are tried for each place of a chain
-ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
+_ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
 LEARNER = GradientDescent(Softmax(), steps=2, learning_rate=2.0, weight_bound=3.0)
 _HELD_OUT = 0.15  # of the chains: a part of the records is held out by coins
 _PUBLIC = 12  # rows of a public table
@@ -178,7 +178,7 @@ def random_plan(draws: Draws) -> UnreleasedPlan | None:
     domain = _domain(draws, n)
     images = domain.space.image is not None and draws.chance(0.7)
     steps: tuple[Step, ...] = (_scattering(draws, domain),) if images else ()
-    for _ in range(1 - len(steps) + draws.below(LONGEST)):
+    for _ in range(1 - len(steps) + draws.below(LONGEST_CHAIN)):
         for _ in range(_DRAWS):
             longer = (*steps, draws.pick(STEPS)(draws, domain))
             if _stands(longer, domain, n):

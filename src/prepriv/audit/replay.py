@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.audit.judgement import Finding, Judgement, grouped, judged
+from prepriv.audit.judgement import Finding, Judgement, grouped_findings, judged
 from prepriv.audit.rows_apart import larger
 from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
 from prepriv.mechanisms.mechanism import Mechanism, squared_distance
@@ -155,7 +155,7 @@ class _Coins(NoiseSource):
         return NoiseSource.for_tests(self._turn).uint64(size)
 
 
-Run = Callable[[D, Recorder], Mapping[str, str]]
+_Run = Callable[[D, Recorder], Mapping[str, str]]
 """Runs a pipeline on one data set with the given session, and returns all that left it, by surface."""
 
 
@@ -246,7 +246,7 @@ class Result:
 
     def judgement(self, of: str = "made-up neighbours") -> Judgement:
         """Held, broken where, or not decided because. of: what the pairs are."""
-        broken = [f.what for f, _ in grouped(self.findings)]
+        broken = [f.what for f, _ in grouped_findings(self.findings)]
         open_ = [f"{times} runs failed with {kind}" for kind, times in sorted(self.failed.items())]
         if self.unmatched:
             open_.append(
@@ -263,7 +263,7 @@ class Result:
 
 
 def replay(
-    run: Run[D],
+    run: _Run[D],
     data: D,
     neighbours: Iterable[Neighbour[D]],
     *,

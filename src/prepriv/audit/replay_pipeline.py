@@ -30,7 +30,7 @@ from prepriv.audit.replay_neighbours import (
 from prepriv.audit.rows_apart import RowsAfterSteps
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Engine, Threads
-from prepriv.engines.base import Room
+from prepriv.engines.engine import Room
 from prepriv.mechanisms.session import SpentError
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.rows import Mapped
@@ -40,7 +40,7 @@ from prepriv.release.model import Model
 from prepriv.runs.failures import Refused
 from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
-from prepriv.tables.encode import Table, encode, encode_targets
+from prepriv.tables.encoding import Table, encode, encode_targets
 from prepriv.tables.units import grouped, id_of
 
 Encode = Callable[[RawTable, Plan], tuple[Any, Any]]

@@ -10,13 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.audit.judgement import Finding
-from prepriv.audit.sensitivity_case import QUANTITIES, ROUNDING, Beaten, Standing, apart, beaten, left_over
+from prepriv.audit.sensitivity_case import (
+    QUANTITIES,
+    SHIFT_ROUNDING,
+    Beaten,
+    Standing,
+    apart,
+    beaten,
+    left_over,
+)
 from prepriv.guarantees.printed import down
 from prepriv.placed.handed import Inside
 from prepriv.placed.rows import Mapped, OpenRows
 from prepriv.plans.plan import Plan
-from prepriv.preprocessing.base import UNTOUCHED, Floats, RowShift
+from prepriv.preprocessing.base import UNTOUCHED, RowShift
 from prepriv.space import Space
 
 _MATCHED = 40  # rows that are matched by content, at most: the best match of more takes too long
@@ -81,7 +90,7 @@ class RowsAfterSteps:
             if bound.any_order and max(len(left_over(a, b)), len(left_over(b, a))) > _MATCHED:
                 self.unmatched += 1
                 return []
-            found, slack = apart(a, b, bound), ROUNDING * (1 + self._spaces[k].radius)
+            found, slack = apart(a, b, bound), SHIFT_ROUNDING * (1 + self._spaces[k].radius)
             if found.row_shift <= slack:  # floats alone
                 found = dataclasses.replace(found, rows_moved=0.0)
             self.found[k] = larger(self.found[k], found)
@@ -156,9 +165,9 @@ class Reached:
             yield "a cell is missing where none may be"
         x = np.where(gaps, 0.0, self.x)
         norm = float(np.sqrt((x * x).sum(axis=1)).max(initial=0.0))
-        if norm > space.radius * (1 + ROUNDING):
+        if norm > space.radius * (1 + SHIFT_ROUNDING):
             yield f"norm of a row declared at most {space.radius:.9g}, found {down(norm, 6)}"
-        slack = ROUNDING * space.radius
+        slack = SHIFT_ROUNDING * space.radius
         if (self.x > space.high + slack).any() or (self.x < space.low - slack).any():
             yield "a row is outside the declared box"
 

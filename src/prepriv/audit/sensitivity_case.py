@@ -17,24 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.guarantees.premise import Premise
 from prepriv.guarantees.printed import down
 from prepriv.placed.rows import OpenAccess, OpenRows
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    FittedMap,
-    Floats,
-    ReleasedMap,
-    RowShift,
-    Step,
-    walk,
-)
+from prepriv.preprocessing.base import UNTOUCHED, FittedMap, ReleasedMap, RowShift, Step, walk
 from prepriv.preprocessing.said import shift_after
 from prepriv.rehearsals.tested import Tested, distance_lies
 from prepriv.space import Space
 
 QUANTITIES = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
-ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
+SHIFT_ROUNDING = 1e-12  # of the declared radius: what floats may add to one row's shift
 WORDS = {
     "rows_moved": "common rows moved",
     "row_shift": "largest move of one common row",
@@ -132,7 +125,7 @@ class Case:
     @property
     def slack(self) -> float:
         """What floats may add to the shift of one row."""
-        return ROUNDING * (1 + self.space.radius)
+        return SHIFT_ROUNDING * (1 + self.space.radius)
 
     @cached_property
     def shifts(self) -> tuple[RowShift, ...]:

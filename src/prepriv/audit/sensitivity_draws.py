@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import ndtri
 
+from prepriv._arrays import Floats
 from prepriv.mechanisms.noise import NoiseSource
-from prepriv.preprocessing.base import Floats
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _BUFFER = 8192
 
 
@@ -54,7 +54,7 @@ class Draws:
         """A whole number in [0, n)."""
         return min(int(self.uniform(1)[0] * n), n - 1)
 
-    def pick(self, options: Sequence[T]) -> T:
+    def pick(self, options: Sequence[_T]) -> _T:
         """One of the options."""
         return options[self.below(len(options))]
 

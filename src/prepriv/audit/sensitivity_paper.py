@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.audit.sensitivity_case import Pair
-from prepriv.preprocessing.base import Floats, RowShift
+from prepriv.preprocessing.base import RowShift
 
 
 def mean_imputation(pair: Pair) -> RowShift:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.audit.sensitivity_case import QUANTITIES, Beaten, Case, Pair, beaten
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
-from prepriv.preprocessing.base import Floats, RowShift
+from prepriv.preprocessing.base import RowShift
 
 SURVEY = 36  # structured sets that are looked at before any is climbed from
 CLIMB = 40  # moves without success before a new start

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.preprocessing.base import Floats
 from prepriv.space import Space
 
 Hints = Mapping[str, float]

@@ -51,7 +51,7 @@ class _Strict(BaseModel):
         return value
 
 
-class Rows(_Strict):
+class DeclaredRows(_Strict):
     """The declared domain in short: a box or a ball of features (or schema: FILE beside the pipeline)."""
 
     features: int = Field(ge=1)
@@ -139,7 +139,7 @@ class Pipeline(_Strict):
     rows: int = Field(ge=1)
     adjacency: Adjacency = "replace-one"
     delta: float = Field(default=1e-5, gt=0, lt=1)
-    domain: Rows | None = None
+    domain: DeclaredRows | None = None
     schema_file: str | None = Field(default=None, alias="schema")
     steps: list[dict[str, Any]] = Field(default_factory=list)
     sklearn: str | None = None

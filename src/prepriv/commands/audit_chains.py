@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._progress import progress_bar
-from prepriv.audit.judgement import grouped
-from prepriv.audit.random_chains import LONGEST, attack_chains
+from prepriv.audit.judgement import grouped_findings
+from prepriv.audit.random_chains import LONGEST_CHAIN, attack_chains
 from prepriv.commands.audit_files import end
 from prepriv.commands.common import AsJson, console, print_table
 from prepriv.guarantees.printed import up
@@ -16,7 +16,7 @@ from prepriv.guarantees.printed import up
 
 def chains(
     count: Annotated[
-        int, typer.Option("--chains", help=f"Random chains of one to {LONGEST} steps.", min=1)
+        int, typer.Option("--chains", help=f"Random chains of one to {LONGEST_CHAIN} steps.", min=1)
     ] = 300,
     pairs: Annotated[int, typer.Option(help="Adversarial neighbour pairs of each.", min=1)] = 12,
     seed: Annotated[int, typer.Option(help="The same seed gives the same attack.")] = 0,
@@ -37,7 +37,7 @@ def chains(
         f"{attack.chains} chains, {attack.refused} refused by the plan; {attack.result.pairs} pairs, "
         f"{attack.result.skipped} left out, on which a printed condition does not hold"
     )
-    for finding, times in grouped(attack.result.findings):
+    for finding, times in grouped_findings(attack.result.findings):
         console.print(
             f"  {finding.kind}: {finding.what} ({times} times)", style="red", soft_wrap=True, markup=False
         )

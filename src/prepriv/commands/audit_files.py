@@ -25,7 +25,7 @@ from prepriv.recipes.automatic import recipe
 from prepriv.release.model import FILE, Model
 
 EPSILON, DELTA = 1.0, 1e-5
-DEFAULT_ROWS, MOST_ROWS = (
+DEFAULT_ROWS, _MOST_ROWS = (
     60,
     250,
 )  # records of made-up tables: by default, and as many as a file declares, at most
@@ -63,9 +63,9 @@ def named_in(path: Path) -> dict[str, Any]:
 def declared_rows(config: Path) -> int:
     """How many made-up records: as many as a Python file declares, unless these are many; it says so then."""
     n = named_in(config)["domain"].n if config.suffix == ".py" else None
-    if n is not None and n > MOST_ROWS:
+    if n is not None and n > _MOST_ROWS:
         console.print(f"on {DEFAULT_ROWS} of the declared {n} rows: ask for more with --rows")
-    return DEFAULT_ROWS if n is None or n > MOST_ROWS else n
+    return DEFAULT_ROWS if n is None or n > _MOST_ROWS else n
 
 
 def plan_of(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.audit.judgement import grouped
+from prepriv.audit.judgement import grouped_findings
 from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
@@ -134,7 +134,7 @@ def _print(result: Result, of: str) -> None:
         f"{result.pairs} pairs replayed, all of {of}; {result.calls} calls of mechanisms; {result.skipped} pairs left out, "
         "on which a declared condition does not hold"
     )
-    for finding, count in grouped(result.findings):
+    for finding, count in grouped_findings(result.findings):
         text = f"  {finding.what}: {finding.kind} ({count} times)"
         console.print(text, style="red", soft_wrap=True, markup=False)
 

@@ -16,13 +16,13 @@ import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.adjacency import check_adjacency, n_is_public
-from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, REFUSED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, TEST_REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
-from prepriv.engines.base import EngineError
+from prepriv.engines.engine import EngineError
+from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES
 from prepriv.evaluation.groups import TOO_FEW
-from prepriv.evaluation.plan import MEASURES, TARGET_MEASURES
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
@@ -80,7 +80,7 @@ class PlainConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """As in rich, each text through `shown`."""
-        super().print(*(shown(o, keep="\n") if isinstance(o, str) else o for o in objects), **options)
+        super().print(*(printable(o, keep="\n") if isinstance(o, str) else o for o in objects), **options)
 
 
 console = PlainConsole()
@@ -107,7 +107,7 @@ def private_data_open() -> Iterator[None]:
     except EngineError as error:
         raise Stop(f"{error} (a charge, if any, stays)", AFTER_TOUCH) from None
     except Refused as outcome:
-        raise Stop(f"{outcome}; the run is charged and nothing was released", REFUSED) from None
+        raise Stop(f"{outcome}; the run is charged and nothing was released", TEST_REFUSED) from None
     except Exception:
         raise Stop(
             "the run failed after private data was opened; details are withheld because they could hold a value "
@@ -208,7 +208,7 @@ def print_table(
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(shown(cell) for cell in row))
+        table.add_row(*(printable(cell) for cell in row))
     if console.quiet:
         return
     console.print(f"\n{title}", style="bold")
@@ -252,11 +252,11 @@ def print_groups(made: PrivateEvaluation) -> None:
     groups = [group for group in made.groups.values() if group.answered]
     if groups:
         lines = [(name, *(g.figures[name].interval for g in groups)) for name in groups[0].figures]
-        named = ("figure", *(shown(g.name) for g in groups))
-        print_table(f"Groups of {shown(made.plan.by)}, each by itself", named, lines)
+        named = ("figure", *(printable(g.name) for g in groups))
+        print_table(f"Groups of {printable(made.plan.by)}, each by itself", named, lines)
     for group in made.groups.values():
         if not group.answered:
-            console.print(f"  {shown(group.name)}: {group.share}; {TOO_FEW}", soft_wrap=True)
+            console.print(f"  {printable(group.name)}: {group.share}; {TOO_FEW}", soft_wrap=True)
     apart = [(d.name, d.figure.interval) for d in made.differences]
     if apart:
         print_table("Differences", ("", "value [95 % interval]"), apart[:_MOST_DIFFERENCES])
@@ -498,7 +498,7 @@ def paid_output(out: Path, text: Callable[[], str]) -> Iterator[None]:
     except Exception as error:
         why = reason(error) if isinstance(error, OSError) else type(error).__name__
         said = str(error) if isinstance(error, Stop) else f"cannot write to {out}: {why}"
-        typer.echo(shown(text(), keep="\n"), nl=False)
+        typer.echo(printable(text(), keep="\n"), nl=False)
         raise Stop(
             f"{said}; what was released stands on standard output, and a charge, if any, stays", AFTER_TOUCH
         ) from None

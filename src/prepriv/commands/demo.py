@@ -24,7 +24,7 @@ from prepriv.commands.common import (
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
-from prepriv.evaluation.plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.guarantees.printed import exact
 from prepriv.placed.checks import check_budget
 from prepriv.plans.plan import Plan, make_plan

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.adjacency import n_is_public
 from prepriv.commands.common import (
     AsJson,
@@ -27,7 +27,7 @@ from prepriv.commands.common import (
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.describe import Description, describe_in_private, plan_description
-from prepriv.description.page import json_text, rows, to_html
+from prepriv.description.description_page import json_text, rows, to_html
 from prepriv.guarantees.printed import exact, up
 
 
@@ -103,7 +103,9 @@ def _show(found: Description) -> None:
     for group, told in found.groups.items():
         lines = [(name, what, str(e)) for name, summary in told.columns.items() for what, e in rows(summary)]
         print_table(
-            f"{shown(str(found.plan.by))} = {shown(group)}: {told.rows} rows", ("column", "", ""), lines
+            f"{printable(str(found.plan.by))} = {printable(group)}: {told.rows} rows",
+            ("column", "", ""),
+            lines,
         )
     if found.differences:
         print_table("Differences", ("", "value"), [(x.name, str(x.value)) for x in found.differences])

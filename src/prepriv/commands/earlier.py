@@ -12,7 +12,7 @@ from typing import Any
 from prepriv.commands.exits import say
 from prepriv.domain import Domain
 from prepriv.guarantees.algebra import then
-from prepriv.guarantees.drafts import spent, with_drafts
+from prepriv.guarantees.drafts import drafts_cost, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.ledger import Ledger, LedgerError
@@ -42,7 +42,7 @@ def _say_missing(domain: Domain, ledger: str | os.PathLike[str]) -> None:
         missing = [d for d in domain.drafts if d.ledger is None or _charge(d.ledger) not in held]
         if missing:
             say(
-                f"this ledger does not hold {spent(replace(domain, drafts=tuple(missing)))}: the report adds it to what this "
+                f"this ledger does not hold {drafts_cost(replace(domain, drafts=tuple(missing)))}: the report adds it to what this "
                 "run claims, and the cap of this ledger does not",
                 err=True,
             )

@@ -31,7 +31,7 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable

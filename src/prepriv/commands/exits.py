@@ -9,11 +9,11 @@ from typing import Any
 
 import typer
 
-from prepriv._text import shown
+from prepriv._text import printable
 
 FOUND = 1  # an audit found something declared to be broken, or a verification a difference
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
-REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
+TEST_REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
 NOT_DECIDED = 8  # an audit came to no verdict
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 INTERRUPTED = 130
@@ -35,7 +35,7 @@ class Stop(Exception):
 
 def say(text: str, *, err: bool = False) -> None:
     """One line, on which a text that others chose is only read: nothing in it acts on the terminal, or ends the line."""
-    typer.echo(shown(text), err=err)
+    typer.echo(printable(text), err=err)
 
 
 def print_json(data: Mapping[str, Any]) -> None:

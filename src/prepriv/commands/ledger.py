@@ -17,7 +17,7 @@ import typer
 
 from prepriv.commands.exits import print_json, say
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
-from prepriv.ledger.units import UNITS, Quanta, decimals, describe
+from prepriv.ledger.currency import CURRENCIES, Quanta, amount_in_words, decimals
 from prepriv.ledger.urls import is_url
 
 app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
@@ -52,7 +52,7 @@ def create(
     delta: _Amount = None,
     mu: _Amount = None,
     rho: _Amount = None,
-    unit: Annotated[str, typer.Option(help=f"What is added up: {', '.join(UNITS)}.")] = "basic",
+    unit: Annotated[str, typer.Option(help=f"What is added up: {', '.join(CURRENCIES)}.")] = "basic",
     adjacency: Annotated[str, typer.Option(help="replace-one or add-or-remove-one.")] = "replace-one",
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
@@ -92,8 +92,8 @@ def show(
         say(f"claim      {_claim(header)}")
         if rows := [str(e.sequence) for e in entries if e.conditional]:
             say(f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}")
-        say(f"booked     {describe(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
-        say(f"left       {describe(header.unit, left)}")
+        say(f"booked     {amount_in_words(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
+        say(f"left       {amount_in_words(header.unit, left)}")
         say(f"head       {_head(header, entries)}")
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
@@ -121,7 +121,9 @@ def plan(
             fits = {"epsilon": epsilon, "delta": at} if epsilon > 0 else None
             print_json({"runs": runs, "adjacency": header.adjacency, "each": fits})
             return
-        say(f"{'left' if left else 'cap'}: {describe(header.unit, room)} ({header.unit}, {header.adjacency})")
+        say(
+            f"{'left' if left else 'cap'}: {amount_in_words(header.unit, room)} ({header.unit}, {header.adjacency})"
+        )
         if epsilon <= 0:
             none = header.unit == "basic" and room.delta // runs == 0
             say(f"no run fits: {'a run needs a delta above 0' if none else 'nothing would be granted'}")
@@ -185,7 +187,7 @@ def _dataset(ledger: Ledger) -> str:
 def _claim(header: Header) -> str:
     return (
         "everything released through this ledger costs together at most "
-        f"{describe(header.unit, header.cap)} ({header.unit}, {header.adjacency})"
+        f"{amount_in_words(header.unit, header.cap)} ({header.unit}, {header.adjacency})"
     )
 
 
@@ -196,7 +198,7 @@ def _head(header: Header, entries: tuple[Entry, ...]) -> str:
 def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:
     what = f"artifact {entry.artifact[:12]}, paid for in row {charged}"
     if entry.kind == "charged":
-        what = describe(header.unit, entry.cost) + (f"  artifact {artifact[:12]}" if artifact else "")
+        what = amount_in_words(header.unit, entry.cost) + (f"  artifact {artifact[:12]}" if artifact else "")
     line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
     return line.rstrip()
 

@@ -27,7 +27,7 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.placed.checks import check_budget
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.price import Price, prices
@@ -40,7 +40,7 @@ from prepriv.release.report import Report, paid_for
 from prepriv.runs.apart import check_other_file
 from prepriv.runs.public import check_public
 from prepriv.schemas.schema import Schema
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 LearnerOption = Annotated[
@@ -53,13 +53,13 @@ ClassWeight = Annotated[
     str | None,
     typer.Option(help="Of predictions: balanced, which is paid for, or '{yes: 5}', which is free."),
 ]
-Threshold = Annotated[
+ThresholdOption = Annotated[
     float | None,
     typer.Option(help="Of two classes: the later one is predicted above this probability; free."),
 ]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
-Rows = Annotated[
+RowsOption = Annotated[
     int | None,
     typer.Option(help="Declared number of records (public), before any is dropped for what it holds."),
 ]
@@ -116,7 +116,7 @@ def _recipe(
 
 def plan(
     schema: Annotated[Path, typer.Argument(help="The declared schema (YAML).")],
-    rows: Rows = None,
+    rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
     adjacency: AdjacencyOption = None,
@@ -124,7 +124,7 @@ def plan(
     as_json: AsJson = False,
     learner: LearnerOption = None,
     class_weight: ClassWeight = None,
-    threshold: Threshold = None,
+    threshold: ThresholdOption = None,
 ) -> None:
     """Price every step in each of the three ways. Reads no private data."""
     check_plot(plot)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
 from prepriv.columns import Categorical
 from prepriv.commands.common import (
@@ -32,7 +32,7 @@ from prepriv.commands.exits import Stop, say
 from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
 from prepriv.guarantees.printed import exact, up
 from prepriv.schemas.declared_file import BadSchema
-from prepriv.schemas.draft import WARNING, draft
+from prepriv.schemas.first_schema import WARNING, draft
 from prepriv.tables.readers import BadData, column_names, read_table
 
 _COMMA, _NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+(\.\d+)?")
@@ -130,7 +130,7 @@ def _write(text: str, out: Path | None, as_json: bool) -> None:
         print_json(yaml.safe_load(text))
     elif out is None:
         # a terminal is to act on nothing in it; a file or a program gets it as it is
-        typer.echo(shown(text, keep="\n") if console.is_terminal else text, nl=False)
+        typer.echo(printable(text, keep="\n") if console.is_terminal else text, nl=False)
 
 
 def _say_cost(drafted: PrivateDraft) -> None:

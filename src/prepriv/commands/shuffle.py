@@ -15,7 +15,7 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling.shuffle import Shuffled
 from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer
 
-TITLES = {
+_TITLES = {
     "exact": "exact (dominating pair)",
     "paper": "Unified Enhancement of Privacy Bounds, Theorem 4.2 (corrected)",
     "fmt": "Feldman, McMillan, Talwar 2023, closed form",
@@ -43,7 +43,7 @@ def shuffle(
         raise ValueError(f"plot must end in one of {', '.join(PICTURES)}; got {plot.name!r}")
     if plot is not None:
         writable_file(plot)
-    curves = {TITLES[method]: g.shuffle(epsilon0, n, method=method) for method in TITLES}
+    curves = {_TITLES[method]: g.shuffle(epsilon0, n, method=method) for method in _TITLES}
     if randomizer is not None:
         known = _randomizer(randomizer)
         curves = {f"{randomizer} (its blanket)": g.shuffle(epsilon0, n, randomizer=known), **curves}

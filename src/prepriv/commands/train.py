@@ -40,13 +40,13 @@ from prepriv.commands.plan import (
     Delta,
     Epsilon,
     LearnerOption,
-    Rows,
+    RowsOption,
     SchemaFile,
-    Threshold,
+    ThresholdOption,
     plan_for,
 )
 from prepriv.domain import Domain
-from prepriv.engines.base import Engine, Room
+from prepriv.engines.engine import Engine, Room
 from prepriv.engines.named import named
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
@@ -60,8 +60,8 @@ from prepriv.runs.charge import released
 from prepriv.runs.run import Progress, Trained, room_for
 from prepriv.runs.train import train as run_plan
 from prepriv.schemas.schema import Schema
-from prepriv.tables.column import numbers
-from prepriv.tables.encode import encode_labels, label_column
+from prepriv.tables.column import numbers_in
+from prepriv.tables.encoding import encode_labels, label_column
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Files, files
 
@@ -75,11 +75,11 @@ def train(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
     out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
-    rows: Rows = None,
+    rows: RowsOption = None,
     adjacency: AdjacencyOption = None,
     learner: LearnerOption = None,
     class_weight: ClassWeight = None,
-    threshold: Threshold = None,
+    threshold: ThresholdOption = None,
     ledger: Annotated[
         str | None,
         typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
@@ -265,7 +265,7 @@ class Job:
         target = plan.domain.target
         if (
             target is not None
-            and not np.isfinite(numbers(label_column(test[self.declared.label.name]))).any()
+            and not np.isfinite(numbers_in(label_column(test[self.declared.label.name]))).any()
         ):
             raise BadData(f"{self.public_test} holds no target that is a number")
         return test
@@ -293,7 +293,7 @@ def scored(model: Model, table: Any, domain: Domain, name: str) -> Evaluation | 
     if domain.target is None:
         return Evaluation(table.num_rows, accuracy(model, table, domain), table=name)
     return Errors.of(
-        model, table.select(list(domain.columns)), numbers(label_column(table[domain.label])), name
+        model, table.select(list(domain.columns)), numbers_in(label_column(table[domain.label])), name
     )
 
 

@@ -9,7 +9,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv.commands.common import AsJson, console, load, print_json, print_table, read_columns
-from prepriv.commands.plan import Delta, Epsilon, Rows, SchemaFile, plan_for
+from prepriv.commands.plan import Delta, Epsilon, RowsOption, SchemaFile, plan_for
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.inspect import FAULTS
@@ -18,7 +18,7 @@ from prepriv.tables.inspect import FAULTS
 def validate(
     data: Annotated[Path, typer.Argument(help="The private table.")],
     schema: SchemaFile,
-    rows: Rows = None,
+    rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
     as_json: AsJson = False,

@@ -11,16 +11,16 @@ import numpy as np
 from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.domain import Domain
-from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.guarantees.second_account import NoEvents
 from prepriv.plans.stored import same
+from prepriv.release.both_accounts import second_account
 from prepriv.release.model import Model
 from prepriv.release.page import data_of, with_data
 from prepriv.release.report import Errors, Evaluation, Report, as_text
-from prepriv.release.second_account import second_account
 
 _LARGEST = 100_000_000  # bytes of a report that is read
 _SHOWN = 100  # characters of a line that differs

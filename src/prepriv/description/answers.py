@@ -12,9 +12,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.columns import MISSING, OTHER, Numeric, Text
-from prepriv.description.asked import Asked, AskedPlan, Piece, names_of, piece_of, rows_of
+from prepriv.description.asked import (
+    Asked,
+    AskedPlan,
+    Piece,
+    asked_names,
+    asked_rows,
+    piece_of,
+)
 from prepriv.description.draft import MOST_NAMES, is_name
 from prepriv.description.estimates import (
     ADDED,
@@ -30,7 +38,6 @@ from prepriv.description.estimates import (
     SQUARE,
     SURE,
     Estimate,
-    Floats,
     Moments,
     Pairs,
     moment_rows,
@@ -43,7 +50,7 @@ from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
-from prepriv.tables.encode import Table
+from prepriv.tables.encoding import Table
 
 POINTS = 4097  # of the grid on which a quantile is chosen
 _BLOCK = 2**14
@@ -53,7 +60,7 @@ Answer: TypeAlias = Any
 """An `Estimate`; a `Histogram`; estimates by name; or one of these for each group, by name."""
 
 
-def released(plan: AskedPlan, rows: Table, session: Session) -> dict[str, Answer]:
+def released_answers(plan: AskedPlan, rows: Table, session: Session) -> dict[str, Answer]:
     """The answers of rows that were admitted, by question."""
     asker = Asker(plan, rows, session)
     asker.release_all()
@@ -96,7 +103,7 @@ class Asker:
         if by is None:
             return _Groups(("",), np.zeros(self.rows.n, dtype=np.int64))
         if not isinstance(self.columns[by], Text):
-            return _Groups(names_of(self.columns[by]), self.cells(by).astype(np.int64))
+            return _Groups(asked_names(self.columns[by]), self.cells(by).astype(np.int64))
         names = (*self.seen[by], OTHER, MISSING)  # released by now
         place = {name: i for i, name in enumerate(names)}
         place[""] = len(names) - 1
@@ -274,7 +281,7 @@ class Asker:
             if names[g] not in self.noisy[piece]:
                 return NOTHING  # of what was not seen nothing is known
             return _count(self.noisy[piece][names[g]], self.count_noise(piece))
-        rows = rows_of(q, self.plan.domain)
+        rows = asked_rows(q, self.plan.domain)
         if not rows:
             return Estimate.around(float(self.look.n), 0.0)
         return _count(float(self.noisy[rows[0]].ravel()[g]), self.count_noise(rows[0]))

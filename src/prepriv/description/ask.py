@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.adjacency import n_is_public
 from prepriv.columns import Column
-from prepriv.description.answers import Answer, released
+from prepriv.description.answers import Answer, released_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.estimates import Estimate
-from prepriv.description.price import PrivateFrame, frame_of
+from prepriv.description.look import PrivateFrame, frame_of
 from prepriv.description.questions import Histogram
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
 from prepriv.runs.admit import admit
-from prepriv.tables.encode import Table, encode
+from prepriv.tables.encoding import Table, encode
 from prepriv.tables.units import by_unit
 
 
@@ -75,7 +75,9 @@ class Answers(Mapping[str, Answer]):
         return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
 
     def __str__(self) -> str:
-        return "\n".join(shown(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines())
+        return "\n".join(
+            printable(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: every number with the ends of its interval; null where there is too little to say."""
@@ -174,11 +176,11 @@ def ask_in_private(
     reached: Callable[[str], Any] | None = None,
 ) -> Answers:
     """Carry out a plan on a table, or on a file, which is opened after the charge (`prepriv.runs.admit.admit`)."""
-    paid = admit(plan.look, unread(plan, table), ledger=ledger, session=session, reached=reached)
-    return Answers(plan, released(plan, paid.rows, plan.look.session(paid.session)), paid.receipt)
+    paid = admit(plan.look, unread_table(plan, table), ledger=ledger, session=session, reached=reached)
+    return Answers(plan, released_answers(plan, paid.rows, plan.look.session(paid.session)), paid.receipt)
 
 
-def unread(plan: AskedPlan, table: Any) -> Questioned:
+def unread_table(plan: AskedPlan, table: Any) -> Questioned:
     """The table of a plan, before it is admitted."""
     domain = plan.domain
     wanted = (*domain.columns, *(() if domain.unit is None else (domain.unit,)))

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from prepriv._arguments import integer, number, shown
 from prepriv.adjacency import n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
-from prepriv.description.price import Look, price
+from prepriv.description.look import Look, price
 from prepriv.domain import Adjacency, Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.placed.checks import check_domain
@@ -26,7 +26,7 @@ _HELPS = 0.5  # weight of a piece that nobody asked for, which a quantile needs
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:\s+by\s+(.+))?", re.DOTALL)
 _NUMBERS = ("sum", "mean", "variance", "deviation", "missing")
 _ORDERED = {"minimum": 0.0, "median": 0.5, "maximum": 1.0}
-KINDS = (
+QUESTION_KINDS = (
     *("count", *_NUMBERS, "covariance", "histogram", "crosstab"),
     *(*_ORDERED, "quantile"),
 )
@@ -76,8 +76,8 @@ class Asked:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        if self.kind not in KINDS:
-            raise ValueError(f"a question is one of {', '.join(KINDS)}; got {shown(self.kind)}")
+        if self.kind not in QUESTION_KINDS:
+            raise ValueError(f"a question is one of {', '.join(QUESTION_KINDS)}; got {shown(self.kind)}")
         need = {"count": 0, "covariance": 2, "crosstab": 2}.get(self.kind, 1)
         if len(self.columns) != need or not all(isinstance(name, str) for name in self.columns):
             raise ValueError(f"{self.kind} is asked of {need} column(s); got {len(self.columns)}")
@@ -294,7 +294,7 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
             raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not")
         if q.by is not None and not isinstance(known[q.by], Categorical | Text):
             raise ValueError(f"by is a categorical column, or one of texts, which {shown(q.by)} is not")
-        cells = math.prod(len(names_of(known[c])) for c in (*q.columns, q.by) if c is not None) * (
+        cells = math.prod(len(asked_names(known[c])) for c in (*q.columns, q.by) if c is not None) * (
             q.bins if q.kind == "histogram" else 1
         )
         if cells > MOST_CELLS:
@@ -306,7 +306,7 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
     return replace(domain, columns=as_gaps, classes=(), label=None, target=None, image=None)
 
 
-def names_of(column: Column) -> tuple[str, ...]:
+def asked_names(column: Column) -> tuple[str, ...]:
     """The declared groups of a column; one, of a column without any."""
     return (*map(str, column.categories), OTHER, MISSING) if isinstance(column, Categorical) else ("",)
 
@@ -320,7 +320,7 @@ def _weights(asked: Sequence[Asked], domain: Domain) -> dict[Piece, float]:
         if (piece := piece_of(q, domain)) is not None:
             weights[piece] = 1.0
         if q.kind == "missing":
-            weights |= {rows: 1.0 for rows in rows_of(q, domain)}
+            weights |= {rows: 1.0 for rows in asked_rows(q, domain)}
     for q in asked:
         if q.kind in ("quantile", *_ORDERED) and not any(
             piece[0] == "bins" and (piece[1], piece[3]) == (q.columns[0], q.by) for piece in weights
@@ -330,7 +330,7 @@ def _weights(asked: Sequence[Asked], domain: Domain) -> dict[Piece, float]:
     return dict(sorted(weights.items(), key=lambda item: {"names": 0, "quantile": 2}.get(item[0][0], 1)))
 
 
-def rows_of(question: Asked, domain: Domain) -> list[Piece]:
+def asked_rows(question: Asked, domain: Domain) -> list[Piece]:
     """What says how many records there are, in each group; none where that is public, or known by the names of the groups."""
     if question.by is not None:
         return [] if isinstance(domain.columns[question.by], Text) else [("counts", (question.by,))]
@@ -341,7 +341,7 @@ def piece_of(question: Asked, domain: Domain) -> Piece | None:
     """The release that answers a question; None where the answer is public."""
     by, columns = question.by, question.columns
     if question.kind == "count":
-        return next(iter(rows_of(question, domain)), None)
+        return next(iter(asked_rows(question, domain)), None)
     if question.kind == "histogram" and isinstance(domain.columns[columns[0]], Numeric):
         return "bins", columns[0], question.bins, by
     if question.kind in ("histogram", "crosstab"):

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
-from prepriv.description.ask import unread
+from prepriv.description.ask import unread_table
 from prepriv.description.asked import AskedPlan
 from prepriv.description.estimates import (
     PRESENT,
@@ -28,7 +29,6 @@ from prepriv.description.estimates import (
     SQUARE,
     SURE,
     Estimate,
-    Floats,
     Moments,
     moment_rows,
     quantile_interval,
@@ -36,12 +36,12 @@ from prepriv.description.estimates import (
 from prepriv.description.grouped import (
     GroupDifference,
     GroupSummary,
-    differences_of,
+    group_differences,
     of_all,
     of_groups,
     plan_groups,
 )
-from prepriv.description.price import Look, PrivateFrame, frame_of, multiplier, price
+from prepriv.description.look import Look, PrivateFrame, frame_of, multiplier, price
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
@@ -52,11 +52,11 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_domain
 from prepriv.runs.admit import admit
-from prepriv.tables.encode import Table, encode, encode_labels
+from prepriv.tables.encoding import Table, encode, encode_labels
 from prepriv.tables.units import by_unit
 
 QUANTILES = (0.25, 0.5, 0.75)
-BINS = 20
+_BINS = 20
 POINTS = 4097  # of the grid on which a quantile is chosen
 _BLOCK = 2**16
 _MOST_PAIRS = 2000  # of columns whose correlations are asked for
@@ -127,7 +127,7 @@ class Description:
     @property
     def differences(self) -> tuple[GroupDifference, ...]:
         """Between the groups, of each number that both have."""
-        return differences_of(self.groups)
+        return group_differences(self.groups)
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -143,7 +143,7 @@ def plan_description(
     delta: float = 1e-6,
     n: int | None = None,
     quantiles: Sequence[float] = QUANTILES,
-    bins: int = BINS,
+    bins: int = _BINS,
     correlations: bool = False,
     by: str | None = None,
 ) -> DescribePlan:
@@ -275,7 +275,9 @@ def describe_in_private(
     """Carry out the plan on a table, or on a file, which is opened after the charge: charged, and counted by the odometer,
     before a cell is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
     if plan.groups is not None:
-        told = admit(plan.look, unread(plan.groups, table), ledger=ledger, session=session, reached=reached)
+        told = admit(
+            plan.look, unread_table(plan.groups, table), ledger=ledger, session=session, reached=reached
+        )
         made = _in_groups(plan, plan.groups, told.rows, plan.look.session(told.session))
         return replace(made, receipt=told.receipt)
     paid = admit(plan.look, _unread(plan, table), ledger=ledger, session=session, reached=reached)
@@ -285,7 +287,7 @@ def describe_in_private(
 def release_description(plan: DescribePlan, table: Any, session: Session) -> Description:
     """The same of rows that are made up, which nobody pays for: for audits."""
     if plan.groups is not None:
-        return _in_groups(plan, plan.groups, unread(plan.groups, table).read(0), session)
+        return _in_groups(plan, plan.groups, unread_table(plan.groups, table).read(0), session)
     return _released(plan, *_unread(plan, table).read(0), session)
 
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
-from prepriv.description.price import Look, Part, PrivateFrame, frame_of, multiplier, price
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import exact, up
@@ -35,8 +35,8 @@ from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.runs.admit import admit
 from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.tables.cell import text
-from prepriv.tables.column import Cells, cells, numbers_of
-from prepriv.tables.encode import MISSING_TEXT
+from prepriv.tables.column import DistinctCells, cells, numbers_of
+from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
 
 FIRST_ROUND = 0.35  # of what a column gets
@@ -45,7 +45,7 @@ MOST_NAMES = 100  # in a list of categories, or of classes
 LONGEST_NAME = 100  # characters of a category; a longer one is "other"
 POINTS = 129  # of the grid on which a bound is chosen
 MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a bound is rather too wide
-FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
+_FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
@@ -129,7 +129,7 @@ class PrivateDraft:
             "columns": {name: _declared(column) for name, column in self.columns.items()},
             "drafted": [self.drafted.to_json()],  # stays, whatever of the rest is edited
         }
-        lines = "".join(f"# {shown(line)}\n" for line in head)
+        lines = "".join(f"# {printable(line)}\n" for line in head)
         return lines + written_yaml(body)
 
 
@@ -247,7 +247,7 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
     return PrivateDraft(plan, columns, classes, left_out)
 
 
-def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column | None:
+def _column(plan: DraftPlan, i: int, column: DistinctCells, session: Session) -> Column | None:
     look = plan.look
     first, second = look[f"first {i}"], look[f"second {i}"]
     session = Metered(session, f"column {i}", first.mu**2 + second.mu**2, second.delta)
@@ -275,7 +275,12 @@ def _column(plan: DraftPlan, i: int, column: Cells, session: Session) -> Column 
 
 
 def _bounds(
-    part: Part, coarse: tuple[float, float], values: NDArray[np.float64], most: int, i: int, session: Session
+    part: LookPart,
+    coarse: tuple[float, float],
+    values: NDArray[np.float64],
+    most: int,
+    i: int,
+    session: Session,
 ) -> tuple[float, float]:
     """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
 
@@ -288,7 +293,7 @@ def _bounds(
     mu = part.mu * math.sqrt(1 - AGAIN)
     low, high = _narrowed(mu, coarse, values, most, name, session)
     step = (coarse[1] - coarse[0]) / (POINTS - 1)
-    if high - low < FEW * step:
+    if high - low < _FEW * step:
         if high <= low:
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
         low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, most, f"{name} again", session)
@@ -330,7 +335,7 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
     return max(bounds[0], -LARGEST), min(bounds[1], LARGEST)
 
 
-def _names(look: Look, part: Part, column: Cells, session: Session) -> tuple[str, ...]:
+def _names(look: Look, part: LookPart, column: DistinctCells, session: Session) -> tuple[str, ...]:
     """The values common enough to be seen, the most frequent ones where they are many, in the order of the names."""
     codes, distinct = column
     names = [text(cell) for cell in distinct]
@@ -348,4 +353,4 @@ def is_name(name: str) -> bool:
     """Whether a cell can be a category at all: a rule for each cell by itself."""
     if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in MISSING_TEXT:
         return False
-    return name.isprintable() and shown(name) == name
+    return name.isprintable() and printable(name) == name

@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from prepriv._arrays import Floats
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
 IN_GROUPS = (
@@ -70,13 +69,13 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "too few to say"
-        return f"{short(self.value)} (95 %: {short(self.low)} to {short(self.high)})"
+        return f"{short_number(self.value)} (95 %: {short_number(self.low)} to {short_number(self.high)})"
 
 
-def short(x: float) -> str:
+def short_number(x: float) -> str:
     """A noisy number as a person reads it: four digits, or all in front of the point.
 
-    >>> short(48211.7), short(0.123456), short(-3e9)
+    >>> short_number(48211.7), short_number(0.123456), short_number(-3e9)
     ('48,212', '0.1235', '-3e+09')
     """
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"
@@ -203,7 +202,7 @@ class Pairs:
         return Estimate.around(product - u * v, half + one**2).within(-1, 1)
 
 
-def difference(one: Estimate, two: Estimate) -> Estimate:
+def difference_of(one: Estimate, two: Estimate) -> Estimate:
     """One number less another, whose noise is another: the interval is made of theirs (Zou and Donner 2008)."""
     low = math.hypot(one.value - one.low, two.high - two.value)
     high = math.hypot(one.high - one.value, two.value - two.low)
@@ -211,7 +210,7 @@ def difference(one: Estimate, two: Estimate) -> Estimate:
     return Estimate(value, value - low, value + high)
 
 
-def share(part: float, of: float, noise: float, of_noise: float) -> Estimate:
+def share_of(part: float, of: float, noise: float, of_noise: float) -> Estimate:
     """A noisy count over another one, whose noise is another; deviations of both."""
     if of <= 5 * of_noise:
         return NOTHING

@@ -13,12 +13,12 @@ from prepriv.adjacency import n_is_public
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.answers import Asker
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
-from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference, share
-from prepriv.description.price import multiplier
+from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, share_of
+from prepriv.description.look import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
 from prepriv.domain import Domain
 
-MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
+_MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GroupSummary:
             if isinstance(summary, CategoricalSummary):
                 noise = self.rows.error / SURE
                 for value, e in summary.counts.items():
-                    found[f"share of {name} = {value}"] = share(
+                    found[f"share of {name} = {value}"] = share_of(
                         e.value, self.rows.value, e.error / SURE, noise
                     )
                 continue
@@ -163,15 +163,15 @@ def summary_of(column: Numeric, moments: Moments, counts: Sequence[float], noise
     )
 
 
-def differences_of(groups: Mapping[str, GroupSummary]) -> tuple[GroupDifference, ...]:
+def group_differences(groups: Mapping[str, GroupSummary]) -> tuple[GroupDifference, ...]:
     """Of every number that two groups have, between all pairs of groups; of many groups, between each and the first."""
     numbers = {name: group.numbers() for name, group in groups.items()}
     told = [name for name, found in numbers.items() if any(e.value == e.value for e in found.values())]
     pairs = [*combinations(told, 2)]
-    if len(told) > MOST_COMPARED:
+    if len(told) > _MOST_COMPARED:
         pairs = [(told[0], other) for other in told[1:]]
     found = [
-        GroupDifference(of, one, two, difference(e, numbers[two][of]))
+        GroupDifference(of, one, two, difference_of(e, numbers[two][of]))
         for of in (numbers[told[0]] if told else ())
         for one, two in pairs
         for e in [numbers[one][of]]

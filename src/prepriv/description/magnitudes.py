@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST
 from prepriv.tables.cell import Cell, text
-from prepriv.tables.column import Cells
-from prepriv.tables.encode import MISSING_TEXT
+from prepriv.tables.column import DistinctCells
+from prepriv.tables.encoding import MISSING_TEXT
 
 SMALLEST_POWER, LARGEST_POWER = -60, 99  # smaller numbers count as zero, larger ones as the largest
 _EACH = LARGEST_POWER - SMALLEST_POWER + 1
@@ -32,7 +32,7 @@ def bin_of(cell: Cell) -> int:
     return ZERO + steps if cell > 0 else ZERO - steps
 
 
-def bins_of(cells: Cells) -> NDArray[np.int64]:
+def bins_of(cells: DistinctCells) -> NDArray[np.int64]:
     """The bin of each cell of a column, (n,)."""
     codes, distinct = cells
     return np.array([*map(bin_of, distinct), GAP], dtype=np.int64)[codes]

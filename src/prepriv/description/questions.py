@@ -17,18 +17,19 @@ import numpy as np
 
 from prepriv._arguments import integer, number
 from prepriv._arguments import numbers as several
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.columns import Numeric
-from prepriv.description.estimates import NOTHING, Estimate, Floats
-from prepriv.description.price import pay
+from prepriv.description.estimates import NOTHING, Estimate
+from prepriv.description.look import pay
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.laplace_sum import LaplaceSum
-from prepriv.mechanisms.lattice import laplace_scale
+from prepriv.mechanisms.lattice_noise import laplace_scale
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.plans.priced import Priced
-from prepriv.tables.column import numbers
+from prepriv.tables.column import numbers_in
 from prepriv.tables.containers import column_of, flags
 
 LedgerPath = str | os.PathLike[str] | None
@@ -89,7 +90,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Quantile:
+class NoisyQuantile:
     """A noisy quantile.
 
     Parameters
@@ -102,8 +103,8 @@ class Quantile:
 
     Examples
     --------
-    >>> from prepriv.description.questions import Quantile
-    >>> float(Quantile(41.5, ranks=12.0))
+    >>> from prepriv.description.questions import NoisyQuantile
+    >>> float(NoisyQuantile(41.5, ranks=12.0))
     41.5
     """
 
@@ -169,7 +170,7 @@ def count(
     source, _ = pay(question, session, ledger)
     exact = np.array([np.count_nonzero(flags(column))], dtype=np.int64)
     noisy = source.release("count", LaplaceSum(1, epsilon, largest=2 * question.n, coordinates=1), exact)
-    return laplace(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
+    return laplace_curve(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
 
 
 def mean(
@@ -326,7 +327,7 @@ def histogram(
         "histogram", LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=bins), exact
     )
     edges = bounds.low + (bounds.high - bounds.low) * np.linspace(0, 1, bins + 1)
-    counts = (laplace(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
+    counts = (laplace_curve(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
     return Histogram(tuple(edges.tolist()), tuple(counts))
 
 
@@ -341,7 +342,7 @@ def quantiles(
     adjacency: Adjacency = "replace-one",
     ledger: LedgerPath = None,
     session: Session | None = None,
-) -> dict[float, Quantile]:
+) -> dict[float, NoisyQuantile]:
     """Find quantiles of a column between declared bounds.
 
     Parameters
@@ -405,7 +406,7 @@ def quantiles(
     unit = unit_of(column, bounds)
     filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)
     return {
-        q: Quantile(
+        q: NoisyQuantile(
             release.release(filled, name=f"quantile {q:g}", above=rank_above(q, question.n), session=source),
             release.ranks(0.05) if n_is_public(adjacency) else math.nan,
         )
@@ -413,7 +414,7 @@ def quantiles(
     }
 
 
-def rows_of(columns: Sequence[Any], n: int | None, adjacency: Adjacency) -> int:
+def question_rows(columns: Sequence[Any], n: int | None, adjacency: Adjacency) -> int:
     """The declared number of records of columns of one length. ValueError for others."""
     if len({len(column) for column in columns}) > 1:
         raise ValueError("the columns have different numbers of rows")
@@ -432,13 +433,13 @@ def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
 
 def unit_of(column: Any, bounds: Numeric) -> Floats:
     """Each number in [0, 1] between the bounds, NaN for a gap: a rule for each cell by itself."""
-    raw = numbers(column)
+    raw = numbers_in(column)
     with np.errstate(all="ignore"):
         inside = np.clip(raw, bounds.low, bounds.high)
         return np.clip((inside - bounds.low) / (bounds.high - bounds.low), 0.0, 1.0)
 
 
-def laplace(value: float, sensitivity: int, epsilon: float, beta: float) -> Estimate:
+def laplace_curve(value: float, sensitivity: int, epsilon: float, beta: float) -> Estimate:
     """A whole number with discrete Laplace noise: P(|noise| >= t) <= 2 exp(-t / scale) / (1 + exp(-1 / scale))."""
     scale = laplace_scale(sensitivity, epsilon)
     return Estimate.around(value, math.ceil(scale * math.log(2 / beta / (1 + math.exp(-1 / scale)))))

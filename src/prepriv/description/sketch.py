@@ -17,7 +17,7 @@ from prepriv._arguments import integer, truth
 from prepriv._callers import callers_level
 from prepriv.columns import Numeric
 from prepriv.description.estimates import SURE, Estimate
-from prepriv.description.price import Look, price
+from prepriv.description.look import Look, price
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.gaussian import gdp_mu
@@ -26,11 +26,11 @@ from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
 from prepriv.runs.admit import admit
-from prepriv.sketches.plan import Needs, SketchPlan
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import Signal, check_of, signal_of
+from prepriv.sketches.sketch_plan import Needs, SketchPlan
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
-from prepriv.tables.encode import as_frame, rows_of
+from prepriv.tables.encoding import as_frame, rows_of
 from prepriv.tables.stream import as_stream
 
 

@@ -7,8 +7,8 @@ import os
 from html import escape
 from pathlib import Path
 
-from prepriv._text import shown
-from prepriv.description.estimates import short
+from prepriv._text import printable
+from prepriv.description.estimates import short_number
 from prepriv.description.sketch import SketchedTable
 from prepriv.guarantees.printed import exact, up
 from prepriv.release.pictures import label, stroke, svg
@@ -58,7 +58,7 @@ def to_html(found: SketchedTable) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(shown(words, keep="\n"))
+    return escape(printable(words, keep="\n"))
 
 
 def picture(found: SketchedTable, column: str) -> str:
@@ -84,5 +84,5 @@ def picture(found: SketchedTable, column: str) -> str:
             )
             parts.append(stroke(146 + low, at + 10 * j + 4.5, 146 + high, at + 10 * j + 4.5))
         at += 10 * len(classes) + 8
-    parts.append(label(146 + 290, at + 8, short(top), "end"))
+    parts.append(label(146 + 290, at + 8, short_number(top), "end"))
     return svg(f"noisy counts of {column} with the label", 460, at + 14, parts)

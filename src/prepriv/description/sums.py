@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Categorical, Numeric
-from prepriv.description.asked import names_of
+from prepriv.description.asked import asked_names
 from prepriv.description.estimates import NOTHING, Estimate
-from prepriv.description.price import pay
-from prepriv.description.questions import FINE, LedgerPath, Question, laplace, rows_of, unit_of
+from prepriv.description.look import pay
+from prepriv.description.questions import FINE, LedgerPath, Question, laplace_curve, question_rows, unit_of
 from prepriv.domain import Adjacency
 from prepriv.mechanisms.laplace_sum import LaplaceSum
-from prepriv.mechanisms.lattice import laplace_scale
+from prepriv.mechanisms.lattice_noise import laplace_scale
 from prepriv.mechanisms.session import Session
 from prepriv.tables.containers import column_of
-from prepriv.tables.encode import categorical_cells
+from prepriv.tables.encoding import categorical_cells
 
 VARIANCE_WEIGHTS = 0.75, 0.5  # of the number of cells, and of u^2 - 1/2, beside u: 2 apart in L1 at most
 
@@ -83,7 +83,7 @@ def sum(
     """
     column, bounds = column_of(values), Numeric(low, high)
     declared = (bounds.low, bounds.high)
-    question = Question("sum", rows_of([column], n, adjacency), adjacency, epsilon, declared)
+    question = Question("sum", question_rows([column], n, adjacency), adjacency, epsilon, declared)
     source, _ = pay(question, session, ledger)
     largest = max(abs(bounds.low), abs(bounds.high))
     unit = unit_of(column, bounds)
@@ -97,7 +97,7 @@ def sum(
     moves = math.ceil(apart / largest * FINE * (1 + 1e-9)) + 1
     release = LaplaceSum(moves, epsilon, largest=2 * question.n * FINE, coordinates=1)
     noisy = float(source.release("sum", release, exact)[0])
-    made = laplace(noisy, moves, epsilon, 0.05)
+    made = laplace_curve(noisy, moves, epsilon, 0.05)
     off = made.error + 0.5 * question.n  # each cell was rounded to a step
     return Estimate(*(x * largest / FINE for x in (made.value, made.value - off, made.value + off)))
 
@@ -157,7 +157,7 @@ def variance(
     """
     column, bounds = column_of(values), Numeric(low, high)
     declared = (bounds.low, bounds.high)
-    question = Question("variance", rows_of([column], n, adjacency), adjacency, epsilon, declared)
+    question = Question("variance", question_rows([column], n, adjacency), adjacency, epsilon, declared)
     source, _ = pay(question, session, ledger)
     u = 2 * unit_of(column, bounds) - 1
     there = ~np.isnan(u)
@@ -236,7 +236,7 @@ def covariance(
         raise ValueError("bounds must be two pairs (low, high), one of each column")
     declared = [Numeric(*pair) for pair in bounds]
     told = tuple((b.low, b.high) for b in declared)
-    question = Question("covariance", rows_of(columns, n, adjacency), adjacency, epsilon, told)
+    question = Question("covariance", question_rows(columns, n, adjacency), adjacency, epsilon, told)
     source, _ = pay(question, session, ledger)
     u, v = (2 * unit_of(column, b) - 1 for column, b in zip(columns, declared))
     there = ~(np.isnan(u) | np.isnan(v))
@@ -313,8 +313,8 @@ def crosstab(
         raise ValueError("categories must be two lists of values, one of each column")
     one, two = (Categorical(values) for values in categories)  # type: ignore[arg-type]  # a list is made a tuple
     told = tuple(tuple(map(str, c.categories)) for c in (one, two))
-    question = Question("crosstab", rows_of(columns, n, adjacency), adjacency, epsilon, told)
-    names = [names_of(one), names_of(two)]
+    question = Question("crosstab", question_rows(columns, n, adjacency), adjacency, epsilon, told)
+    names = [asked_names(one), asked_names(two)]
     wide = len(names[1])
     if len(names[0]) * wide > 10**6:
         raise ValueError("a table of more than a million counts would be noise alone")
@@ -326,7 +326,7 @@ def crosstab(
     noisy = source.release("crosstab", release, exact).reshape(-1, wide)
     return {
         name: {
-            other: laplace(float(c), moves, epsilon, 0.05).within(0, math.inf)
+            other: laplace_curve(float(c), moves, epsilon, 0.05).within(0, math.inf)
             for other, c in zip(names[1], line)
         }
         for name, line in zip(names[0], noisy)

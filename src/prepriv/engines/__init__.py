@@ -1,7 +1,7 @@
 """Where the integers of rows live and who adds them up: the same sums, to the bit, on every engine. docs/large.md."""
 
-from prepriv.engines.base import Engine, EngineError, NoRoom
 from prepriv.engines.dask_cluster import Dask
+from prepriv.engines.engine import Engine, EngineError, NoRoom
 from prepriv.engines.local import Threads
 from prepriv.engines.named import named
 from prepriv.engines.torch_device import Torch

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._quiet import silent
-from prepriv.engines.base import Block, EngineError, NoRoom, Portable, Sums
+from prepriv.engines.engine import Block, EngineError, NoRoom, Portable, Sums
 from prepriv.engines.local import memory_shown, rows_size
-from prepriv.exact.gradient_sum import Loss, QuantizedRows
+from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
 from prepriv.exact.grid import Grid
 from prepriv.exact.unit_sum import UnitRows
 
@@ -200,7 +200,7 @@ Partial = tuple[str, tuple[int, ...], "NDArray[np.int64] | None"]
 def _partial(
     parts: Sequence[_Part],
     weights: NDArray[np.float64],
-    loss: Loss,
+    loss: ScoreLoss,
     index: Mapping[int, NDArray[np.intp]] | None,
 ) -> Partial:
     """Runs on a worker: (its address, the numbers of the parts, the sum over their rows)."""
@@ -234,12 +234,12 @@ class DaskRows:
         self._made, self._cuts, self._pass = made, np.asarray(cuts), itertools.count()
         self._groups: dict[str, list[int]] | None = None
 
-    def gradient_sum(self, loss: Loss) -> AbstractContextManager[Sums]:
+    def gradient_sum(self, loss: ScoreLoss) -> AbstractContextManager[Sums]:
         """What adds up clipped gradients of this loss."""
         return nullcontext(lambda weights, index=None: self._sum(loss, weights, index))
 
     def _sum(
-        self, loss: Loss, weights: NDArray[np.float64], index: NDArray[np.intp] | None
+        self, loss: ScoreLoss, weights: NDArray[np.float64], index: NDArray[np.intp] | None
     ) -> NDArray[np.int64]:
         chosen = None if index is None else self._by_part(index)
         wanted = range(len(self._made)) if chosen is None else sorted(chosen)
@@ -254,7 +254,7 @@ class DaskRows:
         return total
 
     def _partials(
-        self, loss: Loss, weights: NDArray[np.float64], chosen: Mapping[int, NDArray[np.intp]] | None
+        self, loss: ScoreLoss, weights: NDArray[np.float64], chosen: Mapping[int, NDArray[np.intp]] | None
     ) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
         """One task for each worker, over the parts it holds."""
         at = f"{self._run}-sum-{next(self._pass)}"

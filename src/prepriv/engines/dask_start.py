@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from prepriv.engines.base import EngineError
 from prepriv.engines.dask_cluster import Dask, is_closed
+from prepriv.engines.engine import EngineError
 
 _PATIENCE = "10s"
 CLOSED: dict[str, Any] = {

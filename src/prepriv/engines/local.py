@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import shown
-from prepriv.engines.base import Block, NoRoom
+from prepriv.engines.engine import Block, NoRoom
 from prepriv.exact.gradient_sum import QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.exact.unit_sum import UnitRows
@@ -43,7 +43,7 @@ class Threads:
         memory, size = memory_bytes(self.memory), rows_size(grid, n, d)
         if size <= memory:
             return LocalRoom(grid, d, self.threads, memory - size)
-        file = File(size)
+        file = MappedZeros(size)
         return LocalRoom(
             grid, d, self.threads, memory, file,
             f"rows are held on disk: {memory_shown(size)} of integers in a nameless file in {file.folder} "
@@ -62,7 +62,7 @@ class LocalRoom:
     d: int
     threads: int | None
     memory: int
-    file: File | None = None
+    file: MappedZeros | None = None
     note: str | None = None
 
     def check(self, seen: Callable[[], Any]) -> None:
@@ -91,16 +91,16 @@ class LocalRoom:
         return empty
 
 
-Rows = TypeVar("Rows", bound=QuantizedRows)
+_Rows = TypeVar("_Rows", bound=QuantizedRows)
 
 
-def _filled(rows: Rows, blocks: Iterable[Block]) -> Rows:
+def _filled(rows: _Rows, blocks: Iterable[Block]) -> _Rows:
     for x, targets, start in blocks:
         rows.fill(start, x, targets)
     return rows
 
 
-class File:
+class MappedZeros:
     """Zeros in a file without a name, mapped into memory. Reserved in full: a later write cannot find the disk full."""
 
     def __init__(self, size: int) -> None:

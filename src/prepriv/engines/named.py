@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prepriv._arguments import shown
-from prepriv.engines.base import Engine, EngineError
 from prepriv.engines.dask_start import local_cluster, scheduler_at
+from prepriv.engines.engine import Engine, EngineError
 from prepriv.engines.local import Threads
 from prepriv.engines.torch_device import Torch
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import shown
-from prepriv.engines.base import Block, EngineError, Sums
+from prepriv.engines.engine import Block, EngineError, Sums
 from prepriv.engines.local import LocalRoom, Threads
-from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows, weights_to_grid
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, ScoreLoss, weights_to_grid
 from prepriv.exact.grid import Grid
 
 _CHUNK = 2**25  # bytes of float64 rows that are multiplied at a time, at least one block
@@ -90,7 +90,7 @@ class TorchRows:
         """(n, d + 1), n of units where rows are theirs."""
         return self.rows.shape
 
-    def gradient_sum(self, loss: Loss) -> AbstractContextManager[Sums]:
+    def gradient_sum(self, loss: ScoreLoss) -> AbstractContextManager[Sums]:
         """What adds up clipped gradients of this loss."""
         return nullcontext(_TorchSum(self, self.rows.gradient_sum(loss)))
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv.domain import Domain
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 
 _KEYS = ("steps", "learner", "loss")
-MOST = 1000
+_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def candidates_of(given: Any) -> tuple[Candidate, ...]:
         raise ValueError(f"candidates must be a list of two or more, or a grid; got {shown(given)}")
     listed = [given] if isinstance(given, Mapping) else list(given)
     found = tuple(itertools.chain.from_iterable(_of(one) for one in listed))
-    if not 2 <= len(found) <= MOST:
-        raise ValueError(f"candidates: between 2 and {MOST} are needed to choose one; got {len(found)}")
+    if not 2 <= len(found) <= _MOST:
+        raise ValueError(f"candidates: between 2 and {_MOST} are needed to choose one; got {len(found)}")
     return found
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._copies import copied
-from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
 from prepriv.placed.handed import placeless
 from prepriv.plans.link import softmax, winners
-from prepriv.preprocessing.base import Floats
 from prepriv.release.model import Model
 from prepriv.runs.failures import sealed
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Streamed, Table
 
-Cells = dict[str, NDArray[Any]]
+RowEntries = dict[str, NDArray[Any]]
 """For each release of a plan one entry a row, (n,).
 
 accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
@@ -31,12 +31,14 @@ loss. Of a number: absolute_error, squared_error: as a share of the largest that
 between the bounds, and the square of its distance from their middle; residuals: bin of its target less its prediction. What
 is no number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
 """
-GROUP = "group"
+GROUP_CELLS = "group"
 
 
-def cells(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> Cells:
+def row_entries(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> RowEntries:
     """The cells of encoded rows with these class indices (-1: no declared class) or places between the bounds."""
-    groups = {} if plan.by is None else {GROUP: column_codes(table, [*plan.reads.columns].index(plan.by))}
+    groups = (
+        {} if plan.by is None else {GROUP_CELLS: column_codes(table, [*plan.reads.columns].index(plan.by))}
+    )
     return groups | _measured(plan, model, _as_modelled(table, plan) if plan.own else table, targets)
 
 
@@ -63,7 +65,7 @@ def column_codes(table: Table, place: int) -> NDArray[np.int64]:
     return codes
 
 
-def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> Cells:
+def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray[np.int32]) -> RowEntries:
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
         if plan.domain.target is not None:
@@ -143,7 +145,9 @@ def _probabilities(model: Model, scores: Floats, norms: Floats) -> Floats:
     return out
 
 
-def _cells(predicted: NDArray[np.intp], p: Floats, y: NDArray[np.int64], edges: Sequence[float]) -> Cells:
+def _cells(
+    predicted: NDArray[np.intp], p: Floats, y: NDArray[np.int64], edges: Sequence[float]
+) -> RowEntries:
     known, right, classes = y >= 0, predicted == y, p.shape[1]
     score, hit = (p[:, 1], y) if classes == 2 else (p.max(axis=1), right.astype(np.int64))
     place = np.searchsorted(np.asarray(edges), score, side="right")

@@ -50,7 +50,7 @@ from prepriv.runs.chosen import (
 )
 from prepriv.runs.premises import of_part
 from prepriv.runs.run import execute, room_for
-from prepriv.tables.encode import count_rows
+from prepriv.tables.encoding import count_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.table import Table
 

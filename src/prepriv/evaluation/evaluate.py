@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.evaluation.cells import GROUP, Cells, cells
-from prepriv.evaluation.intervals import Floats
-from prepriv.evaluation.plan import EvaluationPlan, model_hash
+from prepriv._arrays import Floats
+from prepriv.evaluation.cells import GROUP_CELLS, RowEntries, row_entries
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, model_hash
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.session import Session
@@ -56,11 +56,11 @@ def evaluate(
         else PrivateTable(rows, labels, plan.reads, plan.n, what="test rows")
     )
     paid = admit(plan, table, ledger=ledger, session=session, counted=counted, reached=reached)
-    counts = release(plan, cells(plan, model, *paid.rows), paid.session)
+    counts = release(plan, row_entries(plan, model, *paid.rows), paid.session)
     return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt)
 
 
-def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floats]:
+def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str, Floats]:
     """The noisy counts of each release of the plan: all that depends on a record and leaves."""
     classes = len(plan.domain.classes)
     bins = len(plan.edges) + 1
@@ -76,12 +76,12 @@ def release(plan: EvaluationPlan, of: Cells, session: Session) -> dict[str, Floa
         }
         groups = len(plan.groups)
         if (shape := shapes.get(name)) is None:
-            within: dict[str, Any] = {"group": of[GROUP], "groups": groups} if groups else {}
+            within: dict[str, Any] = {"group": of[GROUP_CELLS], "groups": groups} if groups else {}
             found[name] = private_split(of[name], **within, **options)
             continue
         cells, place = math.prod(shape), of[name]
         if groups:  # one histogram of all groups: a row is in one cell of one of them
-            place = np.where(place < 0, -1, of[GROUP].astype(np.int64) * cells + place)
+            place = np.where(place < 0, -1, of[GROUP_CELLS].astype(np.int64) * cells + place)
             shape = (groups, *shape)
         found[name] = private_histogram(place, bins=math.prod(shape), **options).reshape(shape)
     return found

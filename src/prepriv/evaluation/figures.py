@@ -9,9 +9,10 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.evaluation import intervals
-from prepriv.evaluation.intervals import Figure, Floats
-from prepriv.evaluation.plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.intervals import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)

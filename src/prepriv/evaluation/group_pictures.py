@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Protocol
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
@@ -22,10 +22,10 @@ def groups_in_html(of: PrivateEvaluation) -> str:
         return ""
     answered = [group for group in of.groups.values() if group.answered]
     names = [f"{of.plan.by} = {group.name}" for group in answered]
-    heads = "".join(f"<th>{escape(shown(h))}</th>" for h in ("figure", *names))
+    heads = "".join(f"<th>{escape(printable(h))}</th>" for h in ("figure", *names))
     figures = [[g.figures[name] for g in answered] for name in (answered[0].figures if answered else ())]
     few = "".join(
-        f"<p>{escape(shown(f'{of.plan.by} = {g.name}: {g.share}; {TOO_FEW}'))}</p>"
+        f"<p>{escape(printable(f'{of.plan.by} = {g.name}: {g.share}; {TOO_FEW}'))}</p>"
         for g in of.groups.values()
         if not g.answered
     )
@@ -33,9 +33,9 @@ def groups_in_html(of: PrivateEvaluation) -> str:
     apart = "".join(_line(d.name, [d.figure.interval]) for d in of.differences)
     drawn = [line for line in figures if any(f.value is not None for f in line)][:_MOST_DRAWN]
     return (
-        f"<h3>Groups</h3><p>{escape(shown(said(of)))}</p>{few}<table><tr>{heads}</tr>{body}</table>"
+        f"<h3>Groups</h3><p>{escape(printable(said(of)))}</p>{few}<table><tr>{heads}</tr>{body}</table>"
         f"<table><tr><th>difference</th><th>value [95 % interval]</th></tr>{apart}</table>"
-        f'<div class="figures">{"".join(picture(of, line) for line in drawn)}</div>'
+        f'<div class="figures">{"".join(group_picture(of, line) for line in drawn)}</div>'
     )
 
 
@@ -49,10 +49,10 @@ def said(of: PrivateEvaluation) -> str:
 
 
 def _line(name: str, cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<td>{escape(shown(c))}</td>" for c in (name, *cells)) + "</tr>"
+    return "<tr>" + "".join(f"<td>{escape(printable(c))}</td>" for c in (name, *cells)) + "</tr>"
 
 
-def picture(of: PrivateEvaluation, figures: Sequence[Figure]) -> str:
+def group_picture(of: PrivateEvaluation, figures: Sequence[Figure]) -> str:
     """A figure of each group with its interval, and below it the differences, with a line at zero."""
     name = figures[0].name
     answered = [group for group in of.groups.values() if group.answered]

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation import intervals
+from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.figures import Measured
-from prepriv.evaluation.intervals import Figure, Floats
-from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.intervals import Figure
 
 TOO_FEW = "all else refused, too few rows beside the noise"
 MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from prepriv._arguments import number, settle
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
-from prepriv.engines.base import Room
-from prepriv.evaluation.cells import cells
+from prepriv.engines.engine import Room
+from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import release
-from prepriv.evaluation.plan import EvaluationPlan, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
@@ -168,7 +168,7 @@ def train_and_evaluate(
         progress=progress,
         receipt=paid.receipt,
     )
-    of = cells(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
+    of = row_entries(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
     counts = release(plan.evaluation, of, session)
     private = trained.private and session.private
     return trained, PrivateEvaluation(plan.evaluation, counts, private, paid.receipt, plan.guarantee)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Floats = NDArray[np.float64]
+from prepriv._arrays import Floats
+
 LEVEL = 0.95
 _MADE_AT = 0.97  # so that what is approximate (normal counts, estimated variances) leaves LEVEL
 Z_SQUARED = float(ndtri(0.5 + _MADE_AT / 2)) ** 2

@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from prepriv._text import shown
+from prepriv._arrays import Floats
+from prepriv._text import printable
 from prepriv.adjacency import n_is_public
+from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
-from prepriv.evaluation.intervals import LEVEL, Figure, Floats
-from prepriv.evaluation.plan import EvaluationPlan
+from prepriv.evaluation.intervals import LEVEL, Figure
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
@@ -149,7 +150,7 @@ class PrivateEvaluation:
             told = group.figures.values() if group.answered else [group.share, TOO_FEW]
             lines += [f"{self.plan.by} = {group.name}:", *(f"  {line}" for line in told)]
         lines += [f"{d.name}: {d.figure.interval}" for d in self.differences]
-        return "\n".join(map(shown, lines))
+        return "\n".join(map(printable, lines))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the plan, the noisy counts, the figures."""
@@ -176,13 +177,13 @@ class PrivateEvaluation:
 
     def to_html(self) -> str:
         """One self-contained page."""
-        from prepriv.evaluation.pictures import page
+        from prepriv.evaluation.evaluation_page import page_of
 
-        return page(self)
+        return page_of(self)
 
     def fragment(self) -> str:
         """What of the page another one can hold: claim, table, pictures."""
-        from prepriv.evaluation.pictures import fragment
+        from prepriv.evaluation.evaluation_page import fragment
 
         return fragment(self)
 

@@ -6,12 +6,10 @@ moved has moved. `row_norms`, `norms` and `row_sum` give a row the same bits whe
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from prepriv._arrays import Floats
+
 INSIDE = 1 - 2.0**-40  # rows pulled just inside a ball: float rounding of their norm never drops one
 
 

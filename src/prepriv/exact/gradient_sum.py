@@ -33,7 +33,7 @@ _SHOWN = 256  # records that a third-party loss is shown at a time
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
 
 
-class Loss(Protocol):
+class ScoreLoss(Protocol):
     """What a sum of gradients needs of a loss: its derivative in the scores (`prepriv.learners.losses.Loss`)."""
 
     def residual(
@@ -83,7 +83,7 @@ class QuantizedRows:
         self.norms[start:stop] = np.where(fits, np.maximum(norms, 1.0), 1.0)
         self.targets[start:stop] = np.where(fits, targets, -1)
 
-    def gradient_sum(self, loss: Loss, threads: int | None = None) -> GradientSum:
+    def gradient_sum(self, loss: ScoreLoss, threads: int | None = None) -> GradientSum:
         """What a learner asks for sums at its weights, as a context manager. threads: others than its own."""
         return GradientSum(self, loss, threads=threads or self.threads)
 
@@ -134,7 +134,7 @@ def clipped_residuals(
     norms: NDArray[Any],
     grid: Grid,
     bits: int,
-    loss: Loss,
+    loss: ScoreLoss,
 ) -> NDArray[np.float64]:
     """Clipped residuals (K, b) as integers, of exact products (K, b) of rows and weights of so many bits, which it uses
     up. In NumPy on every engine: no two libraries have the same exp."""
@@ -146,7 +146,7 @@ def clipped_residuals(
     return residual.T
 
 
-def residuals_of(loss: Loss, scores: NDArray[np.float64], targets: NDArray[Any]) -> NDArray[np.float64]:
+def residuals_of(loss: ScoreLoss, scores: NDArray[np.float64], targets: NDArray[Any]) -> NDArray[np.float64]:
     """Residuals (b, K) in the buffer of the scores, in column order. Third-party code is shown copies, in blocks of one length:
     how it rounds a record may depend on the length of its block, which one record decides."""
     if is_ours(type(loss)):
@@ -181,7 +181,7 @@ def _controller() -> ThreadpoolController:
 class GradientSum:
     """Clipped gradient sums of a fixed set of rows. Use as a context manager: it holds a thread pool."""
 
-    def __init__(self, rows: QuantizedRows, loss: Loss, *, threads: int | None = None) -> None:
+    def __init__(self, rows: QuantizedRows, loss: ScoreLoss, *, threads: int | None = None) -> None:
         self._rows, self._loss = rows, loss
         self._threads = threads or min(8, os.cpu_count() or 1)
         self._local = threading.local()

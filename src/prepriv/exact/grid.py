@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
+_BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
 FINE_BLOCK = 256  # the same on fine grids, which need the bits
 EXACT = 52  # bits a float64 product sum may use
 MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison leaves this much room
@@ -31,7 +31,7 @@ class Grid:
     @staticmethod
     def of(radius: float, clip: float, n: int, *, fine: bool) -> Grid:
         """The finest grid that keeps a block's product sum below 2^52 and the whole sum below 2^61."""
-        block = FINE_BLOCK if fine else BLOCK
+        block = FINE_BLOCK if fine else _BLOCK
         x_bits = math.floor(math.log2((2**23 if fine else 2**15 - 2) / radius))
         norm = math.floor(radius * 2.0**x_bits) + 1
         room = min(EXACT - math.ceil(math.log2(block)), 61 - math.ceil(math.log2(n + 1)))
@@ -43,7 +43,7 @@ class Grid:
     @property
     def block(self) -> int:
         """Rows whose contributions add up exactly in float64."""
-        return FINE_BLOCK if self.fine else BLOCK
+        return FINE_BLOCK if self.fine else _BLOCK
 
     @property
     def exponent(self) -> int:

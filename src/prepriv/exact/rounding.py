@@ -8,7 +8,7 @@ from fractions import Fraction
 _UP = 1 + 1e-12
 
 
-def up(x: float) -> float:
+def rounded_up(x: float) -> float:
     """A float that a few operations made, above what they would have made without rounding."""
     return x * _UP
 

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import GradientSum, Loss, QuantizedRows, clipped_residuals, residuals_of
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, ScoreLoss, clipped_residuals, residuals_of
 from prepriv.exact.grid import MARGIN, Grid
 
-Numbers = NDArray[np.int64]
+_Numbers = NDArray[np.int64]
 _CELLS = 2**20  # of rows whose products are taken at a time
 
 
-def ranges(starts: Numbers, counts: Numbers) -> Numbers:
+def ranges(starts: _Numbers, counts: _Numbers) -> _Numbers:
     """start, start + 1, ..., `count` of them, one range after another."""
     offset = np.repeat(starts - (np.cumsum(counts) - counts), counts)
     return np.asarray(offset + np.arange(len(offset)))
@@ -34,7 +34,7 @@ class UnitRows(QuantizedRows):
     def __init__(
         self,
         grid: Grid,
-        sizes: Numbers,
+        sizes: _Numbers,
         d: int,
         bias: float,
         *,
@@ -50,11 +50,11 @@ class UnitRows(QuantizedRows):
         """(units, d + 1): what a learner counts, and draws."""
         return len(self.sizes), self.x.shape[1]
 
-    def gradient_sum(self, loss: Loss, threads: int | None = None) -> UnitSum:
+    def gradient_sum(self, loss: ScoreLoss, threads: int | None = None) -> UnitSum:
         return UnitSum(self, loss, threads=threads or self.threads)
 
     @cached_property
-    def pairs(self) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
+    def pairs(self) -> tuple[_Numbers, _Numbers, NDArray[np.float64]]:
         """(first pair of each row, how many it has, ⟨x_i, x_j⟩ of each): of row i with each j >= i of its unit. Exact."""
         rows = np.arange(self.x.shape[0])
         count = np.repeat(self.starts + self.sizes, self.sizes) - rows
@@ -87,7 +87,7 @@ class UnitSum(GradientSum):
     def block_rows(self, features: int) -> int:
         return max(super().block_rows(features), int(self._rows.sizes.max(initial=0)))
 
-    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Numbers]:
+    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[_Numbers]:
         """Row numbers, of whole units, at most `size` of them."""
         units = np.arange(len(self._rows.sizes)) if index is None else index
         ends = np.cumsum(self._rows.sizes[units])
@@ -99,7 +99,7 @@ class UnitSum(GradientSum):
             start, done = stop, int(ends[stop - 1])
 
     def residuals(
-        self, scores: NDArray[np.float64], targets: NDArray[Any], at: Numbers, bits: int
+        self, scores: NDArray[np.float64], targets: NDArray[Any], at: _Numbers, bits: int
     ) -> NDArray[np.float64]:
         """Residuals as integers, each row within the clip; then all rows of a unit, as one, within the clip."""
         rows, grid = self._rows, self._rows.grid
@@ -122,8 +122,8 @@ class UnitSum(GradientSum):
 class _Averaged:
     """A loss of which each row counts for one part of so many."""
 
-    loss: Loss
-    of: Numbers
+    loss: ScoreLoss
+    of: _Numbers
 
     def residual(
         self, scores: NDArray[np.float64], targets: NDArray[Any], out: NDArray[np.float64] | None = None
@@ -133,10 +133,10 @@ class _Averaged:
 
 def _unit_norms(
     residual: NDArray[np.float64],
-    own: Numbers,
-    units: Numbers,
+    own: _Numbers,
+    units: _Numbers,
     products: NDArray[np.float64],
-    size: Numbers,
+    size: _Numbers,
     clip: int,
 ) -> NDArray[np.float64]:
     """Norm of each unit's gradient, the sum of r_i ⊗ x_i over its rows, rounded up: ‖·‖² = Σ_ij ⟨x_i, x_j⟩⟨r_i, r_j⟩.

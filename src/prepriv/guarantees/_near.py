@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 
 
 def epsilon_near(
-    delta: Callable[[FloatArray], FloatArray], target: float, guess: float, ceiling: float
+    delta: Callable[[Floats], Floats], target: float, guess: float, ceiling: float
 ) -> float | None:
     """An epsilon with delta(epsilon) <= target, within about 1e-11 of the smallest one; None if not found.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP, LossAtoms
 
 TRANSFORM = 8.0  # rounding of a transform: ulp of the sum of its entries, for each factor 2 of its length
@@ -34,10 +34,10 @@ class LossGrid:
 
     interval: float
     first: int
-    masses: FloatArray
+    masses: Floats
     infinite_mass: float
 
-    def losses(self) -> FloatArray:
+    def losses(self) -> Floats:
         """The grid points, shape (m,)."""
         return np.asarray((self.first + np.arange(len(self.masses))) * self.interval, dtype=np.float64)
 
@@ -64,7 +64,7 @@ def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
     return LossGrid(interval, first, np.asarray(grid * (1.0 + 16.0 * ULP), dtype=np.float64), infinite)
 
 
-def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[Floats, Floats]:
     """Grid of epsilons >= 0 (ascending) and upper bounds of delta there, for the sum.
 
     grids: of one interval; counts: how many times each is used.
@@ -154,13 +154,13 @@ class _Tilted:
     log_terms: sum of the absolute values that log_scale is the sum of, times their number, for its rounding.
     """
 
-    masses: FloatArray
+    masses: Floats
     noise: float
     theta: float
     log_scale: float
     log_terms: float
 
-    def untilt(self, losses: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def untilt(self, losses: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Upper bounds of e^{log_scale - theta * loss}, which turn masses into those of the sum itself; and where
         they are known: from some loss on, below it they overflow."""
         shift = self.theta * losses
@@ -228,7 +228,7 @@ def _power(base: np.ndarray, exponent: int) -> np.ndarray:
     return result
 
 
-def _tail_excess(masses: FloatArray, interval: float) -> FloatArray:
+def _tail_excess(masses: Floats, interval: float) -> Floats:
     from scipy.signal import lfilter  # a heavy import, for compositions only
 
     # T_j = sum_{i > j} m_i (1 - r^{i-j}) = r T_{j+1} + (1 - r) sum_{i > j} m_i, r = e^{-h}; a smaller

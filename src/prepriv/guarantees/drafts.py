@@ -58,7 +58,7 @@ def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) ->
     whole = part.compose(*(of_draft(drafted, domain) for drafted in domain.drafts))
     kept = tuple(note for note in part.notes if not note.startswith("weak:"))
     weak = notes_on(whole.epsilon(delta), delta, n, math.inf)  # of a model its part has said enough
-    return replace(whole, notes=(told(part, domain, delta), FIXED, *kept, *weak))
+    return replace(whole, notes=(_told(part, domain, delta), FIXED, *kept, *weak))
 
 
 def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, Any] | None:
@@ -69,7 +69,7 @@ def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, An
     return {"this run": part.to_json(delta), "drafts": drafts}
 
 
-def spent(domain: Domain) -> str:
+def drafts_cost(domain: Domain) -> str:
     """What the drafts of a domain cost, in words."""
     drafts = " and ".join(
         f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} records"
@@ -79,6 +79,6 @@ def spent(domain: Domain) -> str:
     return f"the private draft of its bounds, categories and classes, {drafts}"
 
 
-def told(part: Guarantee, domain: Domain, delta: float) -> str:
+def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {spent(domain)}; a person in both tables pays for both"
+    return f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {drafts_cost(domain)}; a person in both tables pays for both"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, number
+from prepriv._arguments import number
+from prepriv._arrays import Floats
 from prepriv.guarantees.gaussian import (
     beta_lower,
     delta_upper,
@@ -42,7 +43,7 @@ class Gaussian(TradeoffFunction):
 
     mu: float
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return delta_upper(self.mu, epsilon)
 
     def inverse(self) -> Gaussian:
@@ -55,7 +56,7 @@ class Gaussian(TradeoffFunction):
     def _epsilon(self, delta: float) -> float:
         return epsilon_upper(self.mu, delta)
 
-    def _beta(self, alpha: FloatArray) -> FloatArray:
+    def _beta(self, alpha: Floats) -> Floats:
         return beta_lower(self.mu, alpha)
 
     def _loss_atoms(self) -> LossAtoms:
@@ -75,7 +76,7 @@ class Laplace(TradeoffFunction):
 
     epsilon0: float
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         # 1 - e^{(epsilon - epsilon0)/2}
         inside = np.minimum(epsilon - self.epsilon0, 0.0)
         return np.minimum(-np.expm1(0.5 * inside) * (1.0 + 8.0 * ULP), 1.0)
@@ -92,7 +93,7 @@ class Laplace(TradeoffFunction):
         value += 8.0 * ULP * (self.epsilon0 + 2.0 * abs(math.log1p(-delta)))
         return min(max(value, 0.0), self.epsilon0)
 
-    def _beta(self, alpha: FloatArray) -> FloatArray:
+    def _beta(self, alpha: Floats) -> Floats:
         e0 = self.epsilon0
         steep = 1.0 - np.exp(np.minimum(e0 + np.log(np.maximum(alpha, 5e-324)), 1.0))
         steep -= ULP * (8.0 + 4.0 * e0)
@@ -128,7 +129,7 @@ class ApproximateDP(TradeoffFunction):
     epsilon0: float
     delta0: float = 0.0
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         # delta0 + (1 - delta0) (e^{epsilon0} - e^epsilon) / (1 + e^{epsilon0}) below epsilon0
         drop = -np.expm1(np.minimum(epsilon - self.epsilon0, 0.0))
         share = drop / (1.0 + math.exp(-self.epsilon0)) * (1.0 + 16.0 * ULP)
@@ -157,7 +158,7 @@ class ApproximateDP(TradeoffFunction):
         value += 16.0 * ULP * (self.epsilon0 + 1.0 / (1.0 - share))
         return min(max(value, 0.0), self.epsilon0)
 
-    def _beta(self, alpha: FloatArray) -> FloatArray:
+    def _beta(self, alpha: Floats) -> Floats:
         grow = np.exp(np.minimum(self.epsilon0 + np.log(np.maximum(alpha, 5e-324)), 1.0))
         error = ULP * (16.0 + 4.0 * self.epsilon0)
         held = 1.0 if self.delta0 == 0.0 else math.nextafter(1.0 - self.delta0, 0.0)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr, ndtri
 
-from prepriv._arguments import FloatArray, number, numbers
+from prepriv._arguments import number, numbers
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.solve import largest_below, smallest_epsilon
 
@@ -22,7 +23,7 @@ SMALLEST = 1e-300  # a positive delta below this is reported as this
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-def delta_upper(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray:
+def delta_upper(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Floats:
     """Upper bound of the Gaussian delta for mu >= 0, epsilon >= 0 (arrays that broadcast)."""
     scale, at = np.broadcast_arrays(np.asarray(mu, np.float64), np.asarray(epsilon, np.float64))
     m = np.maximum(scale, 1e-290)
@@ -47,7 +48,7 @@ def delta_upper(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray:
     return np.where(scale == 0.0, 0.0, np.clip(value, SMALLEST, 1.0))
 
 
-def beta_lower(mu: float, alpha: FloatArray) -> FloatArray:
+def beta_lower(mu: float, alpha: Floats) -> Floats:
     """Lower bound of Phi(Phi^{-1}(1 - alpha) - mu), alpha in [0, 1]."""
     if mu == 0.0:
         return 1.0 - alpha  # one correctly rounded operation; nothing lies above it by more than 1/2 ulp
@@ -69,7 +70,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
     return smallest_epsilon(lambda epsilon: delta_upper(mu, epsilon), delta)
 
 
-def _mills(x: FloatArray) -> FloatArray:
+def _mills(x: Floats) -> Floats:
     return math.sqrt(math.pi / 2.0) * erfcx(x / math.sqrt(2.0))
 
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, integer, number, numbers
+from prepriv._arguments import integer, number, numbers
+from prepriv._arrays import Floats
 from prepriv.guarantees.subsampling import GaussianMixture
 
 _UP = 1.0 + 1e-12
 
 
-def taut_string(shifts: FloatArray) -> FloatArray:
+def taut_string(shifts: Floats) -> Floats:
     """The a of least norm: the slopes of the greatest convex minorant of the prefix sums of s, (T,).
 
     shifts: s_1 … s_T, in units of the noise, each at least 0.
@@ -41,7 +42,7 @@ def taut_string(shifts: FloatArray) -> FloatArray:
     return np.repeat(np.array(slopes, dtype=np.float64), np.array(lengths, dtype=np.int64))
 
 
-def last_iterate_mu(shifts: FloatArray) -> float:
+def last_iterate_mu(shifts: Floats) -> float:
     """m for which the last iterate is m-GDP, rounded up; the noise of a step has deviation 1."""
     a = taut_string(shifts)
     return math.sqrt(float(a @ a)) * (1.0 + 1e-15 * (len(a) + 8))
@@ -63,7 +64,7 @@ class Passes:
         integer("passes", self.count)
         number("shrink", self.shrink, at_least=0.0, below=1.0)
 
-    def earlier(self, steps: int, record: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def earlier(self, steps: int, record: float) -> tuple[Floats, Floats, Floats]:
         """(distance left at the record's last step, its squared price if paid before, passes that are looked at), (k,) each.
 
         One entry for the start, where runs are equal, and one for each number of visits after they were a diameter apart.
@@ -82,7 +83,7 @@ class Passes:
         return left, paid, visits + 1.0
 
 
-def _geometric(terms: FloatArray, log_ratio: float) -> FloatArray:
+def _geometric(terms: Floats, log_ratio: float) -> Floats:
     """1 + r + … + r^(terms − 1), log r ≤ 0."""
     return terms if log_ratio == 0.0 else np.asarray(np.expm1(terms * log_ratio) / np.expm1(log_ratio))
 

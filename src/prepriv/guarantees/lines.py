@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 
 ULP = 2.0**-52  # spacing of floats at 1
 
@@ -29,8 +29,8 @@ class LossAtoms:
     dominating under composition (exact atoms, or atoms of a dominating pair, rounded up).
     """
 
-    losses: FloatArray
-    masses: FloatArray
+    losses: Floats
+    masses: Floats
     infinite_mass: float
 
 
@@ -41,11 +41,11 @@ class SupportLines:
     Built by `support_lines`, which sorts and keeps the upper envelope.
     """
 
-    slopes: FloatArray
-    deltas: FloatArray
+    slopes: Floats
+    deltas: Floats
 
     @cached_property
-    def knots(self) -> FloatArray:
+    def knots(self) -> Floats:
         """Type I errors at which the envelope turns, shape (m,), descending.
 
         knots[0] is where the envelope leaves 0; line j rules between knots[j + 1] and knots[j].
@@ -53,7 +53,7 @@ class SupportLines:
         return np.exp(self._log_knots)
 
     @cached_property
-    def _log_knots(self) -> FloatArray:
+    def _log_knots(self) -> Floats:
         # alpha where lines j - 1 and j meet: (d_{j-1} - d_j) / (e^{s_j} - e^{s_{j-1}}); line -1 is beta = 0
         s, d = self.slopes, self.deltas
         first = np.minimum(0.0, np.log(np.maximum(1.0 - d[:1], 5e-324)) - s[:1])
@@ -62,7 +62,7 @@ class SupportLines:
         rest = np.where(drop > 0, np.log(np.maximum(drop, 5e-324)) - log_gap, -np.inf)
         return np.append(first, rest)
 
-    def beta(self, alpha: FloatArray) -> FloatArray:
+    def beta(self, alpha: Floats) -> Floats:
         """The envelope at alpha, rounded down."""
         line = np.maximum(len(self.slopes) - np.searchsorted(self.knots[::-1], alpha, side="right"), 1) - 1
         log_drop = self.slopes[line] + np.log(np.maximum(alpha, 5e-324))
@@ -70,7 +70,7 @@ class SupportLines:
         error = ULP * (8.0 + 2.0 * np.abs(self.slopes[line])) * (1.0 + drop)
         return np.maximum(0.0, 1.0 - self.deltas[line] - drop - error)
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """1 + f*(-e^epsilon) of the envelope, any sign, rounded up: a chord of delta in e^epsilon."""
         left = np.searchsorted(self.slopes, epsilon, side="right") - 1
         right = np.minimum(left + 1, len(self.slopes) - 1)
@@ -105,7 +105,7 @@ class SupportLines:
         return LossAtoms(self.slopes, masses, min(1.0, float(self.deltas[-1]) * float(up[-1])))
 
 
-def support_lines(slopes: FloatArray, deltas: FloatArray) -> SupportLines:
+def support_lines(slopes: Floats, deltas: Floats) -> SupportLines:
     """Sort the lines, raise each delta to what it can be at least, and keep the upper envelope.
 
     Leaving out a line is always sound. One whose neighbours meet above it is left out, no two neighbours at once.
@@ -130,11 +130,11 @@ def support_lines(slopes: FloatArray, deltas: FloatArray) -> SupportLines:
 
 
 def adaptive_lines(
-    delta: Callable[[FloatArray], FloatArray],
+    delta: Callable[[Floats], Floats],
     lowest: float,
     highest: float,
     *,
-    extra: FloatArray | None = None,
+    extra: Floats | None = None,
     tolerance: float,
     budget: int,
 ) -> SupportLines:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, instance, integer, number, shown
+from prepriv._arguments import instance, integer, number, shown
+from prepriv._arrays import Floats
 from prepriv.guarantees.convolution import composed_deltas, discretize
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines
@@ -95,7 +96,7 @@ class Composition(TradeoffFunction):
     parts: tuple[Part, ...]
     interval: float | None = field(default=None)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return np.where(epsilon >= self._pure_epsilon(), 0.0, self._curve.delta(epsilon))
 
     def inverse(self) -> Composition:
@@ -132,7 +133,7 @@ class Composition(TradeoffFunction):
 
     @cached_property
     def _lines(self) -> SupportLines:
-        def delta(epsilon: FloatArray) -> FloatArray:
+        def delta(epsilon: Floats) -> Floats:
             return self._signed_delta(epsilon)
 
         high = float(self._curve.slopes[-1])
@@ -180,13 +181,13 @@ class LossDistribution(TradeoffFunction):
     backward: LossAtoms = field(repr=False)
 
     @cached_property
-    def _sorted(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _sorted(self) -> tuple[Floats, Floats, Floats]:
         order = np.argsort(self.forward.losses)
         losses, masses = self.forward.losses[order], self.forward.masses[order]
         tail = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
         return losses, masses, tail
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         losses, masses, _ = self._sorted
         flat = np.atleast_1d(epsilon).ravel()
         value = np.array([float(masses @ -np.expm1(np.minimum(e - losses, 0.0))) for e in flat])

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from prepriv._arguments import FloatArray, numbers
+from prepriv._arguments import numbers
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP, SupportLines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
@@ -22,7 +23,7 @@ class PiecewiseLinear(TradeoffFunction):
     forward: SupportLines
     backward: SupportLines = field(repr=False)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return self.forward.delta(epsilon)
 
     def inverse(self) -> PiecewiseLinear:
@@ -49,7 +50,7 @@ class Symmetrized(TradeoffFunction):
     base: TradeoffFunction
     both_orders: bool = False
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         one, two = self.base._delta(epsilon), self.base.inverse()._delta(epsilon)
         return np.minimum(one, two) if self.both_orders else np.maximum(one, two)
 
@@ -150,7 +151,7 @@ def discrete_pair(p: npt.ArrayLike, q: npt.ArrayLike) -> PiecewiseLinear:
     return PiecewiseLinear(_pair_lines(one, two), _pair_lines(two, one))
 
 
-def _pair_lines(p: FloatArray, q: FloatArray) -> SupportLines:
+def _pair_lines(p: Floats, q: Floats) -> SupportLines:
     # lines of T(P, Q) at every likelihood ratio q/p: delta(s) = sum (q - e^s p)_+
     both = (p > 0) & (q > 0)
     ratios = np.log(q[both]) - np.log(p[both])

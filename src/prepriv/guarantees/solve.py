@@ -7,15 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 
-LARGEST = 2.0**40  # beyond this epsilon a claim says nothing
+_LARGEST = 2.0**40  # beyond this epsilon a claim says nothing
 PRECISION = 1e-12
 
 
-def smallest_epsilon(
-    delta: Callable[[FloatArray], FloatArray], target: float, ceiling: float = math.inf
-) -> float:
+def smallest_epsilon(delta: Callable[[Floats], Floats], target: float, ceiling: float = math.inf) -> float:
     """Smallest epsilon >= 0 found with delta(epsilon) <= target; the returned end satisfies it.
 
     The root is sought for sqrt(-log delta), which is nearly linear in epsilon, by regula falsi with
@@ -34,7 +32,7 @@ def smallest_epsilon(
     while at_high > 0.0:
         if high >= ceiling:
             return ceiling
-        if high > LARGEST:
+        if high > _LARGEST:
             return math.inf
         low, at_low = high, at_high
         high = min(4.0 * high, ceiling)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 from prepriv.guarantees.gaussian import SMALLEST, delta_upper
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -58,7 +58,7 @@ class PoissonRemove(DenseTradeoff):
     def __post_init__(self) -> None:
         _check(self.shift, self.rate)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return _amplified(self.shift, self.rate, epsilon)
 
     def inverse(self) -> PoissonAdd:
@@ -79,7 +79,7 @@ class PoissonAdd(DenseTradeoff):
     def __post_init__(self) -> None:
         _check(self.shift, self.rate)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         # s δ_G(m; log(q e^ε / s)), s = 1 − e^ε(1 − q); 0 where s ≤ 0
         grow = np.expm1(np.minimum(epsilon, 50.0))
         share = self.rate - (1.0 - self.rate) * grow + 8.0 * ULP * (self.rate + grow)
@@ -115,7 +115,7 @@ class PoissonReplace(DenseTradeoff):
     def __post_init__(self) -> None:
         _check(self.shift, self.rate)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         m, q = self.shift, self.rate
         if m == 0.0:
             return np.zeros_like(epsilon)
@@ -165,7 +165,7 @@ class PoissonMoved(DenseTradeoff):
         _check(self.reach, self.rate)
         _check(self.apart, self.rate)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return moved_delta(self.reach, self.apart, self.rate, epsilon)
 
     def inverse(self) -> PoissonMoved:
@@ -186,8 +186,8 @@ _LEAST_APART = 1e-9  # below it the threshold is not found to enough digits; a l
 
 
 def moved_delta(
-    reach: FloatArray | float, apart: FloatArray | float, rate: FloatArray | float, epsilon: FloatArray
-) -> FloatArray:
+    reach: Floats | float, apart: Floats | float, rate: Floats | float, epsilon: Floats
+) -> Floats:
     """δ of `PoissonMoved`, rounded up: q max over t of P(N(m) > t) − α P(N(m − d) > t) − (A − α) P(N(0) > t).
 
     α = e^ε, A = 1 + (α − 1)/q. The maximum is where 1 = α e^{−d(t−m)−d²/2} + (A − α) e^{m²/2−mt}, whose right side falls.
@@ -227,7 +227,7 @@ class SubsampledWithoutReplacement(DenseTradeoff):
     def __post_init__(self) -> None:
         _check(self.shift, self.rate)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return _amplified(self.shift, self.rate, epsilon)
 
     def inverse(self) -> SubsampledWithoutReplacement:
@@ -246,19 +246,19 @@ class GaussianMixture(DenseTradeoff):
     shifts, weights: (k,) each. The weights may have a sum below 1: the rest is a shift without bound.
     """
 
-    shifts: FloatArray
-    weights: FloatArray
+    shifts: Floats
+    weights: Floats
     lost: float = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lost", max(0.0, (1.0 - math.fsum(self.weights)) + 4.0 * ULP))
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         flat = np.atleast_1d(epsilon).ravel()
         value = np.concatenate([self._sums(part) for part in np.array_split(flat, 1 + len(flat) // 2048)])
         return np.minimum(value.reshape(np.shape(epsilon)) + self.lost, 1.0)
 
-    def _sums(self, epsilon: FloatArray) -> FloatArray:
+    def _sums(self, epsilon: Floats) -> Floats:
         deltas = delta_upper(self.shifts[:, None], epsilon[None, :])
         return (self.weights @ deltas) * (1.0 + ULP * (len(self.weights) + 4.0))
 
@@ -283,7 +283,7 @@ class Transitive(TradeoffFunction):
 
     curve: SupportLines
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         return self.curve.delta(epsilon)
 
     def inverse(self) -> Transitive:
@@ -321,12 +321,12 @@ def _through(f: SupportLines, h: SupportLines) -> SupportLines:
     )
 
 
-def _lines_at(function: TradeoffFunction, losses: FloatArray) -> SupportLines:
+def _lines_at(function: TradeoffFunction, losses: Floats) -> SupportLines:
     slopes = np.unique(np.clip(losses, -36.0, 600.0))
     return support_lines(slopes, function._signed_delta(slopes))
 
 
-def _one_sided_loss(shift: float, rate: float) -> FloatArray:
+def _one_sided_loss(shift: float, rate: float) -> Floats:
     """log of the density of (1 − q) N(0, 1) + q N(m, 1) over that of N(0, 1), at even points."""
     x = np.linspace(-12.0, 12.0 + shift, _POINTS)
     with np.errstate(divide="ignore"):
@@ -334,7 +334,7 @@ def _one_sided_loss(shift: float, rate: float) -> FloatArray:
     return np.asarray(np.logaddexp(rest, math.log(rate) + shift * x - 0.5 * shift * shift))
 
 
-def _amplified(shift: float, rate: float, epsilon: FloatArray) -> FloatArray:
+def _amplified(shift: float, rate: float, epsilon: Floats) -> Floats:
     """q δ_G(m; log(1 + (e^ε − 1)/q)), rounded up."""
     # log(1 + (e^ε − 1)/q) = ε + log(1 + (1 − e^{−ε})(1 − q)/q): no overflow
     inner = epsilon + np.log1p(-np.expm1(-epsilon) * ((1.0 - rate) / rate))
@@ -342,7 +342,7 @@ def _amplified(shift: float, rate: float, epsilon: FloatArray) -> FloatArray:
     return np.minimum(value * (1.0 + 4.0 * ULP), 1.0)
 
 
-def _mills_gap(x: FloatArray, step: float) -> FloatArray:
+def _mills_gap(x: Floats, step: float) -> Floats:
     """Upper bound of R(x) − R(x + step), R(x) = (1 − Φ(x))/φ(x) the Mills ratio."""
     scale = math.sqrt(math.pi / 2.0)
     near = scale * erfcx(x / math.sqrt(2.0))

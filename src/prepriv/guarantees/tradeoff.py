@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from prepriv._arguments import FloatArray, integer, number, numbers
+from prepriv._arguments import integer, number, numbers
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines
 from prepriv.guarantees.solve import smallest_epsilon
 
@@ -66,7 +67,7 @@ class TradeoffFunction(abc.ABC):
 
     # ---- to be supplied -------------------------------------------------------------------------
     @abc.abstractmethod
-    def _delta(self, epsilon: FloatArray) -> FloatArray: ...
+    def _delta(self, epsilon: Floats) -> Floats: ...
 
     @abc.abstractmethod
     def inverse(self) -> TradeoffFunction:
@@ -79,7 +80,7 @@ class TradeoffFunction(abc.ABC):
     def _epsilon(self, delta: float) -> float:
         return smallest_epsilon(self._delta, delta, self._pure_epsilon())
 
-    def _beta(self, alpha: FloatArray) -> FloatArray:
+    def _beta(self, alpha: Floats) -> Floats:
         return self.lines().beta(alpha)
 
     def _loss_atoms(self) -> LossAtoms | None:
@@ -101,7 +102,7 @@ class TradeoffFunction(abc.ABC):
     @overload
     def __call__(self, alpha: float) -> float: ...
     @overload
-    def __call__(self, alpha: FloatArray | list[float]) -> FloatArray: ...
+    def __call__(self, alpha: Floats | list[float]) -> Floats: ...
     def __call__(self, alpha: Numbers) -> Any:
         """Least type II error at type I error alpha in [0, 1], rounded down."""
         points = numbers("alpha", alpha, at_least=0.0, at_most=1.0)
@@ -110,7 +111,7 @@ class TradeoffFunction(abc.ABC):
     @overload
     def delta(self, epsilon: float) -> float: ...
     @overload
-    def delta(self, epsilon: FloatArray | list[float]) -> FloatArray: ...
+    def delta(self, epsilon: Floats | list[float]) -> Floats: ...
     def delta(self, epsilon: Numbers) -> Any:
         """Smallest certified delta at epsilon (any finite real), rounded up."""
         points = numbers("epsilon", epsilon)
@@ -119,7 +120,7 @@ class TradeoffFunction(abc.ABC):
     @overload
     def epsilon(self, delta: float) -> float: ...
     @overload
-    def epsilon(self, delta: FloatArray | list[float]) -> FloatArray: ...
+    def epsilon(self, delta: Floats | list[float]) -> Floats: ...
     def epsilon(self, delta: Numbers) -> Any:
         """Smallest certified epsilon >= 0 at delta in (0, 1), rounded up; inf if there is none."""
         points = numbers("delta", delta, above=0.0, below=1.0)
@@ -129,7 +130,7 @@ class TradeoffFunction(abc.ABC):
     @overload
     def conjugate(self, y: float) -> float: ...
     @overload
-    def conjugate(self, y: FloatArray | list[float]) -> FloatArray: ...
+    def conjugate(self, y: Floats | list[float]) -> Floats: ...
     def conjugate(self, y: Numbers) -> Any:
         """Convex conjugate f*(y) = sup over alpha in [0, 1] of y alpha - f(alpha), rounded up.
 
@@ -225,7 +226,7 @@ class TradeoffFunction(abc.ABC):
 
         return draw({type(self).__name__: self}, path)
 
-    def _signed_delta(self, epsilon: FloatArray) -> FloatArray:
+    def _signed_delta(self, epsilon: Floats) -> Floats:
         upper = np.clip(self._delta(np.maximum(epsilon, 0.0)), 0.0, 1.0)
         if np.all(epsilon >= 0.0):
             return upper
@@ -235,7 +236,7 @@ class TradeoffFunction(abc.ABC):
         return np.where(epsilon >= 0.0, upper, np.minimum(by_duality, 1.0))
 
 
-def _shaped(values: FloatArray, like: FloatArray) -> Any:
+def _shaped(values: Floats, like: Floats) -> Any:
     return float(values.reshape(-1)[0]) if like.ndim == 0 else values
 
 

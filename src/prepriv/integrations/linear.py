@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
-from prepriv.preprocessing.base import Floats
 
 
 def raw_units(scaled: Floats, domain: Domain) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prepriv.preprocessing._cells import Cells
-from prepriv.preprocessing._wavelets import PIXEL, TAP, gaussian, morlet
+from prepriv.preprocessing._wavelets import PIXEL, TAP, gaussian_filter, morlet
 from prepriv.preprocessing.augment_by_distance import ROOT2, Augment
 from prepriv.preprocessing.base import Identity
 from prepriv.preprocessing.bins import BinCodes, codes
@@ -240,7 +240,7 @@ def _scatter(g: Graph, x: str, d: int, m: Scatter) -> str:
 
     def smooth(maps: str, scale: int, many: int) -> str:
         """Averages of `many` maps an image, (images, many * cells)."""
-        y = seen(maps, gaussian(m.J - scale - 1), 2 ** (m.J - scale))
+        y = seen(maps, gaussian_filter(m.J - scale - 1), 2 ** (m.J - scale))
         return g.cast(shaped(y, -1, many * m.cells), np.float64)
 
     def amplitudes(maps: str, finer: int, scale: int) -> str:

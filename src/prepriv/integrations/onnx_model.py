@@ -16,8 +16,8 @@ from prepriv.domain import Domain
 from prepriv.integrations.onnx_maps import MAPS, Graph
 from prepriv.plans.link import Link, raw_share
 from prepriv.tables.cell import text, text_of
-from prepriv.tables.column import cells, numbers
-from prepriv.tables.encode import MISSING_TEXT, columns_of
+from prepriv.tables.column import cells, numbers_in
+from prepriv.tables.encoding import MISSING_TEXT, columns_of
 
 OPSET, IR = 18, 9
 
@@ -26,7 +26,7 @@ class NotExportable(ValueError):
     """The model has a part that ONNX has no form for here."""
 
 
-def by_column(domain: Domain) -> bool:
+def _by_column(domain: Domain) -> bool:
     """Whether the graph has an input a column, for there are texts among them."""
     return not all(isinstance(c, Numeric) for c in domain.columns.values())
 
@@ -37,12 +37,12 @@ def onnx_rows(data: Any, domain: Domain) -> dict[str, NDArray[Any]]:
     Raises BadData where the rows are not of the domain's form.
     """
     columns = columns_of(data, domain)
-    if not by_column(domain):
-        return {"rows": np.column_stack([numbers(c) for c in columns])}
+    if not _by_column(domain):
+        return {"rows": np.column_stack([numbers_in(c) for c in columns])}
     made = {}
     for (name, kind), column in zip(domain.columns.items(), columns):
         if isinstance(kind, Numeric):
-            made[name] = numbers(column)[:, None]
+            made[name] = numbers_in(column)[:, None]
             continue
         codes, distinct = cells(column)
         known = {text_of(c) for c in kind.categories} if isinstance(kind, Categorical) else set()
@@ -61,7 +61,7 @@ def _spelled(name: str, known: set[str]) -> str:
 def _encoded(g: Graph, domain: Domain) -> tuple[str, list[Any]]:
     """(encoded rows, the inputs)."""
     number = g.helper.TensorProto.DOUBLE
-    if not by_column(domain):
+    if not _by_column(domain):
         given = [g.helper.make_tensor_value_info("rows", number, ["n", domain.n_inputs])]
         return _in_ball(g, domain) if domain.is_ball else _numeric(
             g, "rows", [*domain.columns.values()]

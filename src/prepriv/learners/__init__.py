@@ -1,7 +1,7 @@
 """Learners of linear models, one file each with its own account, and their losses; by these names in files, too."""
 
-from prepriv.learners.base import Learner, Run, Setting
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner, Run, Setting
 from prepriv.learners.losses import (
     AnyModel,
     Hinge,

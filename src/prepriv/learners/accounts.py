@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.mixtures.mixture import Mixture
@@ -30,7 +30,6 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.count_tails import binomial_tail, hypergeometric_tail
 from prepriv.learners.hidden_rows import Moved, hidden_curve
 
-FloatArray = NDArray[np.float64]
 _UP = 1.0 + 1e-9
 _SMALLEST_TAIL = 1e-18
 _MOST_SHOWN = 40  # shifts of a batch that are told apart where its rows are shown
@@ -65,7 +64,7 @@ class MovedRows:
         """The most that one common row's contribution differs."""
         return max(self.each if self.count else 0.0, 1.0 if self.dropped else 0.0)
 
-    def excess(self, theta: FloatArray) -> FloatArray:
+    def excess(self, theta: Floats) -> Floats:
         """Upper bound of Σ (e^{θ a_i} − 1) over the rows' shifts a_i, by convexity in each a_i."""
         result = np.zeros_like(theta)
         if self.count and self.each > 0.0:
@@ -75,7 +74,7 @@ class MovedRows:
         return result
 
 
-def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatArray]:
+def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[Floats, Floats]:
     """(shifts, weights) that dominate the shift of a Poisson batch of the common rows."""
     rows = moved.count + moved.dropped
     return _law(
@@ -86,7 +85,7 @@ def poisson_shift_law(moved: MovedRows, rate: float) -> tuple[FloatArray, FloatA
     )
 
 
-def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, FloatArray]:
+def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[Floats, Floats]:
     """(shifts, weights) that dominate the shift of `batch` of the n − 1 common rows, without replacement."""
     rows, others = min(moved.count + moved.dropped, n - 1), max(n - 1, 1)
     drawn = min(batch, others)
@@ -103,9 +102,9 @@ def batch_shift_law(moved: MovedRows, batch: int, n: int) -> tuple[FloatArray, F
 def _law(
     moved: MovedRows,
     most: float,
-    log_moment: Callable[[FloatArray], FloatArray],
-    count_tail: Callable[[FloatArray], FloatArray],
-) -> tuple[FloatArray, FloatArray]:
+    log_moment: Callable[[Floats], Floats],
+    count_tail: Callable[[Floats], Floats],
+) -> tuple[Floats, Floats]:
     """A discrete law that is stochastically above the shift h of a batch.
 
     P(h > t) is at most the probability that more than t/largest rows are drawn, and at most e^{K(θ) − θt}
@@ -203,7 +202,7 @@ def without_replacement_parts(
 
 
 def _smaller(
-    law: tuple[FloatArray, FloatArray],
+    law: tuple[Floats, Floats],
     rounding: float,
     noise_multiplier: float,
     steps: int,
@@ -247,7 +246,7 @@ def _smaller(
     return min(ways, key=epsilon)
 
 
-def _shown(shifts: FloatArray, weights: FloatArray, record: DenseTradeoff) -> Mixture:
+def _shown(shifts: Floats, weights: Floats, record: DenseTradeoff) -> Mixture:
     """The moved rows of a batch shown: for each shift h of its sum, T through a third law of G_h and the record's curve."""
     shifts, weights = _coarser(shifts, weights)
     lines = record.dense_lines()
@@ -258,7 +257,7 @@ def _shown(shifts: FloatArray, weights: FloatArray, record: DenseTradeoff) -> Mi
     return Mixture(tuple(curves), tuple(float(w) * _UP for w in weights))
 
 
-def _coarser(shifts: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _coarser(shifts: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The law on at most `_MOST_SHOWN` of its points: what lies between two of them goes to the upper one."""
     kept = np.unique(np.linspace(0, len(shifts) - 1, min(_MOST_SHOWN, len(shifts))).round().astype(int))
     upper = np.searchsorted(kept, np.arange(len(shifts)))

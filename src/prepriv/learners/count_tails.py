@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from prepriv._arrays import Floats
+
 _UNIT = 2.0**-53
 _LEAST = 1e-60  # of the term at the mode: the sums end there
 _MOST_TERMS = 2**22  # beyond, 1 is answered: n above some 10^10
 _UNDERFLOW = 1e-290  # what denormal numbers can lose
 
 
-def binomial_tail(k: FloatArray, n: int, rate: float) -> FloatArray:
+def binomial_tail(k: Floats, n: int, rate: float) -> Floats:
     """Upper bound of P(X > k), X binomial (n, rate), k (m,) whole numbers >= 0.
 
     Too large by 2e-8 of itself at most where n rate <= 10^10, and by 1e-290.
@@ -30,7 +30,7 @@ def binomial_tail(k: FloatArray, n: int, rate: float) -> FloatArray:
     return _tail(k, mode, 0, n, n, lambda j: (n - j) / (j + 1.0) * odds)
 
 
-def hypergeometric_tail(k: FloatArray, n: int, rows: int, drawn: int) -> FloatArray:
+def hypergeometric_tail(k: Floats, n: int, rows: int, drawn: int) -> Floats:
     """Upper bound of P(X > k), X how many of `rows` of n rows are among `drawn` without replacement, k (m,)."""
     n, rows, drawn = int(n), int(rows), int(drawn)  # NumPy's would overflow
     least, most = max(0, drawn + rows - n), min(rows, drawn)
@@ -39,9 +39,7 @@ def hypergeometric_tail(k: FloatArray, n: int, rows: int, drawn: int) -> FloatAr
     return _tail(k, mode, least, most, n, lambda j: (rows - j) * (drawn - j) / ((j + 1.0) * (left + j + 1.0)))
 
 
-def _tail(
-    k: FloatArray, mode: int, least: int, most: int, n: int, ratio: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
+def _tail(k: Floats, mode: int, least: int, most: int, n: int, ratio: Callable[[Floats], Floats]) -> Floats:
     """ratio(j) = p(j + 1) / p(j), falling in j on least <= j < most, the whole support."""
     sure = np.asarray(np.where(k >= most, 0.0, 1.0))
     if n >= 2**52:  # ratios need exact whole numbers
@@ -64,9 +62,9 @@ def _tail(
     return np.asarray(np.where(at < 0, sure, np.minimum(tail[np.maximum(at, 0)], sure)))
 
 
-def _terms(mode: int, end: int, side: int, ratio: Callable[[FloatArray], FloatArray]) -> FloatArray | None:
+def _terms(mode: int, end: int, side: int, ratio: Callable[[Floats], Floats]) -> Floats | None:
     """p / p(mode) at mode + side, mode + 2 side, ... to the end or the first below _LEAST; None: too many."""
-    parts: list[FloatArray] = [np.zeros(0)]
+    parts: list[Floats] = [np.zeros(0)]
     now, count, last, chunk = mode, 0, 1.0, 256
     while now != end and last >= _LEAST:
         size = min(chunk, abs(end - now))

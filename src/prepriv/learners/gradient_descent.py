@@ -12,14 +12,15 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import rows_changed
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
-from prepriv.learners.base import Floats, Momentum, Run, Setting
+from prepriv.learners.learner import Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.gaussian_sum import coarse_steps
 

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.mixtures.mixture import Mixture
 from prepriv.guarantees.subsampling import (
@@ -25,8 +25,6 @@ from prepriv.guarantees.subsampling import (
 )
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.count_tails import binomial_tail
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def _shown(shift: float) -> DenseTradeoff:
     return GaussianMixture(np.array([max(shift, 1e-12)]), np.ones(1))
 
 
-def _groups(rows: int, rate: float) -> tuple[FloatArray, FloatArray, float]:
+def _groups(rows: int, rate: float) -> tuple[Floats, Floats, float]:
     """(largest size of each group of sizes, P(a batch draws so many), P(it draws more)), rounded up."""
     below, weights, largest = 0, [], []
     p = math.exp(rows * math.log1p(-rate))
@@ -94,7 +92,7 @@ def _groups(rows: int, rate: float) -> tuple[FloatArray, FloatArray, float]:
     return np.array(largest), np.array(weights), left
 
 
-def _deltas(reach: FloatArray, apart: FloatArray) -> FloatArray:
+def _deltas(reach: Floats, apart: Floats) -> Floats:
     """δ of a group of each size in a batch with each probability r, (sizes, rates, epsilons); 1 where r has to be 1."""
     made = np.ones((len(reach), len(_RATES), len(_EPSILONS)))
     for i, (far, near) in enumerate(zip(reach, apart)):
@@ -105,13 +103,13 @@ def _deltas(reach: FloatArray, apart: FloatArray) -> FloatArray:
     return made
 
 
-def _chosen(weights: FloatArray, deltas: FloatArray, record: FloatArray) -> FloatArray:
+def _chosen(weights: Floats, deltas: Floats, record: Floats) -> Floats:
     """r of each size: least sum of (weight / r) times what the moments of its curve add, sum of weight / r at most 1."""
     growth = np.exp((ORDER - 1.0) * _EPSILONS)  # of Rényi moments, from δ: a guide, no bound
     alone = math.sqrt(np.trapezoid(record * growth, _EPSILONS))
     added = (np.sqrt(np.trapezoid(deltas * growth, _EPSILONS)) + alone) ** 2 - alone**2
 
-    def best(price: float) -> FloatArray:
+    def best(price: float) -> Floats:
         return np.asarray(_RATES[np.argmin((added + price) / _RATES, axis=1)])
 
     low, high = 1e-12, 1e6 * max(1e6, float(added.max()))  # so dear that every r is 1

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from prepriv._arrays import Floats
 
 
-def as_matrix(scores: FloatArray, outputs: int | None = None) -> FloatArray:
+def as_matrix(scores: Floats, outputs: int | None = None) -> Floats:
     """Scores as a float64 matrix in column order: what is done to one output of all rows is one vector operation."""
     matrix = np.asfortranarray(scores, dtype=np.float64)
     if matrix.ndim != 2 or (outputs is not None and matrix.shape[1] != outputs):
@@ -33,14 +33,14 @@ def class_indices(targets: NDArray[Any], n_classes: int) -> tuple[NDArray[np.int
     return np.where(valid, index, 0), valid
 
 
-def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
+def class_signs(targets: NDArray[Any], outputs: int) -> Floats:
     """(b, K): +1 where the output's class is the target, −1 elsewhere; a row of 0 for a target out of range.
 
     With one output, class 1 is +1 and class 0 is −1.
     """
     index, valid = class_indices(targets, max(outputs, 2))
     if outputs == 1:
-        signs: FloatArray = np.where(index == 1, 1.0, -1.0)[:, None]
+        signs: Floats = np.where(index == 1, 1.0, -1.0)[:, None]
     else:
         signs = np.full((len(index), outputs), -1.0, order="F")
         signs[np.arange(len(index)), index] = 1.0
@@ -49,6 +49,6 @@ def class_signs(targets: NDArray[Any], outputs: int) -> FloatArray:
     return signs
 
 
-def row_max(matrix: FloatArray) -> FloatArray:
+def row_max(matrix: Floats) -> Floats:
     """Largest entry of each row."""
     return np.asarray(np.maximum.reduce(np.asfortranarray(matrix), axis=1))

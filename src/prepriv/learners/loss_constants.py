@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-Boxes = Callable[[FloatArray, FloatArray], FloatArray]
+from prepriv._arrays import Floats
+
+Boxes = Callable[[Floats, Floats], Floats]
 
 
 def certified_supremum(
@@ -59,7 +59,7 @@ def logistic_input_lipschitz(reach: float) -> float:
     if math.isinf(reach):
         return math.inf
 
-    def upper(a: FloatArray, b: FloatArray) -> FloatArray:
+    def upper(a: Floats, b: Floats) -> Floats:
         t, t_high = a[:, 0], b[:, 0]
         p, q = 1 / (1 + np.exp(-t_high)), np.exp(-t) / (1 + np.exp(-t))
         # tσ(−t) < 0.2785 everywhere.
@@ -83,7 +83,7 @@ def softmax_residual_norm(reach: float) -> float:
     return math.sqrt((1 - beta * c) * (1 + beta * (1 - c)))
 
 
-def softmax_cell(a: FloatArray, b: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:
+def softmax_cell(a: Floats, b: Floats, gap: float) -> tuple[Floats, Floats]:
     """Lemmas 2 and 3 on boxes of (p1, x), p2 = x·p1: bounds of ‖J‖ and of r·(r + J s), (m,) each.
 
     a, b: (m, 2) low and high corners. gap: largest difference of two scores.
@@ -107,7 +107,7 @@ def softmax_input_lipschitz(reach: float) -> float:
     if math.isinf(reach):
         return math.inf
 
-    def upper(a: FloatArray, b: FloatArray) -> FloatArray:
+    def upper(a: Floats, b: Floats) -> Floats:
         curvature, drift = softmax_cell(a, b, math.sqrt(2.0) * reach)
         slope = curvature * reach
         bound = 0.5 * (slope + np.sqrt(slope * slope + 4 * drift))

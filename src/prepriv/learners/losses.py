@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, integer, number, settle
+from prepriv._arrays import Floats
 from prepriv._said import says
 from prepriv.exact.ball import row_sum
 from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max
@@ -29,8 +30,6 @@ from prepriv.learners.loss_constants import (
     softmax_input_lipschitz,
     softmax_residual_norm,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Every constant is the float value of a formula, a handful of operations; this covers their rounding.
 _ROUND_UP = 1.0 + 1e-12
@@ -81,7 +80,7 @@ class Loss(ABC):
         """Columns of the weight matrix for ``n_classes`` declared classes. Raises ValueError if unsuited."""
 
     @abstractmethod
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         """Loss of each record.
 
         scores: (b, K) finite; targets: (b,) class indices (real numbers for least squares). Returns (b,).
@@ -89,9 +88,7 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         """Derivative of the value in the scores, (b, K): the record's gradient is ``residual ⊗ x``.
 
         Finite for finite scores of any size. ``out``: a float64 (b, K) buffer, fastest in column order; it
@@ -138,14 +135,12 @@ class Logistic(Loss):
             raise ValueError(f"n_classes: logistic loss has 2 classes, got {n_classes}; use Softmax")
         return 1
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         signs = class_signs(targets, 1)
         margins = as_matrix(scores, 1) * signs
         return (np.logaddexp(0.0, -margins) * np.abs(signs))[:, 0]
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         signs = class_signs(targets, 1)
         margins = as_matrix(scores, 1) * signs
         # σ(−m) without overflow or cancellation: e/(1+e) for m > 0, 1/(1+e) otherwise, e = exp(−|m|).
@@ -188,7 +183,7 @@ class Softmax(Loss):
             raise ValueError(f"n_classes: must be at least 2, got {n_classes}")
         return n_classes
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         scores = as_matrix(scores)
         index, valid = class_indices(targets, scores.shape[1])
         top = row_max(scores)
@@ -198,9 +193,7 @@ class Softmax(Loss):
             result = (top - scores[np.arange(len(index)), index]) + np.log(mass)
         return result if valid is None else np.where(valid, result, 0.0)
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         scores = as_matrix(scores)
         index, valid = class_indices(targets, scores.shape[1])
         # A difference of finite scores may overflow to −inf, never to +inf or NaN: exp gives 0.
@@ -242,11 +235,11 @@ class MarginLoss(Loss):
         )
 
     @abstractmethod
-    def _phi(self, margins: FloatArray) -> FloatArray:
+    def _phi(self, margins: Floats) -> Floats:
         """φ of the margins."""
 
     @abstractmethod
-    def _slope(self, margins: FloatArray) -> FloatArray:
+    def _slope(self, margins: Floats) -> Floats:
         """−φ′ of the margins, not negative."""
 
     @property
@@ -258,18 +251,16 @@ class MarginLoss(Loss):
             raise ValueError(f"n_classes: this loss was built for {self.n_classes}, got {n_classes}")
         return self._columns
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         signs = class_signs(targets, self._columns)
         return row_sum(self._phi(self._margins(scores, signs)) * np.abs(signs))
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         signs = class_signs(targets, self._columns)
         slope = self._slope(self._margins(scores, signs))
         return np.multiply(slope, signs / -self.margin, out=out)
 
-    def _margins(self, scores: FloatArray, signs: FloatArray) -> FloatArray:
+    def _margins(self, scores: Floats, signs: Floats) -> Floats:
         # Scores beyond 1e150 stand for 1e150: their squares stay finite.
         return np.clip(as_matrix(scores, self._columns), -1e150, 1e150) * signs / self.margin
 
@@ -309,10 +300,10 @@ class Hinge(MarginLoss):
     name: ClassVar[str] = "hinge"
     convex: ClassVar[bool] = True
 
-    def _phi(self, margins: FloatArray) -> FloatArray:
+    def _phi(self, margins: Floats) -> Floats:
         return np.maximum(1.0 - margins, 0.0)
 
-    def _slope(self, margins: FloatArray) -> FloatArray:
+    def _slope(self, margins: Floats) -> Floats:
         return np.where(margins < 1.0, 1.0, 0.0)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
@@ -358,10 +349,10 @@ class SquaredHinge(MarginLoss):
     name: ClassVar[str] = "squared-hinge"
     convex: ClassVar[bool] = True
 
-    def _phi(self, margins: FloatArray) -> FloatArray:
+    def _phi(self, margins: Floats) -> Floats:
         return np.asarray(0.5 * np.square(np.maximum(1.0 - margins, 0.0)))
 
-    def _slope(self, margins: FloatArray) -> FloatArray:
+    def _slope(self, margins: Floats) -> Floats:
         return np.maximum(1.0 - margins, 0.0)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
@@ -415,12 +406,12 @@ class HuberisedHinge(MarginLoss):
         super().__post_init__()
         settle(self, width=number("width", self.width, at_least=1e-6, at_most=1.0))
 
-    def _phi(self, margins: FloatArray) -> FloatArray:
-        below: FloatArray = np.maximum(1.0 - margins, 0.0)
+    def _phi(self, margins: Floats) -> Floats:
+        below: Floats = np.maximum(1.0 - margins, 0.0)
         rounded = np.minimum(below, self.width)
         return np.asarray(rounded * rounded / (2.0 * self.width) + (below - rounded))
 
-    def _slope(self, margins: FloatArray) -> FloatArray:
+    def _slope(self, margins: Floats) -> Floats:
         return np.clip((1.0 - margins) / self.width, 0.0, 1.0)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
@@ -482,13 +473,11 @@ class LeastSquares(Loss):
             raise ValueError(f"n_classes: least squares has 2 classes, got {n_classes}; use {other}")
         return 1
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray(0.5 * np.square(self.residual(scores, targets)[:, 0]))
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         targets = np.asarray(targets)
         if targets.ndim != 1:
             raise ValueError(f"targets: must have shape (b,), got {targets.shape}")
@@ -550,12 +539,10 @@ class AnyModel(Loss):
     def outputs(self, n_classes: int) -> int:
         return 1
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         raise ValueError("AnyModel is for accounts: it trains nothing")
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         raise ValueError("AnyModel is for accounts: it trains nothing")
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:

@@ -24,6 +24,6 @@ OLD_NAMES = {  # of 0.1.0, still read
 }
 
 
-def named(what: str, name: Any, allowed: Sequence[str]) -> str:
+def current_name(what: str, name: Any, allowed: Sequence[str]) -> str:
     """One of some names, or the name of 0.1.0 of one. ValueError otherwise."""
     return choice(what, OLD_NAMES.get(name, name) if isinstance(name, str) else name, allowed)

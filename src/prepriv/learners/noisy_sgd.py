@@ -14,12 +14,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Events
 from prepriv.learners.accounts import without_replacement_parts
-from prepriv.learners.base import Floats, Run, Setting, project
+from prepriv.learners.learner import Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.learners.subsets import uniform_subset, without_replacement
 

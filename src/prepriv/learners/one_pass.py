@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.iteration import Passes, random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.guarantees.second_account import Events, NoEvents
-from prepriv.learners.base import Floats, Run, Setting, project
+from prepriv.learners.learner import Run, Setting, project
 from prepriv.learners.stochastic import StochasticLearner
 from prepriv.mechanisms.gaussian_sum import RELEASE_BITS, GaussianSum
 

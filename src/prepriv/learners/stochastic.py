@@ -17,8 +17,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public, rows_changed
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.second_account import Event, Events, NoEvents, Sampling
@@ -26,11 +27,11 @@ from prepriv.guarantees.smooth_mechanisms import sampled_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.base import Floats, Learner, Momentum, Run, Setting
+from prepriv.learners.learner import Learner, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.gaussian_sum import coarse_steps
-from prepriv.mechanisms.lattice import poisson_rate, poisson_threshold
+from prepriv.mechanisms.lattice_noise import poisson_rate, poisson_threshold
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.preprocessing.base import UNTOUCHED
 

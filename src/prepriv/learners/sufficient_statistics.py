@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import length_or_inf, number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
-from prepriv.learners.base import Floats, Learner, Run, Setting
+from prepriv.learners.learner import Learner, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.targets import SquaredError, decoded
 

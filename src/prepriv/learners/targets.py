@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import number, settle
+from prepriv._arrays import Floats
 from prepriv.domain import TARGET_STEPS
 from prepriv.learners.loss_arrays import as_matrix
-from prepriv.learners.losses import FloatArray, Loss
+from prepriv.learners.losses import Loss
 
 _ROUND_UP = 1.0 + 1e-12
 
 
-def decoded(targets: NDArray[Any]) -> FloatArray:
+def decoded(targets: NDArray[Any]) -> Floats:
     """Targets (b,) of 0 to TARGET_STEPS as numbers in [-1, 1], exactly; 0 for any other."""
     return np.where(_outside(targets), 0.0, np.asarray(targets) * (2.0 / TARGET_STEPS) - 1.0)
 
@@ -42,23 +43,21 @@ class TargetLoss(Loss):
             )
         return 1
 
-    def value(self, scores: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
         error = as_matrix(scores, 1)[:, 0] - decoded(targets)
         return np.where(_outside(targets), 0.0, self._value(error))
 
-    def residual(
-        self, scores: FloatArray, targets: NDArray[Any], out: FloatArray | None = None
-    ) -> FloatArray:
+    def residual(self, scores: Floats, targets: NDArray[Any], out: Floats | None = None) -> Floats:
         error = np.subtract(as_matrix(scores, 1), decoded(targets)[:, None], out=out)
         error[_outside(targets)] = 0.0
         return self._slope(error)
 
     @abstractmethod
-    def _value(self, error: FloatArray) -> FloatArray:
+    def _value(self, error: Floats) -> Floats:
         """The loss of errors, of any shape."""
 
     @abstractmethod
-    def _slope(self, error: FloatArray) -> FloatArray:
+    def _slope(self, error: Floats) -> Floats:
         """Its derivative at errors, in place; 0 at 0."""
 
 
@@ -81,11 +80,11 @@ class SquaredError(TargetLoss):
     name: ClassVar[str] = "squared-error"
     convex: ClassVar[bool] = True
 
-    def _value(self, error: FloatArray) -> FloatArray:
+    def _value(self, error: Floats) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray(0.5 * np.square(error))
 
-    def _slope(self, error: FloatArray) -> FloatArray:
+    def _slope(self, error: Floats) -> Floats:
         return error
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
@@ -131,12 +130,12 @@ class Huber(TargetLoss):
     def __post_init__(self) -> None:
         settle(self, width=number("width", self.width, at_least=1e-6, at_most=4.0))
 
-    def _value(self, error: FloatArray) -> FloatArray:
+    def _value(self, error: Floats) -> Floats:
         size = np.abs(error)
         inside = np.minimum(size, self.width)
         return np.asarray(0.5 * inside * inside + self.width * (size - inside))
 
-    def _slope(self, error: FloatArray) -> FloatArray:
+    def _slope(self, error: Floats) -> Floats:
         return np.clip(error, -self.width, self.width, out=error)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
@@ -184,10 +183,10 @@ class Quantile(TargetLoss):
     def __post_init__(self) -> None:
         settle(self, level=number("level", self.level, at_least=0.01, at_most=0.99))
 
-    def _value(self, error: FloatArray) -> FloatArray:
+    def _value(self, error: Floats) -> Floats:
         return np.where(error > 0, (1.0 - self.level) * error, -self.level * error)
 
-    def _slope(self, error: FloatArray) -> FloatArray:
+    def _slope(self, error: Floats) -> Floats:
         np.copyto(error, np.where(error > 0, 1.0 - self.level, np.where(error < 0, -self.level, 0.0)))
         return error
 

@@ -7,7 +7,7 @@ Guide: docs/ledger.md. Why the sums are valid when plans are chosen adaptively: 
 """
 
 from prepriv.ledger.book import Ledger
-from prepriv.ledger.chain import Entry, Header, condition_note
+from prepriv.ledger.currency import Amount
 from prepriv.ledger.errors import (
     BudgetExceeded,
     LedgerCorrupt,
@@ -16,12 +16,12 @@ from prepriv.ledger.errors import (
     NotNoted,
     PlanRefused,
 )
+from prepriv.ledger.hash_chain import Entry, Header, condition_note
 from prepriv.ledger.noted import Noted
-from prepriv.ledger.units import Budget
 from prepriv.ledger.verification import Charge, verify_file
 
 __all__ = [
-    "Budget",
+    "Amount",
     "BudgetExceeded",
     "Charge",
     "Entry",

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from prepriv.ledger import chain, rows, schema, units
-from prepriv.ledger.chain import Entry, Header, Tail
+from prepriv.ledger import currency, hash_chain, sql_rows, sql_schema
+from prepriv.ledger.currency import Amount, Number
 from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailable, PlanRefused
+from prepriv.ledger.hash_chain import Entry, Header, Tail
 from prepriv.ledger.places import locate
-from prepriv.ledger.rows import Connection, Store
-from prepriv.ledger.units import Budget, Number
+from prepriv.ledger.sql_rows import Connection, Store
 from prepriv.ledger.verification import Charge, header_problems, inspect, is_far, utc_date, verify
 
 _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
@@ -86,7 +86,7 @@ class Ledger:
             The cap in unit "zcdp".
         unit : {"basic", "zcdp", "gdp"}, default "basic"
             "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is capped by mu. The
-            cap is rounded down to the ledger's quantum (units.py).
+            cap is rounded down to the ledger's quantum (currency.py).
         adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
             The neighbours that every charge must refer to.
         timeout : float, default 10.0
@@ -103,12 +103,12 @@ class Ledger:
         LedgerUnavailable
             Where the file cannot be written.
         """
-        known_unit = units.check_unit(unit)
+        known_unit = currency.check_currency(unit)
         header = Header(
             _check_dataset_id(dataset_id),
             _check_adjacency(adjacency),
             known_unit,
-            units.cap(known_unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho),
+            currency.cap(known_unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho),
         )
         store = locate(path, timeout)
         store.create(header)
@@ -156,20 +156,22 @@ class Ledger:
         raise AttributeError(f"{self.name} has no path: it is no file")
 
     @property
-    def cap(self) -> Budget:
+    def cap(self) -> Amount:
         """What everything released through this ledger costs together, at most."""
-        return units.budget(self.header.unit, self.header.cap)
+        return currency.amount_of(self.header.unit, self.header.cap)
 
     @property
-    def booked(self) -> units.Quanta:
+    def booked(self) -> currency.Quanta:
         """What was charged, exactly. Raises as `charge` does."""
         with self._store.transaction(write=False) as db:
             return self._catch_up(db).spent
 
-    def remaining(self) -> Budget:
+    def remaining(self) -> Amount:
         """What can still be charged. Raises as `charge` does."""
         cap, spent = self.header.cap, self.booked
-        return units.budget(self.header.unit, units.Quanta(cap.main - spent.main, cap.delta - spent.delta))
+        return currency.amount_of(
+            self.header.unit, currency.Quanta(cap.main - spent.main, cap.delta - spent.delta)
+        )
 
     def charge(
         self,
@@ -222,27 +224,27 @@ class Ledger:
         if _check_adjacency(adjacency) != self.header.adjacency:
             raise ValueError(f"adjacency must be the ledger's, {self.header.adjacency!r}; got {adjacency!r}")
         unit, cap = self.header.unit, self.header.cap
-        cost = units.cost(unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+        cost = currency.cost_in_quanta(unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             day = _today(tail)
-            first = next(rows.read_entries(db, 0), None)
-            if first is not None and chain.whose(first.note) != chain.whose(note):
+            first = next(sql_rows.read_entries(db, 0), None)
+            if first is not None and hash_chain.whose(first.note) != hash_chain.whose(note):
                 raise ValueError(
-                    f"the ledger's charges are of {chain.whose(first.note)} each, and this one is of {chain.whose(note)}: they do "
+                    f"the ledger's charges are of {hash_chain.whose(first.note)} each, and this one is of {hash_chain.whose(note)}: they do "
                     "not add; use a ledger of its own"
                 )
-            if rows.find(db, "charged", plan_uid):
+            if sql_rows.find_entry(db, "charged", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was charged before; a retry is a new uid and a new charge"
                 )
             if not (tail.spent + cost).fits(cap):
-                left = units.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
+                left = currency.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
                 raise BudgetExceeded(
-                    f"the plan costs {units.describe(unit, cost)}, and {units.describe(unit, left)} is left"
+                    f"the plan costs {currency.amount_in_words(unit, cost)}, and {currency.amount_in_words(unit, left)} is left"
                 )
-            entry = chain.extend(tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note)
-            rows.append(db, entry)
+            entry = hash_chain.extend(tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note)
+            sql_rows.append(db, entry)
         self._tail = Tail.after(entry)
         return Charge(entry.sequence, entry.head)
 
@@ -273,7 +275,7 @@ class Ledger:
         with self._store.transaction(write=False) as db:
             self._catch_up(db)
             charged = _charged(db, plan_uid, plan_hash)
-            if rows.find(db, "released", plan_uid):
+            if sql_rows.find_entry(db, "released", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was released before; a new run is a new uid and a new charge"
                 )
@@ -302,12 +304,12 @@ class Ledger:
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             charged = _charged(db, plan_uid)
-            if rows.find(db, "released", plan_uid):
+            if sql_rows.find_entry(db, "released", plan_uid):
                 raise PlanRefused(f"plan {plan_uid} was released before")
-            entry = chain.extend(
+            entry = hash_chain.extend(
                 tail, "released", plan_uid, charged.plan_hash, day=tail.day, artifact=artifact_sha256
             )
-            rows.append(db, entry)
+            sql_rows.append(db, entry)
         self._tail = Tail.after(entry)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -327,11 +329,11 @@ class Ledger:
         problems = self._store.problems(db) or header_problems(db, self.header)
         tail = self._tail
         if not problems and tail.sequence:
-            row = next(rows.read_entries(db, tail.sequence - 1), None)
+            row = next(sql_rows.read_entries(db, tail.sequence - 1), None)
             if row is None or row.head != tail.head or row.digest() != tail.head:
                 problems = ["rows that were there are gone or changed: the ledger was rolled back or edited"]
-        for entry in rows.read_entries(db, tail.sequence) if not problems else ():
-            problems = problems or chain.check(self.header, tail, entry)
+        for entry in sql_rows.read_entries(db, tail.sequence) if not problems else ():
+            problems = problems or hash_chain.check_entry(self.header, tail, entry)
             tail = Tail.after(entry)
         if problems:
             raise LedgerCorrupt(f"{self.name}: {problems[0]}; nothing was granted")
@@ -340,7 +342,7 @@ class Ledger:
 
 
 def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> Entry:
-    entry = rows.find(db, "charged", plan_uid)
+    entry = sql_rows.find_entry(db, "charged", plan_uid)
     if entry is None:
         raise PlanRefused(f"plan {plan_uid} was never charged; charge it before the data is opened")
     if plan_hash is not None and entry.plan_hash != plan_hash:
@@ -368,15 +370,15 @@ def _check_dataset_id(dataset_id: str) -> str:
 
 
 def _check_adjacency(adjacency: str) -> str:
-    if adjacency not in schema.ADJACENCIES:
-        raise ValueError(f"adjacency must be one of {', '.join(schema.ADJACENCIES)}; got {adjacency!r}")
+    if adjacency not in sql_schema.ADJACENCIES:
+        raise ValueError(f"adjacency must be one of {', '.join(sql_schema.ADJACENCIES)}; got {adjacency!r}")
     return adjacency
 
 
 def _check_plan(plan_uid: str, sha256: str, name: str = "plan_hash") -> None:
-    if not isinstance(plan_uid, str) or schema.malformed({"plan_uid": plan_uid}):
+    if not isinstance(plan_uid, str) or sql_schema.malformed({"plan_uid": plan_uid}):
         raise ValueError("plan_uid must be 1 to 128 of A-Z a-z 0-9 . _ -")
-    if not isinstance(sha256, str) or schema.malformed({"plan_hash": sha256}):
+    if not isinstance(sha256, str) or sql_schema.malformed({"plan_hash": sha256}):
         raise ValueError(f"{name} must be a SHA-256 in 64 lower-case hexadecimal digits")
 
 

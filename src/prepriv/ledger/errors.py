@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from prepriv._text import shown
+from prepriv._text import printable
 
 
 class LedgerError(Exception):
@@ -17,7 +17,7 @@ class LedgerError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, told: str) -> None:
-        super().__init__(shown(told))  # it can quote the file, whose texts anybody may have written
+        super().__init__(printable(told))  # it can quote the file, whose texts anybody may have written
 
 
 class BudgetExceeded(LedgerError):
@@ -50,4 +50,4 @@ class NotNoted(Exception):
     exit_code: ClassVar[int] = 70
 
     def __init__(self, told: str) -> None:
-        super().__init__(shown(told))
+        super().__init__(printable(told))

@@ -7,7 +7,7 @@ from numbers import Real
 from pathlib import Path
 
 from prepriv.ledger.noted import Noted
-from prepriv.ledger.rows import Store
+from prepriv.ledger.sql_rows import Store
 from prepriv.ledger.store import File
 from prepriv.ledger.urls import check_no_password, is_url
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from prepriv.ledger import rows, schema
-from prepriv.ledger.chain import Header
+from prepriv.ledger import sql_rows, sql_schema
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from prepriv.ledger.hash_chain import Header
 from prepriv.ledger.postgres_guard import FORMAT, TABLES, guard
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
@@ -83,10 +83,10 @@ class Server:
                 )
             for statement in self._statements():
                 db.execute(statement)
-            rows.append_header(db, header)
+            sql_rows.append_header(db, header)
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[rows.Connection]:
+    def transaction(self, *, write: bool) -> Iterator[sql_rows.Connection]:
         """A serialisable transaction on a ledger that is there."""
         with self._transaction(write=write) as db:
             asked = "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?"
@@ -97,7 +97,7 @@ class Server:
                 raise LedgerUnavailable(f"{self.name}: this role may not use the ledger; nothing was granted")
             yield db
 
-    def problems(self, db: rows.Connection) -> list[str]:
+    def problems(self, db: sql_rows.Connection) -> list[str]:
         """Whatever differs from what `create` makes, by the server's own catalogues."""
         said = db.execute(
             "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = ?", (self.schema,)
@@ -106,13 +106,13 @@ class Server:
         if not re.fullmatch(_MARK + r"\d{1,9}", mark):
             return [f"the schema {self.schema} is not a ledger"]
         version = int(mark.removeprefix(_MARK))
-        if wrong := schema.version_problems(version, FORMAT):
+        if wrong := sql_schema.version_problems(version, FORMAT):
             return wrong
         found = {tuple(row) for row in db.execute(_FOUND, (self.schema,) * 5)}
         names = sorted({str(row[1]) for row in found ^ self._expected(version)})
         return [f"table, trigger or function {name!r} was changed, removed or added" for name in names]
 
-    def damage(self, db: rows.Connection) -> list[str]:
+    def damage(self, db: sql_rows.Connection) -> list[str]:
         """Nothing: the server checks its own pages."""
         return []
 

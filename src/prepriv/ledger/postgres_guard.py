@@ -1,4 +1,4 @@
-"""The trigger function of a ledger on a PostgreSQL server: the rules of schema.py, for every program that writes there.
+"""The trigger function of a ledger on a PostgreSQL server: the rules of sql_schema.py, for every program that writes there.
 
 In format 2 it also computes the hash of a row, and compares every text with what a charge takes, the day with the
 server's, and whose the charge is with the first: who may insert can then append what `Ledger.charge` and `released`
@@ -8,7 +8,7 @@ would have appended, and nothing that makes the ledger corrupt. Ledgers of forma
 from __future__ import annotations
 
 from prepriv._text import ACTING
-from prepriv.ledger import schema
+from prepriv.ledger import sql_schema
 
 FORMAT = 2
 TABLES = {
@@ -23,7 +23,7 @@ TABLES = {
 def guard(own: str, version: int) -> str:
     """The body of the trigger function in the schema `own`, in this format."""
     header = {"a header must be in its bounds": _out_of_bounds(TABLES["header"])}
-    entry = {"a row must be in its bounds": _out_of_bounds(TABLES["entries"]), **schema.APPEND_RULES}
+    entry = {"a row must be in its bounds": _out_of_bounds(TABLES["entries"]), **sql_schema.APPEND_RULES}
     if version > 1:
         header |= _malformed(TABLES["header"])
         entry |= _malformed(TABLES["entries"]) | _WRITTEN
@@ -40,11 +40,11 @@ def _malformed(columns: str) -> dict[str, str]:
     """The rules of `schema.malformed`."""
     rules = {}
     for name in (column.split()[0] for column in columns.split(", ")):
-        if name in schema.PATTERNS:
+        if name in sql_schema.PATTERNS:
             rules[f"its {name} is not one that a charge can have"] = (
-                f"NEW.{name} !~ '^({schema.PATTERNS[name]})$'"
+                f"NEW.{name} !~ '^({sql_schema.PATTERNS[name]})$'"
             )
-        elif name in schema.LENGTHS:
+        elif name in sql_schema.LENGTHS:
             acts = " OR ".join(f"ascii(c) BETWEEN {first} AND {last}" for first, last in ACTING)
             each = f"regexp_split_to_table(NEW.{name}, '') AS c"
             rules[f"its {name} is not one that a charge can have"] = (
@@ -85,9 +85,9 @@ def _out_of_bounds(columns: str) -> str:
             " ELSE NEW.amount + NEW.delta <> 0 OR length(NEW.artifact) <> 64 END",
         ]
     for name in (column.split()[0] for column in columns.split(", ")):
-        if name in schema.CHOICES:
-            out.append(f"NEW.{name} NOT IN {schema.among(name)}")
-        for bounds, value in ((schema.RANGES, "NEW.{}"), (schema.LENGTHS, "length(NEW.{})")):
+        if name in sql_schema.CHOICES:
+            out.append(f"NEW.{name} NOT IN {sql_schema.among(name)}")
+        for bounds, value in ((sql_schema.RANGES, "NEW.{}"), (sql_schema.LENGTHS, "length(NEW.{})")):
             if name in bounds:
                 out.append(f"{value.format(name)} NOT BETWEEN {bounds[name][0]} AND {bounds[name][1]}")
     return "\n    OR ".join(out)

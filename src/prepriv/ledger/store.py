@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prepriv.ledger import rows, schema
-from prepriv.ledger.chain import Header
+from prepriv.ledger import sql_rows, sql_schema
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from prepriv.ledger.hash_chain import Header
 from prepriv.ledger.mounts import refuse_unsafe_place
 
 # FULL: fsync at every commit (NORMAL would lose the last charges at a power cut); the other two: fsync that
@@ -58,7 +58,7 @@ class File:
 
     def problems(self, db: Any) -> list[str]:
         """`schema.problems`."""
-        return schema.problems(db)
+        return sql_schema.problems(db)
 
     def damage(self, db: Any) -> list[str]:
         """What SQLite's own check of the file finds."""
@@ -199,8 +199,8 @@ def _create_tables(path: Path, header: Header, timeout: float) -> None:
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LedgerUnavailable(f"{path.name}: SQLite cannot keep a write-ahead log here")
         db.execute("BEGIN IMMEDIATE")
-        schema.create(db)
-        rows.append_header(db, header)
+        sql_schema.create_tables(db)
+        sql_rows.append_header(db, header)
         db.execute("COMMIT")
 
 

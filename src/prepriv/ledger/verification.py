@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 
-from prepriv.ledger import chain, rows
-from prepriv.ledger.chain import Entry, Header, Tail
+from prepriv.ledger import hash_chain, sql_rows
+from prepriv.ledger.currency import Quanta
 from prepriv.ledger.errors import LedgerCorrupt
+from prepriv.ledger.hash_chain import Entry, Header, Tail
 from prepriv.ledger.places import locate
-from prepriv.ledger.rows import Connection, Store
-from prepriv.ledger.units import Quanta
+from prepriv.ledger.sql_rows import Connection, Store
 
 _SHOWN = 20  # problems listed before "and more"
 
@@ -111,11 +111,11 @@ def inspect(store: Store) -> Inspection:
             problems += store.problems(db)
             if not problems:
                 problems += store.damage(db)
-                header, genesis = rows.read_header(db)
-                problems += chain.check_header(header)
+                header, genesis = sql_rows.read_header(db)
+                problems += hash_chain.check_header(header)
                 if genesis != header.genesis:
                     problems.append("the header does not match its hash: the cap or the data set was edited")
-                entries = list(rows.read_entries(db, 0))
+                entries = list(sql_rows.read_entries(db, 0))
     except LedgerCorrupt as error:
         # the name is said by whoever reports, and a look grants nothing anyway
         problems.append(str(error).removeprefix(f"{store.name}: ").removesuffix("; nothing was granted"))
@@ -124,7 +124,7 @@ def inspect(store: Store) -> Inspection:
     tail = Tail.start(header)
     charged, seen = set(), set()
     for entry in entries:
-        problems += chain.check(header, tail, entry)
+        problems += hash_chain.check_entry(header, tail, entry)
         if (run := (entry.kind, entry.plan_uid)) in seen:
             problems.append(f"row {entry.sequence}: its run was {entry.kind} before")
         seen.add(run)
@@ -133,13 +133,13 @@ def inspect(store: Store) -> Inspection:
         elif (entry.plan_uid, entry.plan_hash) not in charged:
             problems.append(f"row {entry.sequence}: its plan was never charged")
         tail = Tail.after(entry)
-    problems += chain.check_whose(entries)
+    problems += hash_chain.check_whose(entries)
     return Inspection(tuple(problems), header, tail, tuple(entries))
 
 
 def header_problems(db: Connection, header: Header) -> list[str]:
     """Whether the stored header is still `header`. Raises LedgerCorrupt for a malformed one."""
-    found, genesis = rows.read_header(db)
+    found, genesis = sql_rows.read_header(db)
     same = found == header and genesis == header.genesis
     return [] if same else ["the header changed: the cap or the data set was edited"]
 

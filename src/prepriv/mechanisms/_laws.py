@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, ndtri_exp
 
-from prepriv.mechanisms._normal_tail import BITS, ERROR, upper_tail
+from prepriv.mechanisms._normal_tail import ERROR, TAIL_BITS, upper_tail
 from prepriv.mechanisms._precision import context
 
 BAND = 2.0**-38
@@ -48,11 +48,11 @@ class RoundedGaussian:
     def side(self, prefix: int, m: int) -> bool | None:
         # in units of 2^-128: p / 2 against Q((m - 1/2) / scale)
         numerator, denominator = self.scale.as_integer_ratio()
-        tail = upper_tail((((2 * m - 1) * denominator) << (BITS - 1)) // numerator)
+        tail = upper_tail((((2 * m - 1) * denominator) << (TAIL_BITS - 1)) // numerator)
         if tail is None:
             return None
-        low = prefix << (BITS - 64)
-        if low + 2 ** (BITS - 64) < tail - 2 * ERROR:
+        low = prefix << (TAIL_BITS - 64)
+        if low + 2 ** (TAIL_BITS - 64) < tail - 2 * ERROR:
             return True
         return False if tail + 2 * ERROR < low else None
 

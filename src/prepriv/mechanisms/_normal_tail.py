@@ -10,8 +10,8 @@ import functools
 
 from prepriv.mechanisms._precision import context
 
-BITS = 128
-ERROR = 2 ** (BITS - 120)
+TAIL_BITS = 128
+ERROR = 2 ** (TAIL_BITS - 120)
 
 _NODES = 16  # per unit
 _LAST = 5 * _NODES
@@ -20,20 +20,20 @@ _TERMS = 20
 
 def upper_tail(z: int) -> int | None:
     """Q(z / 2^128) * 2^128 within `ERROR`, or None for z outside [0, 5]."""
-    i = ((z << 1) * _NODES + (1 << BITS)) >> (BITS + 1)
+    i = ((z << 1) * _NODES + (1 << TAIL_BITS)) >> (TAIL_BITS + 1)
     if not 0 <= i <= _LAST:
         return None
-    h = z - (i << BITS) // _NODES
+    h = z - (i << TAIL_BITS) // _NODES
     value = 0
     for coefficient in _coefficients(i):
-        value = (value * h >> BITS) + coefficient
+        value = (value * h >> TAIL_BITS) + coefficient
     return value
 
 
 @functools.cache
 def _coefficients(i: int) -> tuple[int, ...]:
     """Taylor coefficients of Q at i / 16 times 2^128, highest order first: Q' = -phi, phi^(n) = (-1)^n He_n phi."""
-    precise = context(BITS + 96)
+    precise = context(TAIL_BITS + 96)
     z = precise.mpf(i) / _NODES
     density = precise.exp(-z * z / 2) / precise.sqrt(2 * precise.pi)
     hermite, previous, factorial = precise.mpf(1), precise.mpf(0), precise.mpf(1)
@@ -42,4 +42,4 @@ def _coefficients(i: int) -> tuple[int, ...]:
         factorial *= n
         found.append(density * hermite * (-1) ** n / factorial)
         hermite, previous = z * hermite - (n - 1) * previous, hermite
-    return tuple(int(precise.nint(c * 2**BITS)) for c in reversed(found))
+    return tuple(int(precise.nint(c * 2**TAIL_BITS)) for c in reversed(found))

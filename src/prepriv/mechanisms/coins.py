@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import number
-from prepriv.mechanisms.lattice import poisson_threshold
+from prepriv.mechanisms.lattice_noise import poisson_threshold
 from prepriv.mechanisms.session import Session
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.mechanisms.lattice import CAPACITY, NOISE_REACH, gaussian_sum_release
+from prepriv.mechanisms.lattice_noise import CAPACITY, NOISE_REACH, gaussian_sum_release
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
 from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
@@ -20,8 +21,7 @@ from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.quantile import SCORE_RANGE, private_threshold
 from prepriv.mechanisms.session import ExactSession, Session
 
-Floats = NDArray[np.float64]
-Rows = Iterable[Floats]
+_Rows = Iterable[Floats]
 LARGEST_MU, SMALLEST_MU = 12.0, 1e-6  # what an exponential mechanism can be calibrated to
 
 
@@ -51,18 +51,18 @@ class Mechanisms:
     stated: bool
     noise_multiplier: float
     session: Session
-    rows: Rows
+    rows: _Rows
     plain: float
     _records: int
     _labels: NDArray[np.integer[Any]]
 
     @classmethod
-    def exact(cls, name: str, rows: Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
+    def exact(cls, name: str, rows: _Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
         """Without noise and without limit: for rows that need no protection, made up or of an audit."""
         n = len(labels)
         return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession(), rows, math.inf, n, labels)
 
-    def sum(self, rows: Rows, *, dim: int, radius: float) -> Floats:
+    def sum(self, rows: _Rows, *, dim: int, radius: float) -> Floats:
         """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
 
         NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it of rows that it
@@ -86,7 +86,7 @@ class Mechanisms:
             session=self.session,
         )
 
-    def second_moment(self, rows: Rows, *, d: int, radius: float) -> Floats:
+    def second_moment(self, rows: _Rows, *, d: int, radius: float) -> Floats:
         """(1/n) times the noisy sum of x x^T over rows (b, d), (d, d), symmetric. A longer row is pulled back to radius.
 
         NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or by more
@@ -115,7 +115,7 @@ class Mechanisms:
             apart=self.apart,
         )
 
-    def mean(self, rows: Rows, *, d: int, radius: float, precision: float | None = None) -> Floats:
+    def mean(self, rows: _Rows, *, d: int, radius: float, precision: float | None = None) -> Floats:
         """The instance-optimal mean of rows (b, d), (d,) (`instance_optimal_mean`): for rows that no step has moved."""
         self._need_untouched("an instance-optimal mean")
         return instance_optimal_mean(
@@ -170,7 +170,7 @@ class Mechanisms:
             outliers=outliers,
         )
 
-    def _one_a_record(self, rows: Rows, dim: int) -> _Counted:
+    def _one_a_record(self, rows: _Rows, dim: int) -> _Counted:
         return _Counted(rows, dim, self)
 
     def check_records(self, rows: int) -> None:
@@ -217,7 +217,7 @@ class Mechanisms:
 class _Counted:
     """Rows that are counted as they are read."""
 
-    rows: Rows
+    rows: _Rows
     dim: int
     handle: Mechanisms
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.exact.ball import into_ball, plain_norms
 from prepriv.mechanisms.gaussian_sum import GaussianSum
@@ -24,7 +24,6 @@ from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 
-Floats = NDArray[np.float64]
 COUNT_BITS = 16  # a count is 2^16 grid steps, so that noise below one record is still drawn exactly
 _MOST_ROUNDS = 60
 

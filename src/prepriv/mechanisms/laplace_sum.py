@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prepriv.mechanisms.gaussian_sum import check_room
-from prepriv.mechanisms.lattice import laplace_scale
+from prepriv.mechanisms.lattice_noise import laplace_scale
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 

@@ -1,7 +1,7 @@
 """The only noise of the library: integers drawn exactly, from ChaCha20 key streams keyed by the operating
 system.
 
-A mechanism adds one of these integers to an integer (see `prepriv.mechanisms.lattice`), so no bit of its
+A mechanism adds one of these integers to an integer (see `prepriv.mechanisms.lattice_noise`), so no bit of its
 output depends on a float rounding. Proof: docs/proofs/noise.md.
 """
 

@@ -21,11 +21,11 @@ from scipy.special import ndtri
 from prepriv._arguments import number
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.mechanisms.lattice import laplace_scale, noise_scale
+from prepriv.mechanisms.lattice_noise import laplace_scale, noise_scale
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 
-STEPS = 2**20  # grid steps for a distance of one
+_STEPS = 2**20  # grid steps for a distance of one
 LARGEST_TEST_DELTA = 0.25
 _FURTHEST = 2.0**30  # distances are clamped to this: beyond, the test passes anyway
 _UP = 1.0 + 1e-9
@@ -73,17 +73,17 @@ class DistanceTest(Mechanism):
         if math.isnan(distance):
             distance = -math.inf
         clamped = min(max(float(distance), -_FURTHEST), _FURTHEST)
-        return math.floor((clamped - self.error) * STEPS)
+        return math.floor((clamped - self.error) * _STEPS)
 
     @property
     def sensitivity(self) -> int:
         """How far `steps` moves between neighbours: both errors and the rounding down included."""
-        return math.ceil((1 + 2 * Fraction(self.error)) * STEPS) + 2
+        return math.ceil((1 + 2 * Fraction(self.error)) * _STEPS) + 2
 
     @property
     def threshold(self) -> int:
         """Grid steps needed: what a neighbour of bad data may have and the noise adds with chance delta."""
-        return STEPS + self._quantile()
+        return _STEPS + self._quantile()
 
     @property
     @abc.abstractmethod
@@ -121,7 +121,7 @@ class LaplaceTest(DistanceTest):
     In units of the distance the threshold is 1 + log(1 / (2 delta)) / epsilon, a few millionths more.
 
     >>> test = LaplaceTest(epsilon=0.5, delta=1e-6)
-    >>> round(test.threshold / STEPS, 3)
+    >>> round(test.threshold / _STEPS, 3)
     27.245
     >>> test.passes(60.0, NoiseSource()), test.passes(-3.0, NoiseSource())
     (True, False)

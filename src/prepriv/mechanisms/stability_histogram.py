@@ -18,7 +18,7 @@ from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
-from prepriv.mechanisms.lattice import noise_scale
+from prepriv.mechanisms.lattice_noise import noise_scale
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 

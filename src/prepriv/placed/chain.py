@@ -21,7 +21,7 @@ from prepriv.mechanisms.propose_test_release import GaussianTest
 from prepriv.payment import check_payment
 from prepriv.placed.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
-from prepriv.preprocessing.said import check_places, shift_after
+from prepriv.preprocessing.said import check_placeless, shift_after
 from prepriv.sketches.plan import SketchPlan
 from prepriv.space import Space
 
@@ -221,7 +221,7 @@ def _placed(
             f"{step.name} is paid for by sensitivity, which has no account of units of several rows; pay for it by public "
             "data or by budget"
         )
-    check_places(step, domain, incoming)
+    check_placeless(step, domain, incoming)
     outgoing = shift_after(step, before, n, dataclasses.replace(incoming, conditions=()))
     own, kept = outgoing.conditions, incoming.conditions
     if paid.test == 0:

@@ -9,11 +9,11 @@ from typing import Any
 from prepriv._arguments import kind, real, shown
 from prepriv._said import check_said
 from prepriv.domain import Domain
-from prepriv.learners.base import CLAIMS, TRAINS, Learner
+from prepriv.learners.learner import CLAIMS, TRAINS, Learner
 from prepriv.learners.losses import BOUNDS, Loss
 from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.base import Step
-from prepriv.tables.encode import unnamed
+from prepriv.tables.encoding import unnamed
 
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
@@ -42,7 +42,7 @@ def check_domain(domain: Any) -> None:
         )
 
 
-def names_of(table: Any) -> list[str] | None:
+def text_names(table: Any) -> list[str] | None:
     """Of the columns of a table; None where it has none, or not texts."""
     names = getattr(table, "columns", None)
     listed = [] if names is None else list(names)
@@ -51,7 +51,7 @@ def names_of(table: Any) -> list[str] | None:
 
 def check_places(domain: Domain, fitted: Iterable[str] | None, table: Any) -> None:
     """ValueError for a table whose columns would be taken by position and are not those of the fit."""
-    given = names_of(table)
+    given = text_names(table)
     by_place = domain.is_ball or (given is not None and unnamed(domain))
     if fitted is not None and given is not None and by_place and given != [*fitted]:
         raise ValueError(
@@ -130,7 +130,7 @@ def records_of(domain: Domain, n: int | None) -> int:
     return n
 
 
-def check_unit(learner: Learner, domain: Domain) -> None:
+def check_takes_units(learner: Learner, domain: Domain) -> None:
     """ValueError if units of several rows are declared for a learner whose account knows records alone."""
     if domain.unit is not None and not learner.takes_units:
         raise ValueError(

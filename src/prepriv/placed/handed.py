@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.exact.ball import row_norms
@@ -19,7 +20,6 @@ from prepriv.placed.chain import PlannedStep
 from prepriv.preprocessing.base import (
     ConfidentialMap,
     FittedMap,
-    Floats,
     LabelledRows,
     ReleasedMap,
     Rows,
@@ -48,7 +48,7 @@ class WithLabels(Handed):
     labels: NDArray[np.integer[Any]]
 
 
-def sealed(labels: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+def _sealed(labels: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """The same labels, which nobody can write to: those of the training."""
     view = labels.view()
     view.setflags(write=False)
@@ -63,7 +63,7 @@ def handed(rows: LabelledRows, step: Step, singly: bool = False) -> Rows:
             yield from (x[i : i + 1] for i in range(len(x)))
 
     read = one_by_one if singly else rows.__iter__
-    return WithLabels(read, sealed(rows.labels)) if step.reads_labels else Handed(read)
+    return WithLabels(read, _sealed(rows.labels)) if step.reads_labels else Handed(read)
 
 
 def singly(planned: PlannedStep, domain: Domain) -> bool:
@@ -102,7 +102,7 @@ def mechanisms_of(
         rows=rows,
         plain=sum_shift(planned.before, domain.adjacency, incoming),
         _records=records,
-        _labels=sealed(labels),
+        _labels=_sealed(labels),
     )
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import chosen_columns, rest_radius
 from prepriv.space import Space

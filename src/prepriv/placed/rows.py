@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap
-from prepriv.tables.encode import (
+from prepriv.preprocessing.base import FittedMap, ReleasedMap
+from prepriv.tables.encoding import (
     Table,
     check_stream,
     count_rows,

@@ -14,7 +14,7 @@ from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.learners.stochastic import smallest_noise
 from prepriv.mechanisms.propose_test_release import LARGEST_TEST_DELTA
 from prepriv.placed.chain import Chain, Stages
@@ -27,10 +27,10 @@ _TOLERANCE = 1e-3  # relative, of a budget that is found by search
 def cost(steps: Chain, learner: Learner, setting: Setting, multiplier: float, delta: float) -> float:
     """The least certified epsilon at delta of all that runs, if training has this noise over its unit."""
     accounts = learner.accounts(multiplier, setting, delta)
-    return min(composed(steps.stages, parts).epsilon(delta) for parts in accounts)
+    return min(composed_stages(steps.stages, parts).epsilon(delta) for parts in accounts)
 
 
-def composed(stages: Stages, training: tuple[Part, ...]) -> TradeoffFunction:
+def composed_stages(stages: Stages, training: tuple[Part, ...]) -> TradeoffFunction:
     """Training and all that the steps release, composed in the order in which it runs.
 
     Behind a test stands what runs only if it passes; before it what runs in any case, on whose output the case of
@@ -59,7 +59,7 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
         breakdown = tuple(
             (name, math.nan) for name in (*(e.name for e in events), learner.name)
         )  # no µ in all
-    curve = composed(steps.stages, learner.parts(multiplier, setting, delta=delta))
+    curve = composed_stages(steps.stages, learner.parts(multiplier, setting, delta=delta))
     notes = tuple(
         f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
         "is charged in full"
@@ -91,12 +91,12 @@ def _best_test_delta(stages: Stages, mu: float, epsilon: float, delta: float) ->
     def product(each: float) -> float:
         tried = tuple((test and replace(test, delta=each), multiplier) for test, multiplier in stages)
         needed = max(test.threshold for test, _ in tried if test is not None)
-        return composed(tried, ((gaussian(mu), 1),)).epsilon(delta) / epsilon * needed
+        return composed_stages(tried, ((gaussian(mu), 1),)).epsilon(delta) / epsilon * needed
 
     return min((share * min(delta, LARGEST_TEST_DELTA) / tests for share in TEST_SHARES), key=product)
 
 
-def calibrate(
+def calibrated_noise(
     learner: Learner, setting: Setting, steps: Chain, epsilon: float, delta: float, mu: float
 ) -> float:
     """The learner's noise multiplier for its part of the budget: the least, to a tolerance from above.
@@ -121,7 +121,7 @@ def calibrate(
 def _least_noise(learner: Learner, setting: Setting, stages: Stages, epsilon: float, delta: float) -> float:
     """The search behind `calibrate`; a report prices the way that its plan has chosen once more."""
     return smallest_noise(
-        lambda z: composed(stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
+        lambda z: composed_stages(stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
         epsilon * LESS,
         _TOLERANCE,
     )
@@ -135,7 +135,7 @@ def _training_mu(stages: Stages, mu: float, epsilon: float, delta: float) -> flo
     """
 
     def cost(spent: float) -> float:
-        return composed(stages, ((gaussian(spent), 1),)).epsilon(delta)
+        return composed_stages(stages, ((gaussian(spent), 1),)).epsilon(delta)
 
     goal, found, power = epsilon * LESS, 0.0, 1.25
     spent, value = mu * LESS, cost(mu * LESS)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.learners.losses import Logistic, Softmax
 from prepriv.plans.plan import Plan
-from prepriv.preprocessing.base import Floats
 
 
 def softmax(scores: Floats) -> Floats:

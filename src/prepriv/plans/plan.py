@@ -29,7 +29,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.payment import check_payment
 from prepriv.placed.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.placed.checks import (
@@ -39,9 +39,9 @@ from prepriv.placed.checks import (
     check_learner,
     check_loss,
     check_steps,
-    check_unit,
+    check_takes_units,
 )
-from prepriv.plans.claim import LESS, calibrate, claim, with_best_tests
+from prepriv.plans.claim import LESS, calibrated_noise, claim, with_best_tests
 from prepriv.plans.decision import checked
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import RowShift, Step
@@ -112,7 +112,7 @@ class Plan(Priced):
         check_domain(self.domain)
         check_steps(self.pipeline)
         check_learner(self.learner)
-        check_unit(self.learner, self.domain)
+        check_takes_units(self.learner, self.domain)
         if not self.learner.loss.trains:
             raise ValueError(f"{type(self.learner.loss).__name__} is for accounts: it trains nothing")
         check_counts(self.pipeline, self.domain)
@@ -364,7 +364,7 @@ def decide(
         placed = with_best_tests(placed, left, epsilon, delta)
     setting = setting_of(placed, learner, domain)
     learner.unit(setting)  # a gradient without a bound is refused first
-    return placed, setting, calibrate(learner, setting, placed, epsilon, delta, left)
+    return placed, setting, calibrated_noise(learner, setting, placed, epsilon, delta, left)
 
 
 def make_plan(
@@ -422,7 +422,7 @@ def make_plan(
     check_domain(domain)
     check_steps(steps)
     check_learner(learner)
-    check_unit(learner, domain)
+    check_takes_units(learner, domain)
     check_loss(learner, domain)
     n = domain.n if n is None else n
     if n is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from prepriv import payment as pay
 from prepriv.domain import Domain
-from prepriv.learners.base import Learner, Setting
+from prepriv.learners.learner import Learner, Setting
 from prepriv.placed.chain import Chain
 from prepriv.plans.claim import cost
 from prepriv.plans.plan import decide
@@ -85,22 +85,6 @@ class Costless(Step):
             return self.inner.propagate(space, incoming)
         except ValueError:
             return incoming
-
-
-def training_noise(
-    steps: Sequence[Step],
-    domain: Domain,
-    learner: Learner,
-    *,
-    epsilon: float,
-    delta: float,
-    n: int,
-    release: bool = True,
-) -> float:
-    """Standard deviation of the noise on one gradient sum, calibrated for the whole pipeline."""
-    domain = domain.with_n(n)
-    _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=release)
-    return learner.unit(setting) * multiplier
 
 
 def prices(

@@ -16,7 +16,7 @@ from prepriv import payment as pay
 from prepriv._kinds import NotImported, find_kind
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
 from prepriv.placed.checks import check_budget, check_learner
 from prepriv.plans.plan import Plan, budget

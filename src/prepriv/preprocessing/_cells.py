@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, length, number, real, settle
+from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, norms
 from prepriv.guarantees.printed import up
-from prepriv.preprocessing.base import Floats, ReleasedMap
+from prepriv.preprocessing.base import ReleasedMap
 from prepriv.space import Space
 
 CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them leave 22 bits of a coordinate

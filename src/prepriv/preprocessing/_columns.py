@@ -9,18 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.columns import NO_NUMBER
 from prepriv.guarantees.premise import Premise
 from prepriv.guarantees.printed import exact
-from prepriv.preprocessing.base import Floats, Rows
+from prepriv.preprocessing.base import Rows
 from prepriv.space import Space
 
-CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
+_CELLS = 2**24  # at most this many cells are held at once (twice 128 MB while they are put together)
 
 
 def sorted_columns(rows: Rows, columns: NDArray[np.intp], n: int) -> Iterator[tuple[int, Floats]]:
     """(index, ascending observed cells) of each column, in as few passes over the rows as memory allows."""
-    at_once = max(1, CELLS // max(n, 1))
+    at_once = max(1, _CELLS // max(n, 1))
     for start in range(0, len(columns), at_once):
         some = columns[start : start + at_once]
         blocks = [np.asarray(block[:, some]).T for block in rows]
@@ -32,7 +33,7 @@ def sorted_columns(rows: Rows, columns: NDArray[np.intp], n: int) -> Iterator[tu
 
 
 @dataclass(frozen=True)
-class Column:
+class PremiseColumn:
     """A column that a premise is about: its number, its name, its declared bounds."""
 
     index: int
@@ -41,10 +42,10 @@ class Column:
     high: float
 
     @staticmethod
-    def of(space: Space, index: int) -> Column:
+    def of(space: Space, index: int) -> PremiseColumn:
         """A column of a declared space."""
         name = space.names[index] if space.names else f"x{index}"
-        return Column(int(index), name, float(space.low[index]), float(space.high[index]))
+        return PremiseColumn(int(index), name, float(space.low[index]), float(space.high[index]))
 
     @property
     def units(self) -> str:
@@ -66,7 +67,7 @@ class Column:
 class ColumnPremise(Premise):
     """A premise on the observed cells of one column, taken in order; it can be tested."""
 
-    column: Column
+    column: PremiseColumn
 
     @abc.abstractmethod
     def met(self, ranked: Floats) -> bool:

@@ -16,30 +16,24 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import integer
+from prepriv._arrays import Floats
 from prepriv.guarantees.premise import Premise, at_least, radius_units
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._neighbours import (
-    BITS,
+    CROWD_BITS,
     Distinct,
     Points,
     count_within,
     h_index,
 )
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    Floats,
-    LabelledRows,
-    Rows,
-    RowShift,
-    check_positive,
-)
+from prepriv.preprocessing.base import UNTOUCHED, LabelledRows, Rows, RowShift, check_positive
 from prepriv.space import Space
 
 
 def cluster_grid(radius: float) -> RowGrid:
     """Rows are compared on this grid: 2^-23 of the radius or finer."""
-    return RowGrid.of(radius, BITS)
+    return RowGrid.of(radius, CROWD_BITS)
 
 
 def check_eta(eta: float) -> float:
@@ -88,7 +82,7 @@ class Uncrowded(Premise):
             x[at : at + len(block)] = finite_rows(block)
             at += len(block)
         labels = rows.labels if self.by_label and isinstance(rows, LabelledRows) else None
-        return all(self._few(x[group]) for group in grouped(x, labels))
+        return all(self._few(x[group]) for group in rows_by_label(x, labels))
 
     def _few(self, x: Floats) -> bool:
         """Of the rows of one label. Only rows with many others near them on the grid are looked at again."""
@@ -151,7 +145,7 @@ def crowd_distance(
     return float(condition.m + 1 - most) / (incoming or UNTOUCHED).records
 
 
-def grouped(x: NDArray[Any], labels: NDArray[Any] | None) -> list[NDArray[np.intp]]:
+def rows_by_label(x: NDArray[Any], labels: NDArray[Any] | None) -> list[NDArray[np.intp]]:
     """Row numbers of each label, or of all rows."""
     if labels is None:
         return [np.arange(len(x))]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, norms
-from prepriv.preprocessing.base import ConfidentialMap, Floats, RowShift
+from prepriv.preprocessing.base import ConfidentialMap, RowShift
 
 ROW_BITS = 22  # the integers of a row in the declared ball have norm <= 2^22
 MATRIX_BITS = 30  # those of a column of a matrix with operator norm <= 1 have norm <= 2^30, twice over

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing.base import Floats, Rows, RowShift
+from prepriv.preprocessing.base import Rows, RowShift
 from prepriv.space import Space
 
-CELLS = 64
+_CELLS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +35,11 @@ class _Shares:
     def __iter__(self) -> Iterator[Floats]:
         k = len(self.columns)
         for block in self.rows:
-            x = (block[:, self.columns] - self.low) / self.width * CELLS
+            x = (block[:, self.columns] - self.low) / self.width * _CELLS
             seen = ~np.isnan(x)
-            x = np.clip(np.where(seen, x, 0.0), 0.0, CELLS)
-            node = np.minimum(x.astype(np.intp), CELLS - 1)
-            out = np.zeros((len(block), k, CELLS + 1))
+            x = np.clip(np.where(seen, x, 0.0), 0.0, _CELLS)
+            node = np.minimum(x.astype(np.intp), _CELLS - 1)
+            out = np.zeros((len(block), k, _CELLS + 1))
             i, j = np.ogrid[: len(block), :k]
             out[i, j, node] = np.where(seen, 1 - (x - node), 0.0)
             out[i, j, node + 1] = np.where(seen, x - node, 0.0)
@@ -54,7 +55,7 @@ def histogram_shift(
     record = jump if n_is_public(adjacency) else math.sqrt(k)
     moved = 0.0
     if incoming.rows_moved > 0 and len(columns):
-        per_unit = math.sqrt(2) * CELLS / float(space.widths[columns].min())
+        per_unit = math.sqrt(2) * _CELLS / float(space.widths[columns].min())
         moved = min(incoming.rows_moved * jump, incoming.total_shift * per_unit)
     return (record + moved + jump * incoming.rows_dropped) * (1 + 1e-9)
 
@@ -64,11 +65,11 @@ def noisy_quantiles(
 ) -> Floats:
     """(levels, k) quantiles of the observed cells, inside the declared bounds; one call of the mechanism."""
     low, width, k = space.low[columns], space.widths[columns], len(columns)
-    shares = mechanisms.sum(_Shares(rows, columns, low, width), dim=k * (CELLS + 1), radius=math.sqrt(k))
+    shares = mechanisms.sum(_Shares(rows, columns, low, width), dim=k * (_CELLS + 1), radius=math.sqrt(k))
     # Node i stands for the cell of values nearest to it: between it and its neighbours half way.
-    edges = np.concatenate([[0.0], np.arange(CELLS) + 0.5, [float(CELLS)]]) / CELLS
+    edges = np.concatenate([[0.0], np.arange(_CELLS) + 0.5, [float(_CELLS)]]) / _CELLS
     out = np.empty((len(levels), k))
-    for j, mass in enumerate(shares.reshape(k, CELLS + 1)):
+    for j, mass in enumerate(shares.reshape(k, _CELLS + 1)):
         below = np.concatenate([[0.0], np.maximum.accumulate(np.maximum(np.cumsum(mass), 0.0))])
         below += (
             np.arange(len(below)) * 1e-12 * max(below[-1], 1.0)

@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 Points = NDArray[np.float32]
 Work = Callable[[int, Ints, Ints, "NDArray[np.bool_] | None"], None]
 
-BITS = 24
+CROWD_BITS = 24
 _LEAF = 128  # points compared with their candidates in one product
 _CANDIDATES = 2048  # at a time: a block of distances of 2 MB
 _ALONE = 4096  # fewer points than this are not worth threads

@@ -16,11 +16,12 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import LEAST, number
+from prepriv._arrays import Floats
 from prepriv.guarantees.premise import Premise, radius_units
 from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
 from prepriv.preprocessing._sums import SUM_ERROR
-from prepriv.preprocessing.base import Floats, Rows, RowShift, check_positive
+from prepriv.preprocessing.base import Rows, RowShift, check_positive
 from prepriv.preprocessing.second_moment import LAPACK_ERROR, MomentShift, moment_shift, raw_moment
 from prepriv.space import Reading
 
@@ -74,7 +75,7 @@ class Gap(_Spectrum):
 
 
 @dataclass(frozen=True)
-class Tail(_Spectrum):
+class SpectrumTail(_Spectrum):
     """The eigenvalues beyond the k-th add up to at most `tail`."""
 
     tail: float
@@ -119,7 +120,7 @@ class SpectrumCaps(pay.Caps):
         if self.gap is not None:
             out["gap"] = Gap(k, centred, radius, self.gap, reading=reading)
         if self.tail is not None:
-            out["tail"] = Tail(k, centred, radius, self.tail, reading=reading)
+            out["tail"] = SpectrumTail(k, centred, radius, self.tail, reading=reading)
         return out
 
     def on_grid(self, k: int, grid: RowGrid, d: int, *, centred: bool) -> SpectrumCaps:
@@ -225,6 +226,6 @@ class Projection:
         return min(near, both + n * e.mean)
 
 
-def smallest(bounds: list[Bound]) -> Bound:
+def least_shift(bounds: list[Bound]) -> Bound:
     """The bound with the least total shift; of equals, the one that needs less."""
     return min(bounds, key=lambda b: (b.total, len(b.needs)))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from prepriv.preprocessing.base import Floats, Rows
+from prepriv._arrays import Floats
+from prepriv.preprocessing.base import Rows
 
 PIECE = 1024
 SUM_ERROR = 2.0**-41  # of the sum of absolute values: 1024 additions of half an ulp, and room for the rest

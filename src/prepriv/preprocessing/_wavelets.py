@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.rounding import up
+from prepriv.exact.rounding import rounded_up
 
 Singles = NDArray[np.float32]
 PIXEL, TAP = 2.0**11, 2.0**12  # steps in one
@@ -44,7 +44,7 @@ def morlet(scale: int, angles: int) -> Singles:
 
 
 @functools.lru_cache(maxsize=16)
-def gaussian(scale: int) -> Singles:
+def gaussian_filter(scale: int) -> Singles:
     """The low-pass filter, (1, w, w), in steps of 1 / TAP; sum one before rounding."""
     half = math.ceil(3 * _SIGMA * 2**scale)
     along = np.exp(-(np.arange(-half, half + 1.0) ** 2) / (2 * (_SIGMA * 2**scale) ** 2))
@@ -67,13 +67,13 @@ def frame_bound(octaves: int, angles: int) -> float:
     a grid of N: at most that over cos(pi D / N)^2. Rounded up.
     """
     total, degree = np.zeros((_GRID, _GRID)), 0
-    banks = [gaussian(octaves - 1), *(morlet(scale, angles) for scale in range(octaves))]
+    banks = [gaussian_filter(octaves - 1), *(morlet(scale, angles) for scale in range(octaves))]
     for taps in banks:
         # |psi^(w)|^2, averaged over w and -w, is the sum of those of its real and its imaginary part.
         for tap in taps:
             total += np.abs(np.fft.fft2(tap / TAP, (_GRID, _GRID))) ** 2
         degree = max(degree, taps.shape[1] - 1)
-    return up(float(total.max()) / math.cos(math.pi * degree / _GRID) ** 2 * (1 + 1e-9))
+    return rounded_up(float(total.max()) / math.cos(math.pi * degree / _GRID) ** 2 * (1 + 1e-9))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 10**8  # numbers in one array: refuse what no linear model needs before allocating it
+_LARGEST = 10**8  # numbers in one array: refuse what no linear model needs before allocating it
 
 
 def pack(array: NDArray[np.float64]) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def unpack(data: Any, what: str) -> NDArray[np.float64]:
         if len(shape) > 2 or any(s < 0 or s != t for s, t in zip(shape, data["shape"])):
             raise ValueError
         size = math.prod(shape)
-        if size > LARGEST or not isinstance(text, str) or len(text) > 16 * size + 16:
+        if size > _LARGEST or not isinstance(text, str) or len(text) > 16 * size + 16:
             raise ValueError
         raw = base64.b64decode(text, validate=True)
         if len(raw) != 8 * size:

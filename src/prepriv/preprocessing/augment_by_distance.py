@@ -12,17 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
-from prepriv.preprocessing.base import (
-    Floats,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    Step,
-    need_filled,
-    need_untouched,
-)
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, need_filled, need_untouched
 from prepriv.space import Space
 
 ROOT2 = math.sqrt(2.0)

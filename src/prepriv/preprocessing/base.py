@@ -18,15 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.domain import Domain
-from prepriv.exact.rounding import up
+from prepriv.exact.rounding import rounded_up
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment, default_payment
 from prepriv.space import Space
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,8 @@ class RowShift:
             return self
         return RowShift(
             self.rows_moved,
-            up(self.row_shift * lipschitz),
-            up(self.total_shift * lipschitz),
+            rounded_up(self.row_shift * lipschitz),
+            rounded_up(self.total_shift * lipschitz),
             self.rows_dropped,
             self.conditions,
             self.any_order,
@@ -104,14 +103,14 @@ class RowShift:
         """The same pair in a space of this diameter: no row can be further from itself."""
         if self.row_shift <= diameter:
             return self
-        total = min(self.total_shift, up(self.rows_moved * diameter))
-        return dataclasses.replace(self, row_shift=up(diameter), total_shift=total)
+        total = min(self.total_shift, rounded_up(self.rows_moved * diameter))
+        return dataclasses.replace(self, row_shift=rounded_up(diameter), total_shift=total)
 
     def plus(self, other: RowShift, *, n: int) -> RowShift:
         """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
         moved = min(self.rows_moved + other.rows_moved, n - 1)
-        row = up(self.row_shift + other.row_shift)
-        total = min(up(self.total_shift + other.total_shift), up(moved * row))
+        row = rounded_up(self.row_shift + other.row_shift)
+        total = min(rounded_up(self.total_shift + other.total_shift), rounded_up(moved * row))
         conditions = self.conditions + tuple(c for c in other.conditions if c not in self.conditions)
         dropped = min(self.rows_dropped + other.rows_dropped, n - 1)
         return RowShift(moved, row, total, dropped, conditions, self.any_order or other.any_order)
@@ -129,7 +128,7 @@ def sum_shift(space: Space, adjacency: Adjacency, incoming: RowShift = UNTOUCHED
     record = space.diameter if n_is_public(adjacency) else space.radius
     if space.may_miss.any():  # a row with a missing cell counts as the zero row, which the box may not hold
         record = max(record, space.radius)
-    return up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
+    return rounded_up(record + incoming.total_shift + space.radius * incoming.rows_dropped)
 
 
 class Rows(Protocol):

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown, truth
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.columns import MISSING
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
 from prepriv.space import Space
 
-MOST_BINS, MOST_CELLS = 1024, 1 << 17  # of a feature, of all: each is a cell of every row
+_MOST_BINS, _MOST_CELLS = 1024, 1 << 17  # of a feature, of all: each is a cell of every row
 _UP = 1 + 1e-12
 
 
@@ -78,7 +79,7 @@ class BinCodes(ReleasedMap):
             not fits
             or (self.columns < 0).any()
             or (self.counts < 0).any()
-            or (self.counts >= MOST_BINS).any()
+            or (self.counts >= _MOST_BINS).any()
         ):
             raise ValueError("columns, counts and gaps do not fit together")
         if self.edges.shape != (int(self.counts.sum()),) or _checked(self.smooth) != self.smooth:
@@ -144,9 +145,9 @@ class _Binned(Step):
             cells = [*range(count + 1), *([MISSING] if space.may_miss[j] else [])]
             found += [f"{known[j]}={c}" for c in cells]
         new = len(found) - int(rest.sum())
-        if new > MOST_CELLS:
+        if new > _MOST_CELLS:
             raise ValueError(
-                f"{self.name} would make {new} cells, more than {MOST_CELLS}: fewer bins, or fewer columns"
+                f"{self.name} would make {new} cells, more than {_MOST_CELLS}: fewer bins, or fewer columns"
             )
         return Space(
             np.concatenate([space.low[rest], np.full(new, 0.0 if self._smooth() is None else -1.0)]),
@@ -234,13 +235,13 @@ class Bins(_Binned):
                 raise ValueError(f"edges: {shown(name)} is no name of a feature")
             if isinstance(given, Sequence) and not isinstance(given, str):
                 found = numbers(f"edges of {name!r}", given)
-                if found.ndim != 1 or not 0 < len(found) < MOST_BINS or (np.diff(found) <= 0).any():
+                if found.ndim != 1 or not 0 < len(found) < _MOST_BINS or (np.diff(found) <= 0).any():
                     raise ValueError(
-                        f"edges of {name!r} must be 1 to {MOST_BINS - 1} ascending numbers; got {shown(given)}"
+                        f"edges of {name!r} must be 1 to {_MOST_BINS - 1} ascending numbers; got {shown(given)}"
                     )
                 checked[name] = tuple(found.tolist())
             else:
-                checked[name] = integer(f"edges of {name!r}", given, at_least=2, at_most=MOST_BINS)
+                checked[name] = integer(f"edges of {name!r}", given, at_least=2, at_most=_MOST_BINS)
         settle(self, edges=Frozen.of(checked))
 
     def _columns(self, space: Space) -> NDArray[np.intp]:
@@ -310,7 +311,7 @@ class QuantileBins(_Binned):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        settle(self, bins=integer("bins", self.bins, at_least=2, at_most=MOST_BINS))
+        settle(self, bins=integer("bins", self.bins, at_least=2, at_most=_MOST_BINS))
         settle(self, smooth=_checked(self.smooth))
         if self.columns is not None:
             settle(self, columns=names("columns", self.columns))

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step, sum_shift
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import observed_sums
 from prepriv.preprocessing.impute_caps import midpoints
 from prepriv.space import Space

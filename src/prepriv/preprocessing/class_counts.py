@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import integer, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step
 from prepriv.space import Space
 
 

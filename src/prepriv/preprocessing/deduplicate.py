@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
+from prepriv._arrays import Floats
 from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -23,13 +24,12 @@ from prepriv.preprocessing._crowd import (
     check_eta,
     cluster_grid,
     crowd_distance,
-    grouped,
+    rows_by_label,
 )
 from prepriv.preprocessing._neighbours import Clusters, Distinct, read_points
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
-    Floats,
     LabelledRows,
     ReleasedMap,
     Rows,
@@ -158,7 +158,7 @@ class Deduplicate(_Dropping):
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
         x = read_points(rows, grid, space.d, need_n(n))
-        groups = grouped(x, labels_of(self, rows, len(x)))
+        groups = rows_by_label(x, labels_of(self, rows, len(x)))
         return crowd_distance([x[g] for g in groups], grid, self._uncrowded(space), incoming)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
@@ -166,7 +166,7 @@ class Deduplicate(_Dropping):
         grid = cluster_grid(space.radius)
         x = read_points(rows, grid, space.d, n)
         kept = np.zeros(len(x), dtype=bool)
-        for group in grouped(x, labels_of(self, rows, len(x))):
+        for group in rows_by_label(x, labels_of(self, rows, len(x))):
             clusters = Clusters.of(x[group], grid, self.eta)
             same, centre = clusters.rows, clusters.representative
             kept[group] = (centre == len(centre))[same.inverse]  # in no good cluster
@@ -261,7 +261,7 @@ class DeduplicateCells(_Dropping):
                 x[at : at + len(block)] = block
             at += len(block)
         kept = np.zeros(n, dtype=bool)
-        for group in grouped(where, labels_of(self, rows, n)):
+        for group in rows_by_label(where, labels_of(self, rows, n)):
             cell = Distinct.of(where[group]).inverse
             rank = Distinct.of(x[group]).inverse if content else cell
             order = np.lexsort((rank, cell))

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, Frozen, number, settle, shown
+from prepriv._arrays import Floats
 from prepriv.columns import MISSING
-from prepriv.preprocessing.base import Floats, ReleasedMap, RowShift, Step
+from prepriv.preprocessing.base import ReleasedMap, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
 from prepriv.space import Space
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift
 from prepriv.preprocessing.impute_caps import Counts, FillReleased, Imputer, MissingCaps, Moves, midpoints
 from prepriv.space import Space
 

@@ -16,20 +16,12 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle
+from prepriv._arrays import Floats
 from prepriv.columns import NO_NUMBER
 from prepriv.domain import Domain, as_space
 from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing._columns import ColumnPremise, sorted_columns
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    ConfidentialMap,
-    Floats,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    Step,
-    need_n,
-)
+from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, ReleasedMap, Rows, RowShift, Step, need_n
 from prepriv.space import Reading, Space
 
 Counts = NDArray[np.int64]

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.guarantees.premise import at_most
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._columns import Column, ColumnPremise, padded, sorted_columns
+from prepriv.preprocessing._columns import ColumnPremise, PremiseColumn, padded, sorted_columns
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift
 from prepriv.preprocessing.impute_caps import (
     Counts,
     FillReleased,
@@ -142,7 +143,7 @@ class MedianImputer(Imputer):
         """The conditions on the gaps; a gap as wide as the column is none."""
         gaps = zip(caps.columns, self._gaps(caps, space))
         return tuple(
-            NearMedian(Column.of(space, j), at_most(gap), reading=space.reading)
+            NearMedian(PremiseColumn.of(space, j), at_most(gap), reading=space.reading)
             for j, gap in gaps
             if gap < space.widths[j]
         )

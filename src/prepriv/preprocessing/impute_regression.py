@@ -17,26 +17,19 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.exact.ball import norms
 from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
-from prepriv.preprocessing.base import (
-    UNTOUCHED,
-    ConfidentialMap,
-    Floats,
-    ReleasedMap,
-    Rows,
-    RowShift,
-    check_positive,
-)
+from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, ReleasedMap, Rows, RowShift, check_positive
 from prepriv.preprocessing.impute_caps import Imputer, ImputerCaps, MissingCaps, Moves, midpoints
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
 from prepriv.space import Space
 
-ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
+_ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
 
 
 @functools.cache
@@ -302,7 +295,7 @@ class RegressionImputer(Imputer):
         slope = np.hypot((2 * bound + 1) / frame.radius, 1 / frame.half)
         curvature = (self.ridge + max(0.0, least - 2 * read_error(len(frame.predictors) + 1))) * caps.n
         record = frame.half / curvature  # per unit of what a record's gradient moves by
-        other = frame.half * (slope * incoming.total_shift / curvature + ROUNDING * (1 + bound) / self.ridge)
+        other = frame.half * (slope * incoming.total_shift / curvature + _ROUNDING * (1 + bound) / self.ridge)
         # The second: the record has the cell in one of the two only.
         return Moves(record * gradient_diameter(bound) + other, record * (1 + bound) + other)
 

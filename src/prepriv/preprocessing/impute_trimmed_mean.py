@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from prepriv._arguments import number, settle
+from prepriv._arrays import Floats
 from prepriv.guarantees.premise import at_most
 from prepriv.guarantees.printed import exact
-from prepriv.preprocessing._columns import Column, ColumnPremise, padded, sorted_columns
+from prepriv.preprocessing._columns import ColumnPremise, PremiseColumn, padded, sorted_columns
 from prepriv.preprocessing._sums import SUM_ERROR
-from prepriv.preprocessing.base import Floats, Rows, RowShift
+from prepriv.preprocessing.base import Rows, RowShift
 from prepriv.preprocessing.impute_caps import (
     Counts,
     Imputer,
@@ -144,7 +145,7 @@ class TrimmedMeanImputer(Imputer):
         """The conditions on the spreads; a spread as wide as the column is none."""
         spreads, m = zip(caps.columns, self._spreads(caps, space)), self._ends(caps.n)
         return tuple(
-            EndSpan(Column.of(space, j), m, at_most(spread), reading=space.reading)
+            EndSpan(PremiseColumn.of(space, j), m, at_most(spread), reading=space.reading)
             for j, spread in spreads
             if spread < space.widths[j]
         )

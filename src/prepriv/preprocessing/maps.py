@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._kinds import check_class, find_kind, is_ours, kind_of
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing.arrays import pack, unpack
 from prepriv.preprocessing.augment_by_distance import Augment
-from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.bins import BinCodes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
@@ -28,7 +29,7 @@ from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.quantile_transform import Ranks
-from prepriv.preprocessing.random_features import LARGEST, AddRandomFeatures
+from prepriv.preprocessing.random_features import MOST_FEATURES, AddRandomFeatures
 from prepriv.preprocessing.root_columns import Roots
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased
 from prepriv.preprocessing.scattering import Scatter
@@ -106,7 +107,7 @@ def _regression(m: Mapping[str, Any]) -> RegressionReleased:
 
 def _random_features(m: Mapping[str, Any]) -> AddRandomFeatures:
     features = _number(m, "features")
-    if features != int(features) or not 1 <= features <= LARGEST:
+    if features != int(features) or not 1 <= features <= MOST_FEATURES:
         raise ValueError("features is out of range")
     signs = _number(m, "signs") if "signs" in m else 1  # models from before sums of signs
     if signs not in (1, 4, 16, 64):

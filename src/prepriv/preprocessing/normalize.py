@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import LARGEST, number, settle
+from prepriv._arrays import Floats
 from prepriv.exact.ball import row_norms
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.base import ReleasedMap, Step, check_positive, need_filled
 from prepriv.space import Space
 
 

@@ -17,6 +17,7 @@ from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.domain import Domain, as_space
 from prepriv.exact.ball import row_norms
@@ -28,13 +29,12 @@ from prepriv.preprocessing._projector import (
     Projection,
     SpectrumCaps,
     cut_gap,
+    least_shift,
     read_error,
-    smallest,
 )
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
-    Floats,
     ReleasedMap,
     Rows,
     RowShift,
@@ -281,7 +281,7 @@ class RankReduction(_Leading):
         grid = moment_grid(space.radius, n)
         there = self._caps(space).on_grid(self.k, grid, space.d, centred=self.centred)
         here = Projection(self.k, space.d, grid.reach, n, self.centred)
-        return smallest(here.bounds(incoming, there))
+        return least_shift(here.bounds(incoming, there))
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
         """The incoming shift plus the smallest proved shift of the projector (docs/proofs/pca.md)."""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, names, settle
+from prepriv._arrays import Floats
 from prepriv.preprocessing._columns import sorted_columns
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, Step
+from prepriv.preprocessing.base import ReleasedMap, Rows, Step
 from prepriv.preprocessing.scale_map import chosen_columns, unit_columns
 from prepriv.space import Space
 

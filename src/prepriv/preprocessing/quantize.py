@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import choice, settle
+from prepriv._arrays import Floats
 from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -28,7 +29,6 @@ from prepriv.preprocessing._neighbours import Clusters, as_keys, read_points
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
-    Floats,
     ReleasedMap,
     Rows,
     RowShift,

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, settle
+from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, row_norms
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.base import ReleasedMap, Step, check_positive, need_filled
 from prepriv.space import Space
 
-LARGEST = 1 << 16  # features drawn
+MOST_FEATURES = 1 << 16  # features drawn
 FEWEST_SIGNS = 64  # in a vector
 _EXACT_BITS = 24  # float32 sums of integers are exact up to 2^24, in any order
 _MEAN, _DEVIATION = math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi)  # of |z|, z standard normal
@@ -130,7 +131,7 @@ class RandomFeatures(Step):
         settle(
             self,
             weight=check_positive("weight", self.weight),
-            features=integer("features", self.features, at_most=LARGEST),
+            features=integer("features", self.features, at_most=MOST_FEATURES),
         )
 
     def output(self, space: Space) -> Space:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import settle
+from prepriv._arrays import Floats
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.space import Space
 
 STRAIGHT = 1e9  # a root that starts so far away is a straight line

@@ -46,7 +46,7 @@ def unplaced(domain: Domain) -> str:
     return "an earlier step has rows matched by content, whatever their places"
 
 
-def check_places(step: Step, domain: Domain, incoming: RowShift) -> None:
+def check_placeless(step: Step, domain: Domain, incoming: RowShift) -> None:
     """ValueError for a third-party fit on private rows that have no places, unless the step says that it needs none."""
     if is_ours(type(step)) or not step.paid.private or has_places(domain, incoming):
         return

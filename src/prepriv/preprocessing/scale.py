@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.domain import Domain, as_space
 from prepriv.guarantees.premise import Premise, at_least
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.handle import Mechanisms
-from prepriv.preprocessing._columns import Column
+from prepriv.preprocessing._columns import PremiseColumn
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import (
     UNTOUCHED,
     ConfidentialMap,
-    Floats,
     ReleasedMap,
     Rows,
     RowShift,
@@ -68,7 +68,7 @@ class _Powers:
 class Spread(Premise):
     """The standard deviation of a column over all n records, about its mean or about its midpoint, is at least `least`."""
 
-    column: Column
+    column: PremiseColumn
     least: float
     about_midpoint: bool
 
@@ -227,7 +227,7 @@ class StandardScaler(Step):
             return ()
         return tuple(
             Spread(
-                Column.of(space, j),
+                PremiseColumn.of(space, j),
                 at_least(self.floor * space.widths[j]),
                 self.center == "midpoint",
                 reading=space.reading,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, row_norms
-from prepriv.preprocessing.base import ConfidentialMap, Floats, ReleasedMap
+from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
 from prepriv.space import Space
 
 

@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from prepriv._arguments import length, names, number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._histogram import histogram_shift, noisy_quantiles
-from prepriv.preprocessing.base import Floats, ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.scale_map import Affine, ScaleReleased, chosen_columns, unit_columns
 from prepriv.space import Space
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
-from prepriv.preprocessing.base import Floats, RowShift
+from prepriv.preprocessing.base import RowShift
 
 _UP = 1 + 1e-9
 

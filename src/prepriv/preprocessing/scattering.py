@@ -15,9 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number, settle
-from prepriv.exact.rounding import up
-from prepriv.preprocessing._wavelets import PIXEL, Bank, Singles, frame_bound, gaussian, modulus, morlet
-from prepriv.preprocessing.base import Floats, ReleasedMap, RowShift, Step, need_filled
+from prepriv._arrays import Floats
+from prepriv.exact.rounding import rounded_up
+from prepriv.preprocessing._wavelets import (
+    PIXEL,
+    Bank,
+    Singles,
+    frame_bound,
+    gaussian_filter,
+    modulus,
+    morlet,
+)
+from prepriv.preprocessing.base import ReleasedMap, RowShift, Step, need_filled
 from prepriv.space import Space
 
 GROUP = 3  # channels that are normalised together
@@ -28,7 +37,7 @@ _CHUNK = 64  # images at a time
 @functools.lru_cache(maxsize=64)
 def _bank(scale: int | None, angles: int, width: int, stride: int) -> Bank:
     """Wavelets of a scale; None: the Gaussian that stands for `stride` pixels."""
-    taps = gaussian(stride.bit_length() - 2) if scale is None else morlet(scale, angles)
+    taps = gaussian_filter(stride.bit_length() - 2) if scale is None else morlet(scale, angles)
     return Bank.of(taps, width, stride)
 
 
@@ -123,12 +132,12 @@ class Scatter(ReleasedMap):
     @property
     def lipschitz(self) -> float:
         """Of the map without its rounding, in the norm of rows."""
-        return up(self._before / (self.floor * math.sqrt(self.d)))
+        return rounded_up(self._before / (self.floor * math.sqrt(self.d)))
 
     @property
     def _before(self) -> float:
         """Of the averages, from the pixels on: two layers of wavelets and the last averages."""
-        return up(math.sqrt(frame_bound(self.J, self.L)) * self._after)
+        return rounded_up(math.sqrt(frame_bound(self.J, self.L)) * self._after)
 
     @property
     def _after(self) -> float:
@@ -144,7 +153,7 @@ class Scatter(ReleasedMap):
         moved = step * math.sqrt(pixels) * (
             self._before + self._after * (math.sqrt(first) + math.sqrt(second))
         ) + math.sqrt(self.d) / self.steps  # fmt: skip
-        return up(moved / (self.floor * math.sqrt(self.d)) + 1e-6)
+        return rounded_up(moved / (self.floor * math.sqrt(self.d)) + 1e-6)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -216,7 +225,12 @@ class Scattering(Step):
             passed.total_shift + 2 * fitted.slop * passed.rows_moved,
         )
         return RowShift(
-            passed.rows_moved, up(row), up(total), passed.rows_dropped, passed.conditions, passed.any_order
+            passed.rows_moved,
+            rounded_up(row),
+            rounded_up(total),
+            passed.rows_dropped,
+            passed.conditions,
+            passed.any_order,
         ).within(diameter)
 
     def free(self, space: Space) -> Scatter:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._sums import Total, pieces
-from prepriv.preprocessing.base import UNTOUCHED, Floats, Rows, RowShift
+from prepriv.preprocessing.base import UNTOUCHED, Rows, RowShift
 
 _CHUNK = 256  # rows: a product of 22-bit integers over 2^8 rows stays below 2^52
 LAPACK_ERROR = (
@@ -22,7 +23,7 @@ LAPACK_ERROR = (
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class RowMoments:
     """moment: (d, d), (1/n) sum of x x^T, of x - mean if centred; mean: (d,), zero if not centred.
 
     Of the rows cut to the grid, dropped rows counted as zero rows, always over the declared n.
@@ -37,7 +38,7 @@ def moment_grid(radius: float, n: int) -> RowGrid:
     return RowGrid.of(radius, min(22, (62 - math.ceil(math.log2(n + 1))) // 2))
 
 
-def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False) -> Moments:
+def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False) -> RowMoments:
     """One pass over the blocks; the sums are integers, so no order of rows or threads changes a bit."""
     total, linear = np.zeros((d, d), dtype=np.int64), np.zeros(d, dtype=np.int64)
     for block in rows:
@@ -48,8 +49,8 @@ def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False)
     moment = total.astype(np.float64) * (grid.step**2 / n)
     mean = linear.astype(np.float64) * (grid.step / n)
     if not centred:
-        return Moments(moment, np.zeros(d))
-    return Moments(moment - np.outer(mean, mean), mean)
+        return RowMoments(moment, np.zeros(d))
+    return RowMoments(moment - np.outer(mean, mean), mean)
 
 
 def raw_moment(rows: Rows, n: int, *, centred: bool) -> Floats:

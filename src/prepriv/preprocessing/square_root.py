@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv._arrays import Floats
+from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.space import Space
 
 _UP = 1 + 1e-12

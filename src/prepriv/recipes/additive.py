@@ -12,7 +12,7 @@ from prepriv.preprocessing.bins import QuantileBins
 from prepriv.preprocessing.normalize import Rescale
 from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 
-BINS, CELLS = 32, 4096  # of a column; of all columns, about
+_BINS, _CELLS = 32, 4096  # of a column; of all columns, about
 REACH = 2.0  # of what a value says of its neighbours, in widths of the column
 EDGES_SHARE = 0.05
 
@@ -34,7 +34,7 @@ def additive_steps(domain: Domain, scale: float) -> list[Step]:
     if not numeric:
         return [Rescale(scale)]
     roots = RootColumns.of(domain)
-    bins = max(4, min(BINS, CELLS // len(numeric)))
+    bins = max(4, min(_BINS, _CELLS // len(numeric)))
     made = QuantileBins(bins, numeric, math.exp(-1 / (REACH * bins)), payment=pay.Budget(EDGES_SHARE))
     steps: list[Step] = [*([roots] if min(roots.start) < STRAIGHT else []), made]
     *_, (_, _, after) = walk(steps, domain.space)

@@ -16,8 +16,8 @@ from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.placed.checks import check_named
 from prepriv.plans.plan import signal
@@ -44,8 +44,8 @@ SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
-LEVEL = 1.25  # of a table: the constant feature
-BINS, CELLS, OUTERMOST = (
+_LEVEL = 1.25  # of a table: the constant feature
+_BINS, _CELLS, OUTERMOST = (
     26,
     512,
     6.0,
@@ -57,9 +57,9 @@ MUCH = 5000.0
 PAYING = 1500.0  # signal at which random features weigh as much as the row
 LEAST_WEIGHT = 0.05  # below it there are none
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
-STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
-MANY, SHARE, LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
-FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
+_STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
+MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
+_FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 # Of images: signal over reach; the last share of the iterates; clip over that of others.
 WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
@@ -186,12 +186,12 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: boo
         steps.append(_center())
     if numeric and not linear and s >= CODED:
         steps.append(_codes(numeric))
-    return [*steps, Homogenize(LEVEL)]
+    return [*steps, Homogenize(_LEVEL)]
 
 
 def _codes(numeric: tuple[str, ...]) -> Bins:
     """Bins of columns with deviation 1, narrow about the mean; a value speaks for some eight bins of 26 on either side."""
-    bins = max(4, min(BINS, CELLS // len(numeric)))
+    bins = max(4, min(_BINS, _CELLS // len(numeric)))
     at = [math.sinh(2.8 * (2 * i / bins - 1)) / math.sinh(2.8) * OUTERMOST for i in range(1, bins)]
     edges = [round(OUTERMOST / at[-1] * a, 3) for a in at]
     return Bins(dict.fromkeys(numeric, edges), math.exp(-1.6 / bins), beside=True)
@@ -239,11 +239,11 @@ def auto_learner(
     longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
     reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
     if any(isinstance(step, RandomFeatures) for step in steps):
-        reach /= math.hypot(1, reach / (FITTED * classes * n**0.75))
+        reach /= math.hypot(1, reach / (_FITTED * classes * n**0.75))
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     clip *= WAVELET_CLIP if wavelets else 1.0
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
-    count = min(MOST_STEPS, max(STEPS, math.ceil(reach / norm)))
+    count = min(MOST_STEPS, max(_STEPS, math.ceil(reach / norm)))
     return GradientDescent(
         loss,
         steps=count,
@@ -263,7 +263,7 @@ def in_batches(
     at least about one: rate * sqrt(T) / mu. A step then reads down to a sixteenth of the rows.
     """
     share = 0.0 if math.isinf(epsilon) else min(SHARE, math.sqrt(learner.steps) / gdp_mu(epsilon, delta))
-    if n < MANY or share < LEAST_SHARE:
+    if n < MANY or share < _LEAST_SHARE:
         return learner
     return PoissonSGD(
         learner.loss,

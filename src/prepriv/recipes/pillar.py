@@ -16,19 +16,20 @@ import numpy as np
 
 from prepriv import payment as pay
 from prepriv._arguments import truth
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, check_adjacency, rows_changed
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
-from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, Logistic, Loss, Softmax
-from prepriv.learners.names import named
+from prepriv.learners.names import current_name
 from prepriv.learners.noisy_sgd import NoisySGD
 from prepriv.learners.stochastic import PoissonSGD
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import public_rows
-from prepriv.preprocessing.base import Floats, Step, check_positive, need_n
+from prepriv.preprocessing.base import Step, check_positive, need_n
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Normalize, Rescale
@@ -40,7 +41,7 @@ from prepriv.recipes.automatic import SCALE, auto_learner
 from prepriv.runs.public import check_public_steps, follow
 
 NOISE_WEIGHT = 0.4  # of the noise of a direction beside the energy it holds, in `recommend_k`
-STEPS, LONGEST = 100, 2000.0  # of gradient descent; steps * learning rate at most
+_STEPS, _LONGEST = 100, 2000.0  # of gradient descent; steps * learning rate at most
 REACH = 1 / 28  # steps * learning rate, in units of n mu / r, whatever k is
 LITTLE = 200.0  # reach below which half of the iterates are averaged, above it the last 0.15
 ZETA = 0.1  # margin of the hinge, for rows of norm one
@@ -213,7 +214,7 @@ def pillar(
     """
     check_domain(domain)
     truth("standardize", standardize)
-    named("learner", learner, LEARNERS)
+    current_name("learner", learner, LEARNERS)
     n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))
     check_budget(epsilon, delta)
     before = before_pca(domain, public, standardize=standardize)
@@ -244,10 +245,10 @@ def projected_learner(
     ball = Domain.ball(k, domain.classes, radius=SCALE, n=n, adjacency=domain.adjacency)
     base = dataclasses.replace(auto_learner(ball, n=n, epsilon=epsilon, delta=delta), loss=loss)
     if math.isfinite(epsilon):
-        reach = min(LONGEST, REACH * snr(n, epsilon, delta, domain.adjacency))
-        rate, average = reach / STEPS, 0.5 if reach < LITTLE else 0.15
-        base = GradientDescent(loss, steps=STEPS, learning_rate=rate, clip_norm=1.0, average=average)
-    name = named("learner", name, LEARNERS)
+        reach = min(_LONGEST, REACH * snr(n, epsilon, delta, domain.adjacency))
+        rate, average = reach / _STEPS, 0.5 if reach < LITTLE else 0.15
+        base = GradientDescent(loss, steps=_STEPS, learning_rate=rate, clip_norm=1.0, average=average)
+    name = current_name("learner", name, LEARNERS)
     if name == "GradientDescent":
         return base
     if not math.isfinite(epsilon):
@@ -270,7 +271,7 @@ def projected_learner(
 def _loss(loss: str | Loss, classes: int, zeta: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
-    loss = named("loss", loss, LOSSES)
+    loss = current_name("loss", loss, LOSSES)
     if loss == "Hinge":
         check_positive("zeta", zeta)
         return Hinge(classes, zeta * SCALE)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from prepriv import payment as pay
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
-from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatistics
 from prepriv.learners.targets import SquaredError
 from prepriv.placed.checks import check_named
@@ -27,8 +27,8 @@ LEAST_DEVIATION = 0.02  # of a column, in its width: no column is divided by les
 LENGTH = 1.25  # norm up to which rows weigh the same, in root mean squares of a row of independent columns
 CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
-ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
-STEPS, CLIP, REACH, LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
+_ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
+_STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -89,14 +89,14 @@ def regression_learner(space: Space, s: float, *, moved: bool, row: float | None
     """
     row = space.radius if row is None else row
     bias = BIAS * row
-    if space.d <= LARGEST_D and s >= ENOUGH * space.d**1.5:
+    if space.d <= LARGEST_D and s >= _ENOUGH * space.d**1.5:
         longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
-    reach = min(LONGEST, max(SHORTEST, REACH * s / math.sqrt(space.d + 1)))
+    reach = min(_LONGEST, max(SHORTEST, REACH * s / math.sqrt(space.d + 1)))
     return GradientDescent(
         SquaredError(),
-        steps=STEPS,
-        learning_rate=reach / STEPS,
+        steps=_STEPS,
+        learning_rate=reach / _STEPS,
         clip_norm=CLIP if math.isfinite(s) else math.inf,
         bias=bias,
         weight_bound=WEIGHT_BOUND if moved else math.inf,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.handle import Mechanisms
@@ -17,7 +18,7 @@ from prepriv.mechanisms.session import MadeUpSession, Session
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import handed, mechanisms_of, singly
 from prepriv.placed.rows import OpenRows
-from prepriv.preprocessing.base import Floats, Rows
+from prepriv.preprocessing.base import Rows
 from prepriv.space import Space
 
 FEW, MORE = 8, 256  # made-up rows; more where few are the reason that code fails

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._copies import copied, nothing_noted
 from prepriv._kinds import check_class, is_ours
 from prepriv.domain import Domain
@@ -23,7 +24,7 @@ from prepriv.mechanisms.session import SpentError
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import Inside, check_fitted, placeless
 from prepriv.placed.rows import OpenRows
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Step
+from prepriv.preprocessing.base import FittedMap, ReleasedMap, Step
 from prepriv.preprocessing.said import has_places, unplaced
 from prepriv.rehearsals.made_up import (
     CELLS,

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._copies import copied, nothing_noted
 from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.engines.local import THREADS
-from prepriv.learners.base import Learner, Run, Setting
+from prepriv.learners.learner import Learner, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.handle import NotCovered
 from prepriv.mechanisms.session import MadeUpSession, Metered, Session, SpentError
-from prepriv.preprocessing.base import Floats
 from prepriv.rehearsals.made_up import (
     CELLS,
     FEW,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
-from prepriv.preprocessing.base import Floats
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.random_features import AddRandomFeatures

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import path_of
+from prepriv._arrays import Floats
 from prepriv._kinds import NotImported
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -30,7 +31,7 @@ from prepriv.plans.link import Link, softmax, winners
 from prepriv.plans.plan import Plan
 from prepriv.plans.stored import OtherClaim, plan_from_json, same
 from prepriv.preprocessing.arrays import pack, unpack
-from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encode import OneHotMap
@@ -43,13 +44,13 @@ from prepriv.release.writing import told_of, write_atomically
 from prepriv.runs.charge import check_charged, released
 from prepriv.runs.chosen import Chosen
 from prepriv.runs.run import Trained, predict_scores
-from prepriv.tables.encode import encode
+from prepriv.tables.encoding import encode
 from prepriv.tables.inspect import check_new_rows
 
 if TYPE_CHECKING:
     from prepriv.release.shapes import Shape
 
-FORMAT = "prepriv-model-2"
+_FORMAT = "prepriv-model-2"
 OF_VERSION_0_1_0 = "prepriv-model-1"
 FILE = "model.json"
 
@@ -143,7 +144,7 @@ class Model:
     def _repr_html_(self) -> str:
         return (
             claim_in_html(self.guarantee, self.declared.delta, "Model")
-            + f"<p>{escape(shown(repr(self)))}</p>"
+            + f"<p>{escape(printable(repr(self)))}</p>"
         )
 
     def scores(self, data: Any) -> Floats:
@@ -323,7 +324,7 @@ class Model:
         more |= {} if self.choice is None else {"choice": self.choice.to_json()}
         more |= {} if self.class_weight is None else {"class_weight": self.class_weight.tolist()}
         return more | {
-            "format": FORMAT,
+            "format": _FORMAT,
             "private": self.private,
             "domain": self.domain.to_json(),
             "maps": maps,
@@ -459,7 +460,7 @@ def _read(data: dict[str, Any], length: int) -> Model:
     optional = {"ledger", "link", "choice", "class_weight"} & data.keys()
     if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
         raise ValueError
-    if data["format"] != FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
+    if data["format"] != _FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
         raise ValueError
     domain = Domain.from_json(data["domain"])
     maps = tuple(read_map(m) for m in data["maps"])

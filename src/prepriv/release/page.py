@@ -16,7 +16,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup, escape
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import attacker
@@ -25,10 +25,10 @@ from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
+from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.review import review
-from prepriv.release.second_account import said_of
 from prepriv.release.shape_picture import shape_picture
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def page(report: Report) -> str:
     return _render(
         "report.html.j2",
         style=Markup(_file("report.css")),
-        claim=Markup(claim(report)),
+        claim=Markup(_claim(report)),
         plan=plan,
         titles=TITLES,
         paid=report.paid,
@@ -102,7 +102,7 @@ def page(report: Report) -> str:
     )
 
 
-def claim(report: Report) -> str:
+def _claim(report: Report) -> str:
     """The part of the page that states the claim."""
     words = attacker(report.guarantee) if report.guarantee is not None else ()
     return _render(
@@ -239,4 +239,4 @@ def _file(name: str) -> str:
 
 def _as_text(value: Any) -> Any:
     plain = isinstance(value, str) and not isinstance(value, Markup)  # our own pictures are markup
-    return shown(value, keep="\n") if plain else value
+    return printable(value, keep="\n") if plain else value

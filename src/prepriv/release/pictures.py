@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.guarantees.printed import exact, percent, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
@@ -120,7 +120,7 @@ def weights(named: Sequence[tuple[str, float]]) -> str:
 
 def svg(title: str, width: int, height: int, parts: Sequence[str], told: str = "") -> str:
     """The picture of some parts. title: its name for who cannot see it; told: what there is to see, in words."""
-    name, words = escape(shown(title)), f"<desc>{escape(shown(told))}</desc>" if told else ""
+    name, words = escape(printable(title)), f"<desc>{escape(printable(told))}</desc>" if told else ""
     return (
         f'<svg role="img" aria-label="{name}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">'
         f"<title>{name}</title>{words}{''.join(parts)}</svg>"
@@ -142,7 +142,7 @@ def label(
     turn = f' transform="rotate(-90 {x:.0f} {y:.0f})"' if turned else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12" fill="{colour}"{turn}>'
-        f"{escape(shown(text))}</text>"
+        f"{escape(printable(text))}</text>"
     )
 
 

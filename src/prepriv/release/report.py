@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv._version import own_version
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -23,12 +24,12 @@ from prepriv.guarantees.printed import percent, up
 from prepriv.guarantees.second_account import Events
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price, prices
-from prepriv.preprocessing.base import Floats, RowShift
+from prepriv.preprocessing.base import RowShift
+from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.page import page
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.review import review
-from prepriv.release.second_account import said_of
 from prepriv.release.writing import write_atomically
 
 
@@ -76,7 +77,7 @@ class Errors:
         return Errors(int(known.sum()), 1 - square / spread if spread else 0.0, math.sqrt(square), table)
 
 
-class Measured(Protocol):
+class Measurement(Protocol):
     """What was measured in private of the model (`prepriv.evaluation`)."""
 
     @property
@@ -147,7 +148,7 @@ class Report:
     evaluation: Evaluation | Errors | None = None
     paid: tuple[tuple[str, str, str], ...] = field(default=())
     receipt: Mapping[str, Any] | None = None
-    measured: Measured | None = None
+    measured: Measurement | None = None
     model: Model | None = None
 
     def __repr__(self) -> str:
@@ -183,7 +184,7 @@ class Report:
         private: bool,
         evaluation: Evaluation | Errors | None = None,
         receipt: Mapping[str, Any] | None = None,
-        measured: Measured | None = None,
+        measured: Measurement | None = None,
         model: Model | None = None,
     ) -> Report:
         """Make the report of a plan, with the price of every other way to pay.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.columns import Categorical, Numeric
-from prepriv.preprocessing.base import Floats, Identity, ReleasedMap
+from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.bins import BinCodes, codes
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.impute_caps import FillReleased

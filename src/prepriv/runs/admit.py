@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from prepriv._callers import callers_level
-from prepriv.engines.base import Room
+from prepriv.engines.engine import Room
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning
 from prepriv.mechanisms.session import ExactSession, NoisySession, Session
@@ -21,13 +21,13 @@ from prepriv.runs.public import check_public_steps
 from prepriv.runs.run import Steps, check_files
 from prepriv.tables.stream import Stream
 
-T = TypeVar("T")
-Read = TypeVar("Read", covariant=True)
+_T = TypeVar("_T")
+_Read = TypeVar("_Read", covariant=True)
 
 CHARGING, CHARGED, READING = "charging", "charged", "reading"
 
 
-class Unread(Protocol[Read]):
+class Unread(Protocol[_Read]):
     """Private rows that nobody has read yet: `prepriv.placed.rows.PrivateTable`, or the column of a question."""
 
     @property
@@ -41,19 +41,19 @@ class Unread(Protocol[Read]):
     def check(self) -> None:
         """ValueError unless they have the form that the plan is for, as far as it is public. Reads no cell."""
 
-    def read(self, memory: int) -> Read:
+    def read(self, memory: int) -> _Read:
         """Their cells, encoded. memory: bytes that they may take where they could be read again instead."""
 
 
 @dataclass(frozen=True, eq=False)
-class Admitted(Generic[T]):
+class Admitted(Generic[_T]):
     """Rows that were paid for.
 
     rows: as they were read. session: where noise comes from. room: where integers will live, if it was asked for.
     receipt: of the charge, if there is one.
     """
 
-    rows: T
+    rows: _T
     session: Session
     room: Room | None
     receipt: Mapping[str, Any] | None
@@ -61,7 +61,7 @@ class Admitted(Generic[T]):
 
 def admit(
     plan: Priced,
-    rows: Unread[T],
+    rows: Unread[_T],
     *,
     fits: Sequence[Steps] = (),
     room: Callable[[], Room | None] | None = None,
@@ -69,7 +69,7 @@ def admit(
     session: Session | None = None,
     counted: bool = True,
     reached: Callable[[str], Any] | None = None,
-) -> Admitted[T]:
+) -> Admitted[_T]:
     """Do everything that must happen before a cell of private rows is read, in this order; then read them.
 
     1. The form of the rows: columns, unit, their number where it is public. ValueError, nothing charged.

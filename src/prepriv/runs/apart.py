@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from prepriv.preprocessing.base import Step
 from prepriv.tables.containers import tabled
-from prepriv.tables.encode import Table
+from prepriv.tables.encoding import Table
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Batches, Files, dataset_files, files
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from prepriv._kinds import is_ours
 from prepriv._quiet import silent
-from prepriv.engines.base import EngineError
+from prepriv.engines.engine import EngineError
 from prepriv.mechanisms.session import SpentError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Refused(Exception):
@@ -24,7 +24,7 @@ class ThirdPartyError(RuntimeError):
     """Third-party code failed on private rows. It names the code alone: type, message and traceback of what failed can hold cells."""
 
 
-def sealed(codes: Iterable[object], private: bool, run: Callable[[], T]) -> T:
+def sealed(codes: Iterable[object], private: bool, run: Callable[[], _T]) -> _T:
     """What `run` gives, which lets `codes` read private rows. ThirdPartyError where it fails and some code is third-party.
 
     Refused, an output of a mechanism, and EngineError, which is about the machine, go through. So does every error of
@@ -63,7 +63,7 @@ class _Spent(Exception):
     pass
 
 
-def _or_failed(run: Callable[[], T]) -> T:
+def _or_failed(run: Callable[[], _T]) -> _T:
     try:
         return run()
     except (Refused, EngineError, KeyboardInterrupt):

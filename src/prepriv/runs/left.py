@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
-from prepriv.ledger.units import Quanta, Unit, budget
+from prepriv.ledger.currency import Currency, Quanta, amount_of
 
 
-def largest_run(unit: Unit, room: Quanta, runs: int, delta: float | None = None) -> tuple[float, float]:
+def largest_run(unit: Currency, room: Quanta, runs: int, delta: float | None = None) -> tuple[float, float]:
     """(epsilon, delta) that each of `runs` runs can declare so that a charge of all of them fits in `room`.
 
     delta: that each will declare; by default an equal part of what is left of a basic ledger, and 1e-5 elsewhere. There
@@ -21,7 +21,7 @@ def largest_run(unit: Unit, room: Quanta, runs: int, delta: float | None = None)
     if delta is not None and not 0 < delta < 1:
         raise ValueError(f"delta must be in (0, 1); got {delta}")
     part = Quanta(room.main // runs, room.delta // runs)
-    each = budget(unit, part)
+    each = amount_of(unit, part)
     if unit == "basic":
         assert each.epsilon is not None and each.delta is not None
         if delta is None:

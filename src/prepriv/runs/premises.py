@@ -21,10 +21,10 @@ from prepriv.placed.rows import Mapped
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.runs.run import prepare
-from prepriv.tables.encode import Table
+from prepriv.tables.encoding import Table
 
 
-def check(
+def check_premises(
     plan: Plan, table: Table, targets: NDArray[np.int32], session: Session
 ) -> Iterator[tuple[str, Premise, bool]]:
     """(step, condition, whether it holds) for each condition of the plan, tested ones too.

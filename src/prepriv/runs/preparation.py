@@ -30,7 +30,7 @@ from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.runs.admit import admit
 from prepriv.runs.run import check_run, prepare
 from prepriv.space import Space
-from prepriv.tables.encode import Table
+from prepriv.tables.encoding import Table
 
 
 @dataclass(frozen=True)

@@ -15,27 +15,28 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv._copies import copied
 from prepriv._kinds import is_ours
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
-from prepriv.engines.base import Block, Engine, Held, Room
+from prepriv.engines.engine import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
-from prepriv.learners.base import Learner, Run
+from prepriv.learners.learner import Learner, Run
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import check_fitted, handed, held, mechanisms_of, singly
 from prepriv.placed.rows import Mapped, public_rows
 from prepriv.plans.plan import Plan
-from prepriv.preprocessing.base import FittedMap, Floats, ReleasedMap, Rows, Step
+from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
 from prepriv.rehearsals.rehearsal import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import Refused, codes_of, sealed
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.tablesketch import TableSketch
-from prepriv.tables.encode import Table
+from prepriv.tables.encoding import Table
 from prepriv.tables.stream import Files, Stream
 from prepriv.tables.units import UnitTable
 
@@ -304,7 +305,7 @@ class Labelled:
             yield x, block if kept is None else np.where(kept, block, -1), start
 
     def part(self, start: int, stop: int) -> Labelled | None:
-        """`prepriv.engines.base.Portable`: none behind a confidential map, which never leaves this process."""
+        """`prepriv.engines.engine.Portable`: none behind a confidential map, which never leaves this process."""
         sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)
         table = self.rows.table.part(start, stop) if sent else None
         labels = self.rows.labels[start - self.first : stop - self.first]

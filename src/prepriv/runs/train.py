@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from prepriv.engines.base import Room
+from prepriv.engines.engine import Room
 from prepriv.mechanisms.session import Session
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan

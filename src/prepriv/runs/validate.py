@@ -9,8 +9,8 @@ from prepriv.domain import Domain
 from prepriv.mechanisms.session import ExactSession
 from prepriv.placed.checks import check_domain
 from prepriv.plans.plan import Plan
-from prepriv.runs.premises import check
-from prepriv.tables.encode import count_rows, encode, encode_targets
+from prepriv.runs.premises import check_premises
+from prepriv.tables.encoding import count_rows, encode, encode_targets
 from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
 from prepriv.tables.units import counted_units
 
@@ -141,6 +141,8 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     held = None
     if plan is not None and y is not None and plan.n == n:
         rows, targets = encode(X, plan.domain), encode_targets(y, plan.domain)
-        held = tuple((step, str(c), good) for step, c, good in check(plan, rows, targets, ExactSession()))
+        held = tuple(
+            (step, str(c), good) for step, c, good in check_premises(plan, rows, targets, ExactSession())
+        )
     units = None if domain.unit is None else counted_units(X, domain)
     return Validation(n, domain.n, columns, labels, held, units)

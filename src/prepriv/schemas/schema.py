@@ -47,7 +47,7 @@ from prepriv.adjacency import ADJACENCIES, Adjacency
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
-from prepriv.learners.base import Learner
+from prepriv.learners.learner import Learner
 from prepriv.plans.decision import decision
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import NAMED
@@ -66,7 +66,7 @@ def _no_truth(value: Any) -> Any:
     return value
 
 
-Bound = Annotated[float, BeforeValidator(_no_truth)]
+_Bound = Annotated[float, BeforeValidator(_no_truth)]
 Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
@@ -74,8 +74,8 @@ class NumericColumn(_Strict):
     """A numeric column with declared bounds."""
 
     type: Literal["numeric"]
-    low: Bound
-    high: Bound
+    low: _Bound
+    high: _Bound
     missing: Literal["impute", "midpoint"] = "midpoint"
 
 
@@ -98,10 +98,10 @@ class Label(_Strict):
 
     name: str
     classes: list[str | int | float | bool] | None = Field(default=None, min_length=2)
-    low: Bound | None = None
-    high: Bound | None = None
+    low: _Bound | None = None
+    high: _Bound | None = None
     class_weight: Any = None
-    threshold: Bound | None = None
+    threshold: _Bound | None = None
 
     @model_validator(mode="after")
     def _classes_or_bounds(self) -> Label:

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from prepriv._arrays import Floats
 from prepriv.sketches.pairs import Codes
 from prepriv.sketches.public_numbers import PublicNumbers
-from prepriv.sketches.tables import Floats, Shape
+from prepriv.sketches.tables import SketchShape
 
-FEWEST = 2  # rows of each class, and gaps of a column that has any
+_FEWEST = 2  # rows of each class, and gaps of a column that has any
 
 
 def draw_codes(
-    shape: Shape,
+    shape: SketchShape,
     rows: int,
     generator: PublicNumbers,
     *,
@@ -39,7 +40,7 @@ def draw_codes(
             codes[chosen, i] = _codes(given[:, y], order, places, generator)
     for i, gap in enumerate(gaps):
         missing = len(shape.given[i]) - 1
-        short = min(FEWEST, len(codes)) - int((codes[:, i] == missing).sum())
+        short = min(_FEWEST, len(codes)) - int((codes[:, i] == missing).sum())
         if gap and short > 0:
             there = np.flatnonzero(codes[:, i] != missing)
             codes[there[generator.permutation(len(there))[:short]], i] = missing
@@ -47,7 +48,9 @@ def draw_codes(
     return codes[mixed], labels[mixed]
 
 
-def values_of(codes: Codes, edges: Floats, cells: Floats, mass: Floats, generator: PublicNumbers) -> Floats:
+def values_in_bins(
+    codes: Codes, edges: Floats, cells: Floats, mass: Floats, generator: PublicNumbers
+) -> Floats:
     """A number in [0, 1] within the bin of each code, as its fine cells are filled; NaN for the code after the last bin.
 
     edges: of the bins, which are some of those of the cells; mass: of the cells, none zero.
@@ -66,7 +69,7 @@ def _whole(p: Floats, rows: int) -> NDArray[np.int64]:
     found = np.floor(exact).astype(np.int64)
     rest = rows - int(found.sum())
     found[np.argsort(found - exact, kind="stable")[:rest]] += 1
-    return np.maximum(found, FEWEST)
+    return np.maximum(found, _FEWEST)
 
 
 def _even(rows: int, generator: PublicNumbers) -> Floats:

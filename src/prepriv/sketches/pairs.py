@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from prepriv._arrays import Floats
 from prepriv.exact.lattice import Lattice
-from prepriv.sketches.tables import Floats, Shape
+from prepriv.sketches.tables import SketchShape
 
 Codes = NDArray[np.int64]
 MOST_SCORE = 4.0
@@ -31,7 +32,7 @@ def order_of(given: Floats, classes: Floats, numeric: bool) -> Codes:
     return np.argsort(np.round(place * (1 if axis[np.argmax(np.abs(axis))] > 0 else -1), 9), kind="stable")
 
 
-def score_tables(shape: Shape, orders: Sequence[Codes]) -> list[Floats]:
+def score_tables(shape: SketchShape, orders: Sequence[Codes]) -> list[Floats]:
     """Of each column the score of each code within each class, (S, K): mean 0 and variance 1 within the class; missing is 0."""
     found = []
     for given, order in zip(shape.given, orders):
@@ -86,7 +87,7 @@ def product_sum(z: Codes) -> Codes:
     return total
 
 
-def correlations(noisy: Floats, noise: float, shape: Shape) -> Floats:
+def correlations(noisy: Floats, noise: float, shape: SketchShape) -> Floats:
     """(d, d), positive definite with a diagonal of ones. noisy: (d (d - 1) / 2,) sums of z_i z_j, i < j; noise: of one."""
     d = len(shape.given)
     there = np.array([float((1 - given[-1]) @ shape.classes) for given in shape.given])

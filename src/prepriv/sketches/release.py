@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import TARGET_STEPS
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.session import Session
-from prepriv.sketches.grid import cell_codes, cells_of
+from prepriv.sketches.fine_grid import cell_codes, cells_of
 from prepriv.sketches.pairs import Codes, integer_scores, integer_tables, product_sum
-from prepriv.sketches.plan import SketchPlan
-from prepriv.sketches.tables import Floats
+from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tablesketch import TableSketch, edges_of
 from prepriv.tables.table import Table
 from prepriv.tables.units import UnitTable

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepriv.sketches.plan import SketchPlan
-from prepriv.sketches.tables import Shape
+from prepriv.sketches.sketch_plan import SketchPlan
+from prepriv.sketches.tables import SketchShape
 
-ENOUGH, LEAST = (
+_ENOUGH, _LEAST = (
     40.0,
     10.0,
 )  # of b: loss near 0; below, rows drawn from the sketch are no better than uniform ones
@@ -35,9 +35,9 @@ class Signal:
     @property
     def verdict(self) -> str:
         """ "enough", "coarse" or "too little"."""
-        if self.b < LEAST:
+        if self.b < _LEAST:
             return "too little"
-        return "enough" if self.b >= ENOUGH and self.tau <= CLEAR else "coarse"
+        return "enough" if self.b >= _ENOUGH and self.tau <= CLEAR else "coarse"
 
     @property
     def sentence(self) -> str:
@@ -48,14 +48,14 @@ class Signal:
         lost = "expect to lose 1 to 2 points" if self.tau <= COARSE else "expect to lose 3 points and more"
         if self.verdict == "too little":
             lost = "rows drawn from it are no better than uniform ones"
-        if self.b >= ENOUGH:
+        if self.b >= _ENOUGH:
             return (
                 f"the tables of the sketch hold many cells for {plan.n} {self._whose} (noise {self.tau:.2f} in total variation; "
                 f"{CLEAR} is clear): {lost}; declare fewer categories, or give the sketch a larger share{self._pairs}"
             )
-        needed = ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.n
+        needed = _ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.n
         return (
-            f"the sketch needs mu >= {ENOUGH:g}*sqrt(d)*K*k/n = {needed:.3g} of this table ({self._facts}) and has "
+            f"the sketch needs mu >= {_ENOUGH:g}*sqrt(d)*K*k/n = {needed:.3g} of this table ({self._facts}) and has "
             f"{plan.mu:.3g}: {lost}; enough would be {self.rows_enough} {self._whose}, a share {needed / plan.mu:.2g} times as large in mu "
             f"({(needed / plan.mu) ** 2:.2g} times in mu squared){self._columns}{self._pairs}"
         )
@@ -74,13 +74,13 @@ class Signal:
     def rows_enough(self) -> int:
         """How many records would be enough at this share."""
         plan = self.plan
-        return math.ceil(ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.mu)
+        return math.ceil(_ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.mu)
 
     @property
     def columns_enough(self) -> int:
         """How many columns would be few enough at this share; 0 where one is too many."""
         plan = self.plan
-        return math.floor((plan.n * plan.mu / (ENOUGH * plan.classes * plan.k)) ** 2)
+        return math.floor((plan.n * plan.mu / (_ENOUGH * plan.classes * plan.k)) ** 2)
 
     @property
     def _columns(self) -> str:
@@ -111,11 +111,11 @@ def signal_of(plan: SketchPlan) -> Signal:
 
 def mu_enough(plan: SketchPlan) -> float:
     """The price of a sketch that is enough for these facts: what `Sketch(share="auto")` buys."""
-    tables = ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.n
+    tables = _ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.n
     return max(tables, plan.mu * signal_of(plan).pair_noise / PAIRED) if plan.paired else tables
 
 
-def check_of(shape: Shape) -> str:
+def check_of(shape: SketchShape) -> str:
     """What the released tables say of themselves: free, as it follows from them."""
     if len(shape.classes) == 1:
         return "the tables have no label, and nothing to check"

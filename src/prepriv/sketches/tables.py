@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from prepriv._arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class SketchShape:
     """What the noisy tables say. n: records; classes: (K,) probabilities; given: for each column (S, K), of its codes within
     each class; kept: for each column, how much of its dependence on the class stood out of the noise, 0 to 1."""
 
@@ -38,7 +37,7 @@ def on_simplex(values: Floats, total: float) -> Floats:
     return found * (total / whole) if whole > 0 else np.full(len(values), total / len(values))
 
 
-def shape_of(noisy: Sequence[Floats], sigma: float, n: float | None) -> Shape:
+def shape_of(noisy: Sequence[Floats], sigma: float, n: float | None) -> SketchShape:
     """Probabilities of noisy tables, (S_i, K) each. n: where it is public.
 
     The dependence of a column on the class is shrunk by what noise alone would show (positive-part James-Stein), then each
@@ -61,4 +60,4 @@ def shape_of(noisy: Sequence[Floats], sigma: float, n: float | None) -> Shape:
         ]
         given.append(np.column_stack(inside))
         kept.append(share)
-    return Shape(n, classes, tuple(given), tuple(kept))
+    return SketchShape(n, classes, tuple(given), tuple(kept))

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer
+from prepriv._arrays import Floats
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric
 from prepriv.domain import TARGET_STEPS, Domain
-from prepriv.sketches.draw import draw_codes, values_of
-from prepriv.sketches.grid import bins_of, cells_of, masses
+from prepriv.sketches.draw import draw_codes, values_in_bins
+from prepriv.sketches.fine_grid import cells_of, mass_bins, masses
 from prepriv.sketches.pairs import Codes, correlations, order_of, score_tables
-from prepriv.sketches.plan import SketchPlan
 from prepriv.sketches.public_numbers import PublicNumbers
-from prepriv.sketches.tables import Floats, Shape, shape_of
+from prepriv.sketches.sketch_plan import SketchPlan
+from prepriv.sketches.tables import SketchShape, shape_of
 
 WHAT = "marginals with the label, nothing else"
 WITH_PAIRS = "marginals with the label and correlations of pairs within each class, nothing else"
@@ -76,7 +77,7 @@ class TableSketch:
         return edges_of(self.plan, self.fine)
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> SketchShape:
         """Probabilities of classes, and of codes within them."""
         return shape_of(
             self.counts, self.plan.noise("tables"), float(self.plan.n) if self.plan.counted else None
@@ -125,7 +126,7 @@ class TableSketch:
                 found.append(code)
             else:
                 edges, (cells, (_, mass)) = next(own)
-                found.append(values_of(code, edges, cells, mass, generator))
+                found.append(values_in_bins(code, edges, cells, mass, generator))
         return found, labels
 
     def encoded(self, rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
@@ -190,7 +191,7 @@ def cells_and_masses(plan: SketchPlan, fine: Floats | None) -> list[tuple[Floats
 
 def edges_of(plan: SketchPlan, fine: Floats | None) -> tuple[Floats, ...]:
     """For each numeric column the ends of its bins, from 0 to 1, made of the noisy counts of its fine cells."""
-    return tuple(bins_of(mass, cells, plan.bins) for cells, (mass, _) in cells_and_masses(plan, fine))
+    return tuple(mass_bins(mass, cells, plan.bins) for cells, (mass, _) in cells_and_masses(plan, fine))
 
 
 def _finite(stored: Any) -> Floats:

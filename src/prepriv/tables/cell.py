@@ -81,7 +81,7 @@ def text_of(value: Any) -> str:
 
 def number_of(value: Any) -> float:
     """The number in a cell, NaN where there is none. Infinities stay, to be clamped."""
-    return number(cell_of(value))
+    return number_in_cell(cell_of(value))
 
 
 def text(cell: Cell) -> str:
@@ -93,7 +93,7 @@ def text(cell: Cell) -> str:
     return str(int(cell)) if cell.is_integer() else repr(cell)
 
 
-def number(cell: Cell) -> float:
+def number_in_cell(cell: Cell) -> float:
     """A cell as a number; NaN where it is none: a text that is one has been read as such."""
     return cell if isinstance(cell, float) else math.nan
 

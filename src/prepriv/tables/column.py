@@ -16,23 +16,23 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.tables.cell import LONGEST, UNREADABLE, Cell, cell_of, instant_of, number, span_of
+from prepriv.tables.cell import LONGEST, UNREADABLE, Cell, cell_of, instant_of, number_in_cell, span_of
 
-Cells: TypeAlias = tuple[NDArray[np.int64], list[float | str]]
+DistinctCells: TypeAlias = tuple[NDArray[np.int64], list[float | str]]
 """(n,) index of each cell among the distinct cells, -1 for an empty one; the distinct cells."""
 
 
-def cells(column: Any) -> Cells:
+def cells(column: Any) -> DistinctCells:
     """What each cell of a column says; a column is a one-dimensional array, a list, or a narwhals series."""
     return _guarded(_cells_at_once, column, cells_one_by_one)
 
 
-def numbers(column: Any) -> NDArray[np.float64]:
+def numbers_in(column: Any) -> NDArray[np.float64]:
     """The number in each cell, (n,); NaN where there is none."""
     return _guarded(_numbers_at_once, column, numbers_one_by_one)
 
 
-def cells_one_by_one(column: Any) -> Cells:
+def cells_one_by_one(column: Any) -> DistinctCells:
     """`cells` by its definition, without any short cut."""
     return _distinct(values_of(column))
 
@@ -44,7 +44,7 @@ def numbers_one_by_one(column: Any) -> NDArray[np.float64]:
 
 def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDArray[np.float64]:
     """The numbers behind codes."""
-    return np.asarray(np.array([*(number(cell) for cell in distinct), np.nan])[codes])
+    return np.asarray(np.array([*(number_in_cell(cell) for cell in distinct), np.nan])[codes])
 
 
 def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:
@@ -105,11 +105,11 @@ def _named(chunk: Any) -> Iterator[Any]:
     return map(values.get, chunk.indices.to_pylist())
 
 
-Read = TypeVar("Read")
+_Read = TypeVar("_Read")
 _PLAIN = r"\A-?[0-9]{1,17}(\.[0-9]{1,17})?\z"
 
 
-def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[Any], Read]) -> Read:
+def _guarded(fast: Callable[[Any], _Read | None], column: Any, slow: Callable[[Any], _Read]) -> _Read:
     try:
         with np.errstate(all="ignore"):
             found = fast(column)
@@ -120,7 +120,7 @@ def _guarded(fast: Callable[[Any], Read | None], column: Any, slow: Callable[[An
     return slow(column) if found is None else found
 
 
-def _distinct(values: Iterable[Any]) -> Cells:
+def _distinct(values: Iterable[Any]) -> DistinctCells:
     seen: dict[Cell, int] = {None: -1}
     met: dict[type, dict[Any, int]] = {kind: {} for kind in (str, bytes, int, float, bool)}  # safe to compare
     known: dict[Any, int] | None
@@ -182,7 +182,7 @@ def _fetched(one: Any, i: int) -> Any:
 # ------------------------------------------------------------------------------------------------ at once
 
 
-def _cells_at_once(column: Any) -> Cells | None:
+def _cells_at_once(column: Any) -> DistinctCells | None:
     """None if there is no short cut for this type."""
     if isinstance(column, np.ndarray):
         return _array_cells(column)
@@ -200,7 +200,7 @@ def _cells_at_once(column: Any) -> Cells | None:
     return _joined(map(_arrow_cells, _chunks(column)))
 
 
-def _array_cells(array: NDArray[Any]) -> Cells | None:
+def _array_cells(array: NDArray[Any]) -> DistinctCells | None:
     if array.dtype.kind not in "biufSUmM" or isinstance(array, np.ma.MaskedArray):
         return None
     if array.dtype.kind == "f":
@@ -212,12 +212,12 @@ def _array_cells(array: NDArray[Any]) -> Cells | None:
     return _renamed(codes.reshape(-1), *_distinct(found.tolist()))
 
 
-def _renamed(codes: NDArray[Any], names: NDArray[np.int64], distinct: list[float | str]) -> Cells:
+def _renamed(codes: NDArray[Any], names: NDArray[np.int64], distinct: list[float | str]) -> DistinctCells:
     """Cells that stand in a list by their `codes` (-1: empty); `names`: index of each of the list in `distinct`."""
     return np.append(names, -1)[codes.astype(np.int64)], distinct
 
 
-def _joined(parts: Iterable[Cells]) -> Cells:
+def _joined(parts: Iterable[DistinctCells]) -> DistinctCells:
     seen: dict[float | str, int] = {}
     codes = [np.zeros(0, dtype=np.int64)]
     for part, distinct in parts:
@@ -290,11 +290,11 @@ def _text_numbers(texts: Any) -> NDArray[np.float64]:
     return np.asarray(out)
 
 
-def _arrow_cells(chunk: Any) -> Cells:
+def _arrow_cells(chunk: Any) -> DistinctCells:
     return _guarded(_arrow_cells_at_once, chunk, lambda array: _distinct(_scalars(array)))
 
 
-def _arrow_cells_at_once(array: Any) -> Cells | None:
+def _arrow_cells_at_once(array: Any) -> DistinctCells | None:
     import pyarrow as pa
 
     kind = array.type

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import kind
-from prepriv.tables.column import numbers, values_of
+from prepriv.tables.column import numbers_in, values_of
 from prepriv.tables.readers import BadData
 
 
@@ -36,7 +36,7 @@ def column_of(values: Any, name: str = "values") -> Any:
 
 def flags(column: Any) -> NDArray[np.bool_]:
     """Where a cell of a column is true (or 1), (n,). A gap is not, nor is anything else, whatever the other cells are."""
-    return numbers(column) == 1.0
+    return numbers_in(column) == 1.0
 
 
 def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArray[np.float64]:
@@ -54,13 +54,13 @@ def vectors(data: Any, column: str | None = None, d: int | None = None) -> NDArr
             raise BadData(f"the table has no column {column!r}")
         held = held[column]
     if isinstance(held, nw.DataFrame):
-        each = [numbers(held[:, j]) for j in range(held.shape[1])]
+        each = [numbers_in(held[:, j]) for j in range(held.shape[1])]
         return _fits(np.column_stack(each) if each else np.zeros((0, 0)), d)
     if isinstance(held, np.ndarray) and held.ndim != 1:
         if held.ndim != 2:
             raise BadData(f"embeddings must be a matrix with rows and columns; got shape {held.shape}")
         return _fits(
-            np.column_stack([numbers(c) for c in held.T]) if held.shape[1] else np.zeros(held.shape), d
+            np.column_stack([numbers_in(c) for c in held.T]) if held.shape[1] else np.zeros(held.shape), d
         )
     if isinstance(held, nw.Series) and not _of_objects(held):
         return _of_arrow(held.to_arrow(), d)
@@ -183,7 +183,7 @@ def _of_arrow(cells: Any, d: int | None) -> NDArray[np.float64]:
         d = kind.list_size if pa.types.is_fixed_size_list(kind) else _length(lengths.tolist())
     found = np.zeros((n, d))
     good = lengths == d
-    flat = numbers(nw.from_native(pc.list_flatten(cells), series_only=True))
+    flat = numbers_in(nw.from_native(pc.list_flatten(cells), series_only=True))
     found[good] = flat[np.repeat(good, lengths)].reshape(int(good.sum()), d)
     return found
 
@@ -217,6 +217,6 @@ def _vector(row: Any) -> NDArray[np.float64] | None:
     try:
         if type(row) in (list, tuple) and set(map(type, row)) <= {float}:
             return np.array(row, dtype=np.float64)
-        return numbers(column_of(row))
+        return numbers_in(column_of(row))
     except Exception:
         return None  # no vector

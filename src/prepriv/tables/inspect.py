@@ -13,8 +13,8 @@ import numpy as np
 from prepriv.columns import Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
-from prepriv.tables.column import cells, numbers
-from prepriv.tables.encode import MISSING_TEXT, check_stream, columns_of, encode, label_column
+from prepriv.tables.column import cells, numbers_in
+from prepriv.tables.encoding import MISSING_TEXT, check_stream, columns_of, encode, label_column
 from prepriv.tables.images import images_in_turn
 from prepriv.tables.lists import as_row
 from prepriv.tables.readers import BadData
@@ -76,7 +76,7 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
         missing = _gaps(tally)
         said = f"{len(kind.categories)} categories"
         return Counted(name, said, _type(column), (missing, 0, 0, sum(tally.values())), _most(tally))
-    values = numbers(column)
+    values = numbers_in(column)
     _gaps(tally)
     _, distinct = cells(column)
     texts = {cell for cell in distinct if isinstance(cell, str)}

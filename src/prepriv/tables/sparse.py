@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.tables.column import numbers
+from prepriv.tables.column import numbers_in
 
 
 def is_sparse(data: Any) -> bool:
@@ -31,7 +31,7 @@ def _real(data: Any) -> Any:
         return data
     if data.format == "dok":
         return _entries(data, [(i, j, cell) for (i, j), cell in data.items()])
-    cells = numbers(data.data.reshape(-1)).reshape(data.data.shape)
+    cells = numbers_in(data.data.reshape(-1)).reshape(data.data.shape)
     if data.format == "dia":
         return type(data)((cells, data.offsets), shape=data.shape)
     if data.format == "coo":
@@ -53,7 +53,7 @@ def _entries(data: Any, entries: Sequence[tuple[int, int, Any]]) -> Any:
     """The matrix of these (row, column, cell)."""
     rows, columns, cells = zip(*entries) if entries else ((), (), ())
     at = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    return _placed(numbers([*cells]), *at, data.shape)
+    return _placed(numbers_in([*cells]), *at, data.shape)
 
 
 def _placed(cells: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

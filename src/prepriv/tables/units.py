@@ -19,7 +19,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.tables.cell import UNREADABLE, cell_of, text
 from prepriv.tables.column import codes_by
-from prepriv.tables.encode import MISSING_TEXT, as_frame, check_stream, encode, encode_targets, label_of
+from prepriv.tables.encoding import MISSING_TEXT, as_frame, check_stream, encode, encode_targets, label_of
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
 from prepriv.tables.table import Table, joined

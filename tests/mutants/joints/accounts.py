@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what a draft of the schema released is left out of the second account",
         "a claim on a part of what left",
-        "release/second_account.py",
+        "release/both_accounts.py",
         "    return tuple((*part, *drafts) for part in parts)\n",
         "    return parts\n",
         (*SECOND, "-k", "draft_of_the_schema"),

@@ -405,8 +405,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "what the sum of draft and run rests on is no premise",
         "our own: str and to_dp_event left it out",
         "guarantees/drafts.py",
-        "(told(part, domain, delta), FIXED, *kept, *weak)",
-        "(told(part, domain, delta), *kept, *weak)",
+        "(_told(part, domain, delta), FIXED, *kept, *weak)",
+        "(_told(part, domain, delta), *kept, *weak)",
         ("tests/plans/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(

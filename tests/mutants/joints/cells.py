@@ -14,7 +14,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a record batch is one array",
         "prepriv 0.2.0: a text that is not UTF-8 raised, and columns were taken by place",
-        "tables/encode.py",
+        "tables/encoding.py",
         "nw.from_native(tabled(data), eager_only=True, pass_through=True)",
         "nw.from_native(data, eager_only=True, pass_through=True)",
         ("tests/attacks/test_cells.py", "-k", "record_batch"),
@@ -31,8 +31,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a column made an array by its type outside of the tables",
         "a dtype decision on a user's cells",
         "description/questions.py",
-        "    raw = numbers(column)\n",
-        "    raw = np.asarray(column, dtype=np.float64) if len(column) else numbers(column)\n",
+        "    raw = numbers_in(column)\n",
+        "    raw = np.asarray(column, dtype=np.float64) if len(column) else numbers_in(column)\n",
         (STATIC, "-k", "nothing_outside"),
     ),
     Mutant(
@@ -70,7 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a column of an np.matrix is a matrix",
         "one gap made missing cells of all other records",
-        "tables/encode.py",
+        "tables/encoding.py",
         "    array = of_no_subclass(array)\n",
         "",
         (ODD, "-k", "np_matrix"),
@@ -86,7 +86,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a complex sparse cell is refused",
         "one record decides",
-        "tables/encode.py",
+        "tables/encoding.py",
         "data.shape[1] != domain.ball_features:\n",
         'data.shape[1] != domain.ball_features or data.dtype.kind not in "iufb":\n',
         (ODD, "-k", "complex_sparse"),
@@ -160,8 +160,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a gap in a mask is met",
         "NaN is true",
         "tables/containers.py",
-        "    return numbers(column) == 1.0\n",
-        "    return numbers(column) != 0.0\n",
+        "    return numbers_in(column) == 1.0\n",
+        "    return numbers_in(column) != 0.0\n",
         (QUESTIONS, "-k", "not_met"),
     ),
     Mutant(
@@ -329,7 +329,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "labels are counted, and then there are none",
         "counted before the charge, empty after it",
-        "tables/encode.py",
+        "tables/encoding.py",
         "    if isinstance(labels, Iterator):\n",
         "    if False:\n",
         (FORMS, "-k", "read_once"),
@@ -337,7 +337,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a label that stands alone in a list is unknown",
         "all labels were unknown, in silence",
-        "tables/encode.py",
+        "tables/encoding.py",
         "    return label[0] if plain and len(label) == 1 else label\n",
         "    return label\n",
         (FORMS, "-k", "lists_of_one"),
@@ -369,7 +369,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a column becomes an array by its cells",
         "one cell decided whether a column was taken for a table",
-        "tables/encode.py",
+        "tables/encoding.py",
         "    if isinstance(column, nw.Series) or (",
         "    if False and (",
         (FORMS, "-k", "no_table"),

@@ -19,7 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a release that no disk has room for",
         "our own: charged, and nowhere",
         "commands/common.py",
-        '        typer.echo(shown(text(), keep="\\n"), nl=False)\n        raise Stop(\n',
+        '        typer.echo(printable(text(), keep="\\n"), nl=False)\n        raise Stop(\n',
         "        raise Stop(\n",
         (TEST, "-k", "cannot_be_written and describe"),
     ),

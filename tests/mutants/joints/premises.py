@@ -27,8 +27,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a premise on ranks that says every part inherits it",
         "a condition of the whole, used of a part",
         "preprocessing/_columns.py",
-        "    column: Column\n\n    @abc.abstractmethod\n",
-        "    column: Column\n    inherited = True\n\n    @abc.abstractmethod\n",
+        "    column: PremiseColumn\n\n    @abc.abstractmethod\n",
+        "    column: PremiseColumn\n    inherited = True\n\n    @abc.abstractmethod\n",
         (PARTS, "-k", "refused and (gap or spread)"),
     ),
     Mutant(

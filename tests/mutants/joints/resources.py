@@ -28,7 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "our own: twice the disk for one record more",
         "engines/local.py",
         "                self.file.grow(rows_size(self.grid, n, self.d))\n",
-        "                size = rows_size(self.grid, n, self.d)\n                self.file.empty if size <= self.file.size else File(size)\n                self.file.grow(size)\n",
+        "                size = rows_size(self.grid, n, self.d)\n                self.file.empty if size <= self.file.size else MappedZeros(size)\n                self.file.grow(size)\n",
         DISK,
     ),
 )

@@ -13,7 +13,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "counts of a sketch forget that a replaced record leaves and enters",
         "our own: the sensitivity of one adjacency for the other",
-        "sketches/plan.py",
+        "sketches/sketch_plan.py",
         '        apart = 2 if self.domain.adjacency == "replace-one" else 1\n',
         "        apart = 1\n",
         (*ACCOUNT, "neighbour or as_declared"),
@@ -21,7 +21,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "counts of a sketch forget the rows of a unit",
         "our own: k rows at the price of one",
-        "sketches/plan.py",
+        "sketches/sketch_plan.py",
         "(apart * columns * self.k**2)",
         "(apart * columns)",
         (*ACCOUNT, "neighbour or as_declared"),
@@ -29,7 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "products at the bound of one row where a record is replaced",
         "the design's trap: leaving out the diagonal taken to improve the bound",
-        "sketches/plan.py",
+        "sketches/sketch_plan.py",
         "        return plan.k * square\n",
         "        return plan.k * (math.isqrt(square * square // 2) + 1)\n",
         (*ACCOUNT, "products or neighbour"),
@@ -45,7 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "three events for the price of two",
         "our own: the pairs come on top",
-        "sketches/plan.py",
+        "sketches/sketch_plan.py",
         "True: (0.15, 0.60, 0.25)",
         "True: (0.15, 0.85, 0.25)",
         (*ACCOUNT, "add_up or claim or account_agrees"),

@@ -138,8 +138,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "labels for every step",
         KIND,
         "placed/handed.py",
-        "WithLabels(read, sealed(rows.labels)) if step.reads_labels else Handed(read)",
-        "WithLabels(read, sealed(rows.labels))",
+        "WithLabels(read, _sealed(rows.labels)) if step.reads_labels else Handed(read)",
+        "WithLabels(read, _sealed(rows.labels))",
         closed("labels_are_handed"),
     ),
     Mutant(

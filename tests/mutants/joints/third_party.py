@@ -114,7 +114,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a fit may count on the order of rows",
         KIND,
         "placed/chain.py",
-        "    check_places(step, domain, incoming)\n",
+        "    check_placeless(step, domain, incoming)\n",
         "",
         attacked("counts_on_the_order"),
     ),

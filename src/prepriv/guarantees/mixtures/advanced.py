@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, number
+from prepriv._arguments import number
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.mixtures.mixture import mixture
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
-Pair = tuple[TradeoffFunction, TradeoffFunction]
+_Pair = tuple[TradeoffFunction, TradeoffFunction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,12 @@ class AdvancedMixture(TradeoffFunction):
 
     line_budget: ClassVar[int] = 96
 
-    pairs: tuple[Pair, Pair]
+    pairs: tuple[_Pair, _Pair]
     weight: float
     gamma: float | None = None
     eta: float | None = None
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         flat = epsilon.ravel()
         w = self.weight
         if self.gamma is not None and self.eta is not None:
@@ -59,7 +60,7 @@ class AdvancedMixture(TradeoffFunction):
             centre_g, centre_e, size = g[at, columns], e[at, columns], 0.5 * size
         return best.reshape(epsilon.shape)
 
-    def _bound(self, epsilon: FloatArray, gamma: FloatArray, eta: FloatArray) -> FloatArray:
+    def _bound(self, epsilon: Floats, gamma: Floats, eta: Floats) -> Floats:
         w = self.weight
         same = eta - gamma < 1e-9  # gamma = eta = w: any A, B with (1-w) A + w B = E will do; A = B = E
         gamma, eta = np.where(same, w, gamma), np.where(same, w, eta)
@@ -98,7 +99,7 @@ class AdvancedMixture(TradeoffFunction):
 
 
 def advanced_mixture(
-    pairs: tuple[Pair, Pair], weight: float, *, gamma: float | None = None, eta: float | None = None
+    pairs: tuple[_Pair, _Pair], weight: float, *, gamma: float | None = None, eta: float | None = None
 ) -> AdvancedMixture:
     """Bound a mixture of two pairs by all four pairs: T((1-w) P1 + w P2, (1-w) Q1 + w Q2) from T(P_i, Q_j).
 

@@ -17,14 +17,15 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr
 
-from prepriv._arguments import FloatArray, number
+from prepriv._arguments import number
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.printed import exact
 from prepriv.guarantees.shuffling._clone_pair import DeltaBounds
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
-CLAIMS = ("instance", "bounded", "unrestricted")
+_CLAIMS = ("instance", "bounded", "unrestricted")
 _CELLS = 1536  # where the shift has its mass; gap of delta about 1e-7
 _FAR_CELLS = 256  # beyond
 _SLACK = 1e-11  # relative rounding of cell masses and means
@@ -38,10 +39,10 @@ class ShiftLaw:
     beyond: mass above the last cell, where nothing is claimed.
     """
 
-    mass: FloatArray
-    left: FloatArray
-    mean: FloatArray
-    right: FloatArray
+    mass: Floats
+    left: Floats
+    mean: Floats
+    right: Floats
     beyond: float = 0.0
 
 
@@ -91,7 +92,7 @@ class RandomInitialization(TradeoffFunction):
         lower, upper = self._two_sided(point)
         return DeltaBounds(lower, upper, self.law.beyond)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         flat = [self._two_sided(e)[1] for e in epsilon.ravel().tolist()]
         return np.array(flat).reshape(epsilon.shape)
 
@@ -184,8 +185,8 @@ def random_initialization(
     >>> round(f(0.1), 4), round(g.gaussian(1.0)(0.1), 4)
     (0.6769, 0.6109)
     """
-    if claim not in CLAIMS:
-        raise ValueError(f"claim must be one of {', '.join(CLAIMS)}; got {claim!r}")
+    if claim not in _CLAIMS:
+        raise ValueError(f"claim must be one of {', '.join(_CLAIMS)}; got {claim!r}")
     replace = n_is_public(adjacency)
     cap = clip if clip == math.inf else number("clip", clip, above=0.0, at_most=_LARGEST)
     centre = number("target", target, at_least=0.0 if claim == "bounded" else None, at_most=_LARGEST)
@@ -206,7 +207,7 @@ def random_initialization(
 
 
 def initialization_mixture(
-    shift_cdf: Callable[[FloatArray], FloatArray], largest: float, *, claim: str, cells: int = 4096
+    shift_cdf: Callable[[Floats], Floats], largest: float, *, claim: str, cells: int = 4096
 ) -> RandomInitialization:
     """Bound one noisy step of any model: the law of the worst shift over neighbouring data is supplied.
 
@@ -293,11 +294,11 @@ def _folded(
     return RandomInitialization(law, claim, adjacency, shift_limit, unclipped)
 
 
-def _between(low: FloatArray, high: FloatArray) -> FloatArray:
+def _between(low: Floats, high: Floats) -> Floats:
     # Phi(high) - Phi(low) in the tail where it does not cancel
     flip = low > 0.0
     return ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low))
 
 
-def _density(x: FloatArray) -> FloatArray:
+def _density(x: Floats) -> Floats:
     return np.exp(-0.5 * np.minimum(x * x, 1400.0)) / math.sqrt(2.0 * math.pi)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from prepriv._arguments import FloatArray, instance, numbers
+from prepriv._arguments import instance, numbers
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP, LossAtoms
 from prepriv.guarantees.loss_distribution import loss_atoms
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -32,7 +33,7 @@ class Mixture(TradeoffFunction):
     components: tuple[TradeoffFunction, ...]
     weights: tuple[float, ...]
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         total = np.zeros_like(epsilon)
         for component, weight in zip(self.components, self.weights):
             total += weight * np.minimum(component._delta(epsilon), 1.0)

@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from prepriv._arguments import FloatArray, number
+from prepriv._arguments import number
+from prepriv._arrays import Floats
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.lines import ULP
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -29,7 +30,7 @@ class SwapMixture(TradeoffFunction):
     base: TradeoffFunction
     weight: float
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         end = self._end
         inside = epsilon < end
         below = np.maximum(end - epsilon, 1e-300)
@@ -72,7 +73,7 @@ class PaperSwapMixture(TradeoffFunction):
     base: TradeoffFunction
     weight: float
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         w2 = 2.0 * self.weight
         tau = epsilon + np.log1p(-w2 * np.exp(-epsilon)) - math.log1p(-w2)
         tau -= 8.0 * ULP * (1.0 + np.abs(tau) + abs(math.log1p(-w2)))

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 
 _SPLIT = 134217729.0  # 2^27 + 1, Veltkamp
 _STIRLING = np.array(  # log n! - log(sqrt(2 pi n) (n/e)^n), n = 0..15 (entry 0 is never used)
@@ -39,7 +39,7 @@ _STIRLING = np.array(  # log n! - log(sqrt(2 pi n) (n/e)^n), n = 0..15 (entry 0 
 )
 
 
-def two_product(a: float, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+def two_product(a: float, b: Floats) -> tuple[Floats, Floats]:
     """a * b as an unevaluated sum of two floats (Veltkamp and Dekker; no overflow below 1e300)."""
     high = a * b
     t = _SPLIT * a
@@ -51,7 +51,7 @@ def two_product(a: float, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-def stirling_error(n: FloatArray) -> FloatArray:
+def stirling_error(n: Floats) -> Floats:
     """log n! minus Stirling's formula, for whole n >= 1."""
     inverse = 1.0 / np.maximum(n, 1.0)
     square = inverse * inverse
@@ -63,7 +63,7 @@ def stirling_error(n: FloatArray) -> FloatArray:
     return np.where(n < 16.0, _STIRLING[np.minimum(n, 15.0).astype(np.int64)], series * inverse)
 
 
-def half_pmf(c: FloatArray, x: FloatArray) -> FloatArray:
+def half_pmf(c: Floats, x: Floats) -> Floats:
     """P[Bin(c, 1/2) = x] for whole 0 <= x <= c; shapes broadcast. Relative error below 1e-12."""
     c, x = np.broadcast_arrays(np.asarray(c, np.float64), np.asarray(x, np.float64))
     y = c - x
@@ -101,7 +101,7 @@ class Binomial:
         """trials * p and trials * q, each as high and low part."""
         return tuple(float(part[0]) for part in self._means(np.array([float(self.trials)])))  # type: ignore[return-value]
 
-    def _means(self, trials: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def _means(self, trials: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         high, low = two_product(min(self.p, self.q), trials)
         rest = trials - high
         # exact: the error of a subtraction is a float
@@ -119,11 +119,11 @@ class Binomial:
             float(self.trials - k), rest, rest_low
         )
 
-    def pmf(self, low: int, high: int) -> FloatArray:
+    def pmf(self, low: int, high: int) -> Floats:
         """P[low], ..., P[high]. Relative error below 1e-12 wherever it exceeds 1e-300."""
         return self.pmf_rows(np.array([float(self.trials)]), low, high)[0]
 
-    def pmf_rows(self, trials: FloatArray, low: int, high: int) -> FloatArray:
+    def pmf_rows(self, trials: Floats, low: int, high: int) -> Floats:
         """The same for each number of trials (k,) in place of self.trials: shape (k, high - low + 1)."""
         n = trials[:, None]
         k = np.arange(low, high + 1, dtype=np.float64)
@@ -148,7 +148,7 @@ class Binomial:
             return self.trials, self.trials
         return _window(self, math.floor(log_lower), math.floor(log_upper))
 
-    def cumulative(self, low: int, high: int) -> FloatArray:
+    def cumulative(self, low: int, high: int) -> Floats:
         """P[low <= C <= c] for c = low..high; rounding stays below 1e-12 (two-level sums)."""
         return _cumulative(self, low, high)
 
@@ -159,7 +159,7 @@ def clones(epsilon0: float, trials: int) -> Binomial:
     return Binomial(trials, 2.0 * shrink / (1.0 + shrink), math.tanh(0.5 * epsilon0))
 
 
-def running_sum(values: FloatArray) -> FloatArray:
+def running_sum(values: Floats) -> Floats:
     """Cumulative sum whose error grows with the square root of the length (sums of block sums)."""
     block = max(64, math.isqrt(len(values)))
     if len(values) <= block:
@@ -171,7 +171,7 @@ def running_sum(values: FloatArray) -> FloatArray:
     return rows.ravel()[: len(values)]
 
 
-def _terms(square: FloatArray) -> int:
+def _terms(square: Floats) -> int:
     # of a series in `square` < 0.1 with coefficients below 1, so that the rest is below 1e-17
     largest = float(np.max(square, initial=0.0))
     return min(17, 1 + math.ceil(39.2 / -math.log(largest))) if largest > 0.0 else 1
@@ -183,7 +183,7 @@ def _log(p: float, q: float) -> float:
     return math.log(p) if p < 0.5 else math.log1p(-q)
 
 
-def _deviance(x: FloatArray, mean: FloatArray, low: FloatArray) -> FloatArray:
+def _deviance(x: Floats, mean: Floats, low: Floats) -> Floats:
     # x log(x/m) + m - x for m = mean + low; a series where the three terms would cancel
     gap = (x - mean) - low
     v = gap / (x + mean)
@@ -242,7 +242,7 @@ def _window(law: Binomial, log_lower: int, log_upper: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=8)
-def _cumulative(law: Binomial, low: int, high: int) -> FloatArray:
+def _cumulative(law: Binomial, low: int, high: int) -> Floats:
     if law.trials == 0:
         return np.ones(1)
     total = np.minimum(running_sum(law.pmf(low, high)), 1.0)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 
 _UP = 1.0 + 1e-13
 
@@ -25,7 +25,7 @@ def closed_form_epsilon(epsilon0: float, n: int, delta: float) -> float:
     return min(math.log1p(math.expm1(epsilon0) * share) * _UP, epsilon0)
 
 
-def closed_form_delta(epsilon0: float, n: int, epsilon: FloatArray) -> FloatArray:
+def closed_form_delta(epsilon0: float, n: int, epsilon: Floats) -> Floats:
     """The smallest delta that the theorem gives at each epsilon >= 0, rounded up."""
     inside = np.minimum(epsilon, epsilon0)
     # what every epsilon0-DP mechanism satisfies: (e^eps0 - e^eps) / (e^eps0 + 1)

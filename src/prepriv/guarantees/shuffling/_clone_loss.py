@@ -13,10 +13,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 from prepriv.guarantees.lines import ULP, LossAtoms
 from prepriv.guarantees.shuffling._binomial import Binomial, half_pmf
-from prepriv.guarantees.shuffling._clone_pair import SLACK
+from prepriv.guarantees.shuffling._clone_pair import PAIR_SLACK
 
 _RELATIVE_WIDTH = 2e-4  # of a block of clone counts: costs half of that, relative, in epsilon
 _DEVIATIONS = 9.8  # of the first coordinate kept; what is left out has mass below 4 e^-48
@@ -45,10 +45,12 @@ def clone_loss(epsilon0: float, clones: Binomial) -> LossAtoms:
         losses.append(loss)
         masses.append(weight * mass)
         left += weight * rest
-    return LossAtoms(np.concatenate(losses), np.concatenate(masses) * (1.0 + SLACK), left * (1.0 + SLACK))
+    return LossAtoms(
+        np.concatenate(losses), np.concatenate(masses) * (1.0 + PAIR_SLACK), left * (1.0 + PAIR_SLACK)
+    )
 
 
-def _block_masses(clones: Binomial, low: int, high: int, starts: npt.NDArray[np.int64]) -> FloatArray:
+def _block_masses(clones: Binomial, low: int, high: int, starts: npt.NDArray[np.int64]) -> Floats:
     # P[C in block] for each block; the last one takes everything above as well
     if clones.trials == 0 or low == high:
         return np.ones(len(starts))
@@ -60,7 +62,7 @@ def _block_masses(clones: Binomial, low: int, high: int, starts: npt.NDArray[np.
     return blocks
 
 
-def _one_count(epsilon0: float, count: int) -> tuple[FloatArray, FloatArray, float]:
+def _one_count(epsilon0: float, count: int) -> tuple[Floats, Floats, float]:
     """Losses and masses given C = count, and a bound of the mass left out."""
     size = float(count + 1)
     reach = 0.5 * _DEVIATIONS * math.sqrt(size) + 1.0

@@ -14,10 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from prepriv._arguments import FloatArray
+from prepriv._arrays import Floats
 from prepriv.guarantees.shuffling._binomial import Binomial, clones, half_pmf, two_product
 
-SLACK = 1e-11  # rounding, at most 2.1e-13 in 66,000 comparisons with exact integers
+PAIR_SLACK = 1e-11  # rounding, at most 2.1e-13 in 66,000 comparisons with exact integers
 SMALLEST = 1e-300
 _CHUNK = 1 << 15
 _LARGEST_WINDOW = 1 << 21  # beyond it: bracket the whole window by its two ends
@@ -43,7 +43,7 @@ class Threshold:
     offset: float
     complement: float
 
-    def split(self, size: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def split(self, size: Floats) -> tuple[Floats, Floats, Floats]:
         """x = floor(theta size), s = theta size - x and 1 - s, each with small relative error.
 
         size: whole numbers >= 1. s near 0 or 1 decides single terms of the sum, hence the care.
@@ -124,8 +124,8 @@ def hockey_stick(count: Binomial, scale: float, line: Threshold) -> DeltaBounds:
 
 
 def _rounded(least: float, most: float, scale: float, truncated: float) -> DeltaBounds:
-    upper = min(max(most * (1.0 + SLACK), SMALLEST), scale * (1.0 + 1e-14), 1.0)
-    return DeltaBounds(min(least / (1.0 + SLACK), upper), upper, truncated)
+    upper = min(max(most * (1.0 + PAIR_SLACK), SMALLEST), scale * (1.0 + 1e-14), 1.0)
+    return DeltaBounds(min(least / (1.0 + PAIR_SLACK), upper), upper, truncated)
 
 
 def _first_term(count: Binomial, line: Threshold) -> float:

@@ -18,7 +18,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from prepriv._arguments import FloatArray, instance, integer, number
+from prepriv._arguments import instance, integer, number
+from prepriv._arrays import Floats
 from prepriv.guarantees._near import epsilon_near
 from prepriv.guarantees.gaussian import epsilon_upper
 from prepriv.guarantees.lines import LossAtoms, SupportLines, support_lines
@@ -30,7 +31,7 @@ from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer, blanke
 from prepriv.guarantees.solve import smallest_epsilon
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
-METHODS = ("exact", "paper", "fmt")
+_METHODS = ("exact", "paper", "fmt")
 _LARGEST_N = 2**53  # whole numbers are exact floats up to here
 
 
@@ -77,7 +78,7 @@ class Shuffled(TradeoffFunction):
     def _pure_epsilon(self) -> float:
         return self.epsilon0
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         flat = [self._bounds(e).upper if e < self.epsilon0 else 0.0 for e in epsilon.ravel().tolist()]
         return np.array(flat).reshape(epsilon.shape)
 
@@ -157,7 +158,7 @@ class ClosedFormShuffle(Shuffled):
         value = float(closed_form_delta(self.epsilon0, self.n, np.array([epsilon]))[0])
         return DeltaBounds(value * (1.0 - 1e-11), value, 0.0)
 
-    def _delta(self, epsilon: FloatArray) -> FloatArray:
+    def _delta(self, epsilon: Floats) -> Floats:
         value = closed_form_delta(self.epsilon0, self.n, epsilon)
         return np.where(epsilon >= self.epsilon0, 0.0, value)
 
@@ -227,8 +228,8 @@ def shuffle(
     users = integer("n", n)
     if users > _LARGEST_N:
         raise ValueError(f"n must be at most 2^53; got {n!r}")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {', '.join(_METHODS)}; got {method!r}")
     if randomizer is not None:
         if method != "exact":
             raise ValueError(f'randomizer needs method="exact"; got method={method!r}')

@@ -18,7 +18,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from prepriv._arguments import FloatArray, integer, number
+from prepriv._arguments import integer, number
+from prepriv._arrays import Floats
 from prepriv.guarantees.shuffling._binomial import Binomial, clones, half_pmf
 from prepriv.guarantees.shuffling._clone_pair import DeltaBounds, clone_pair_bounds
 
@@ -190,7 +191,7 @@ def _block_ends(others: Binomial, low: int, high: int) -> npt.NDArray[np.int64]:
 
 def _mean_excess(
     law: Binomial, z: npt.NDArray[np.int64], offset: float, shift: float, log_tail: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Two-sided E (X - M/2 - offset M - shift z)_+ for each z (k,), over a window of M.
 
     M ~ Bin(law.trials - z, law.p), X ~ Bin(M, 1/2); what lies outside the window has mass 2 e^log_tail.
@@ -208,8 +209,8 @@ def _mean_excess(
 
 
 def _excess_rows(
-    law: Binomial, low: int, high: int, z: FloatArray, offset: float, shift: float
-) -> tuple[FloatArray, FloatArray]:
+    law: Binomial, low: int, high: int, z: Floats, offset: float, shift: float
+) -> tuple[Floats, Floats]:
     m = np.arange(low, high + 1, dtype=np.float64)
     excess = offset * m + shift * z[:, None]  # threshold above m/2
     x = np.floor(0.5 * m) + np.floor(0.5 * np.mod(m, 2.0) + excess)
@@ -226,7 +227,7 @@ def _excess_rows(
     return np.sum(mass * below, axis=1) * (1.0 - 1e-11), np.sum(mass * above, axis=1) * (1.0 + 1e-11)
 
 
-def _tails(x: FloatArray, at: FloatArray, after: FloatArray, m: float, middle: int) -> FloatArray:
+def _tails(x: Floats, at: Floats, after: Floats, m: float, middle: int) -> Floats:
     # P[Bin(m, 1/2) > x]: summed at one m, then carried along by adding or taking away a coin
     step = np.where(np.diff(x, axis=1) == 0.0, 0.5 * at[:, :-1], -0.5 * after[:, :-1])
     start = _tails_at(m, x[:, middle])[:, None]
@@ -235,7 +236,7 @@ def _tails(x: FloatArray, at: FloatArray, after: FloatArray, m: float, middle: i
     return np.maximum(np.concatenate([backward, start, forward], axis=1), 0.0)
 
 
-def _tails_at(m: float, x: FloatArray) -> FloatArray:
+def _tails_at(m: float, x: Floats) -> Floats:
     """P[Bin(m, 1/2) > x] for ascending whole x: sums of positive terms, the far tail left out."""
     first = float(x[0]) + 1.0
     last = min(m, float(x[-1]) + 1.0 + 20.0 * math.sqrt(m + 1.0))

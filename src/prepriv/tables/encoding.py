@@ -22,7 +22,7 @@ from prepriv._quiet import silent
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.tables.cell import Cell, text, text_of
-from prepriv.tables.column import cells, numbers
+from prepriv.tables.column import cells, numbers_in
 from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
@@ -96,7 +96,7 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
 def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
     """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is no number."""
     with silent():
-        cells = numbers(label_column(labels))
+        cells = numbers_in(label_column(labels))
     unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
     return np.where(np.isnan(unit), -1, np.rint(np.nan_to_num(unit) * TARGET_STEPS)).astype(np.int32)
 
@@ -350,7 +350,7 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
 def _from_series(series: Sequence[Any], domain: Domain) -> Table:
     n = len(series[0])
     if domain.is_ball:
-        return Table(domain, n, np.column_stack([numbers(s) for s in series]))
+        return Table(domain, n, np.column_stack([numbers_in(s) for s in series]))
     return Table(
         domain, n, None, tuple(_encoded(c, kind) for kind, c in zip(domain.columns.values(), series))
     )
@@ -358,7 +358,7 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
 
 def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
-        return _encode_numeric(numbers(cells), kind)
+        return _encode_numeric(numbers_in(cells), kind)
     if isinstance(kind, Text):
         return _texts(cells)
     return categorical_cells(cells, kind)

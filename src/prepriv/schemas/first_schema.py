@@ -16,7 +16,7 @@ from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of
 from prepriv.tables.column import cells
-from prepriv.tables.encode import MISSING_TEXT
+from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
 
 WARNING = (
@@ -27,7 +27,7 @@ CHECK = (
     "Training can say nothing about cells that do not fit (decimal commas, another encoding, labels that are\n"
     "no declared class): the curator sees their counts with `prepriv validate DATA --schema THIS_FILE`."
 )
-LONGEST = 100  # values in a list of categories, or of classes
+_LONGEST = 100  # values in a list of categories, or of classes
 FEW_ROWS = 20  # below, whole numbers may all differ by chance
 
 
@@ -73,7 +73,7 @@ def draft(table: Any, label: str | None) -> Draft:
             continue
         column = _column(values, missing=int(times.sum()) < len(codes))
         if column is None:
-            many = len(values) > LONGEST and any(isinstance(v, str) for v in values)
+            many = len(values) > _LONGEST and any(isinstance(v, str) for v in values)
             why = (
                 f"its {len(values)} different texts are too many for a list of categories"
                 if many
@@ -108,7 +108,7 @@ def _check_loads(body: dict[str, Any]) -> None:
 
 def _classes(told: str, values: Sequence[Cell]) -> list[str]:
     names = sorted({text_of(v) for v in values})
-    if len(names) > LONGEST:
+    if len(names) > _LONGEST:
         raise BadSchema(
             f"{told} has {len(names)} different values, too many for classes: name another column "
             "with --label, or declare its classes by hand"
@@ -129,7 +129,7 @@ def _column(values: Sequence[Cell], *, missing: bool) -> dict[str, Any] | None:
         bounds = {"type": "numeric", "low": low, "high": high}
         return bounds | {"missing": "impute"} if missing else bounds
     names = sorted({text_of(v) for v in values} - {OTHER})  # which is always there
-    return {"type": "categorical", "categories": names or ["a"]} if len(names) <= LONGEST else None
+    return {"type": "categorical", "categories": names or ["a"]} if len(names) <= _LONGEST else None
 
 
 def _identifies(values: Sequence[Cell], times: NDArray[np.intp]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import Loss
+from prepriv.exact.gradient_sum import ScoreLoss
 from prepriv.exact.grid import Grid
 
 Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
@@ -55,7 +55,7 @@ class Held(Protocol):
     def shape(self) -> tuple[int, int]:
         """(n, d + 1)."""
 
-    def gradient_sum(self, loss: Loss) -> AbstractContextManager[Sums]:
+    def gradient_sum(self, loss: ScoreLoss) -> AbstractContextManager[Sums]:
         """What adds up clipped gradients of this loss."""
 
 

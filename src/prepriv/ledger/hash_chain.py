@@ -15,8 +15,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from prepriv.ledger.schema import CHOICES, KINDS, PATTERNS, RANGES, VERSION, malformed
-from prepriv.ledger.units import Quanta, Unit
+from prepriv.ledger.currency import Currency, Quanta
+from prepriv.ledger.sql_schema import CHOICES, KINDS, PATTERNS, RANGES, VERSION, malformed
 
 _CONDITIONS = "holds if "
 _MOST_WHAT = 90
@@ -51,7 +51,7 @@ class Header:
 
     dataset_id: str
     adjacency: str
-    unit: Unit
+    unit: Currency
     cap: Quanta
 
     @property
@@ -146,7 +146,7 @@ class Entry:
     plan_hash : str
         SHA-256 of the plan.
     cost, spent : Quanta
-        Of this row, and the total after it, in quanta of the ledger's unit (units.py).
+        Of this row, and the total after it, in quanta of the ledger's unit (currency.py).
     artifact : str
         SHA-256 of what was published.
     note : str
@@ -247,7 +247,7 @@ def extend(
     return replace(entry, head=entry.digest())
 
 
-def check(header: Header, tail: Tail, entry: Entry) -> list[str]:
+def check_entry(header: Header, tail: Tail, entry: Entry) -> list[str]:
     """What is wrong with `entry` as the row after `tail`, in words; empty if nothing is."""
     kind_ok = entry.kind in KINDS and (entry.cost == Quanta(0)) == (entry.kind == "released")
     checks = {

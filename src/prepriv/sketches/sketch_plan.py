@@ -18,13 +18,13 @@ from prepriv.domain import Domain
 from prepriv.exact.lattice import Lattice
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room, coarse_steps
-from prepriv.sketches.grid import cells_of
+from prepriv.sketches.fine_grid import cells_of
 
 Needs: TypeAlias = Literal["columns", "labels", "pairs"]
 
 MOST_COLUMNS = 2000
 MOST_PAIRED = 500  # columns of a sketch with pairs: d (d - 1) / 2 numbers
-FEWEST_BINS, MOST_BINS = 3, 16
+FEWEST_BINS, _MOST_BINS = 3, 16
 SHARES = {False: (0.15, 0.85, 0.0), True: (0.15, 0.60, 0.25)}  # of mu^2: bins, tables, pairs
 ROOM, SPARE = (
     1.2,
@@ -180,7 +180,7 @@ class SketchPlan:
         """How many bins a numeric column is to have, from public numbers: the noise of a table stays near 0.15 in total variation."""
         apart = math.sqrt(2) if self.domain.adjacency == "replace-one" else 1.0
         sigma = self.k * apart * math.sqrt(self.d) * self._multiplier("tables")
-        return min(max(math.floor(0.375 * self.n / (sigma * self.classes)), FEWEST_BINS), MOST_BINS)
+        return min(max(math.floor(0.375 * self.n / (sigma * self.classes)), FEWEST_BINS), _MOST_BINS)
 
     @cached_property
     def rows(self) -> tuple[int, ...]:

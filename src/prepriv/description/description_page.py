@@ -11,9 +11,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.description.describe import Description
-from prepriv.description.estimates import Estimate, short
+from prepriv.description.estimates import Estimate, short_number
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
@@ -80,7 +80,7 @@ def to_html(d: Description) -> str:
     look = d.plan.look
     return page.from_string(source).render(
         d=d,
-        short=short,
+        short=short_number,
         look=look,
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
@@ -91,7 +91,7 @@ def to_html(d: Description) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    return shown(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estimate]]:

@@ -41,7 +41,7 @@ def events_of_plan(plan: Plan) -> Events:
     --------
     >>> import prepriv
     >>> from prepriv.learners import GradientDescent, Logistic
-    >>> from prepriv.release.second_account import events_of_plan
+    >>> from prepriv.release.both_accounts import events_of_plan
     >>> domain = prepriv.Domain.ball(2, classes=[0, 1], n=1000)
     >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic(), steps=5), epsilon=1.0, delta=1e-5)
     >>> [(event.name, event.count) for event in events_of_plan(plan)]

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
+from prepriv._arrays import Floats
 from prepriv.adjacency import Adjacency
-from prepriv.engines.base import Held
+from prepriv.engines.engine import Held
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Events, NoEvents
@@ -27,8 +28,6 @@ from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 from prepriv.preprocessing.base import UNTOUCHED, RowShift
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

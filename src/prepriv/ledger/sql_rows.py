@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from prepriv.ledger.chain import Entry, Header
+from prepriv.ledger.currency import Quanta, check_currency
 from prepriv.ledger.errors import LedgerCorrupt
-from prepriv.ledger.units import Quanta, check_unit
+from prepriv.ledger.hash_chain import Entry, Header
 
 _HEADER = "dataset_id, adjacency, unit, cap, cap_delta, genesis"
 _COLUMNS = (
@@ -52,7 +52,7 @@ def read_header(db: Connection) -> tuple[Header, str]:
         raise LedgerCorrupt("the header is missing or malformed")
     dataset_id, adjacency, unit, cap, cap_delta, genesis = rows[0]
     try:
-        return Header(dataset_id, adjacency, check_unit(unit), Quanta(cap, cap_delta)), genesis
+        return Header(dataset_id, adjacency, check_currency(unit), Quanta(cap, cap_delta)), genesis
     except ValueError:
         raise LedgerCorrupt("the header names a unit that does not exist") from None
 
@@ -67,7 +67,7 @@ def read_entries(db: Connection, after: int) -> Iterator[Entry]:
 
 
 def append(db: Connection, entry: Entry) -> None:
-    """Insert one row; the triggers of schema.py check it again. LedgerCorrupt unless it is there then, as it was sent."""
+    """Insert one row; the triggers of sql_schema.py check it again. LedgerCorrupt unless it is there then, as it was sent."""
     values = (
         entry.sequence,
         entry.kind,
@@ -101,7 +101,7 @@ def append_header(db: Connection, header: Header) -> None:
     db.execute(f"INSERT INTO header (id, {_HEADER}) VALUES (1, ?, ?, ?, ?, ?, ?)", row)
 
 
-def find(db: Connection, kind: str, plan_uid: str) -> Entry | None:
+def find_entry(db: Connection, kind: str, plan_uid: str) -> Entry | None:
     """The row of this kind for this run, if there is one."""
     found = db.execute(
         "SELECT sequence FROM entries WHERE kind = ? AND plan_uid = ?", (kind, plan_uid)

@@ -2,7 +2,7 @@
 
 The triggers bind every program that opens the file, not only this one: no update, no delete, no gap in the
 sequence, no total above the cap, no release without a charge. They cannot bind someone who drops them;
-`problems` notices that, and the hash chain (chain.py) notices what was done meanwhile.
+`problems` notices that, and the hash chain (hash_chain.py) notices what was done meanwhile.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 
-from prepriv._text import shown
+from prepriv._text import printable
+from prepriv.ledger.currency import CURRENCIES, DELTA_DIGITS, MAX_QUANTA
 from prepriv.ledger.errors import LedgerUnavailable
-from prepriv.ledger.units import DELTA_DIGITS, MAX_QUANTA, UNITS
 
 VERSION = 1
 APPLICATION_ID = 0x70725076  # "prPv", in the SQLite file header
@@ -25,7 +25,7 @@ KINDS = ("charged", "released")
 _BELOW_ONE = 10**DELTA_DIGITS - 1
 
 # What a column may hold: one of these, a number or a length in these bounds.
-CHOICES = {"adjacency": ADJACENCIES, "unit": UNITS, "kind": KINDS}
+CHOICES = {"adjacency": ADJACENCIES, "unit": CURRENCIES, "kind": KINDS}
 RANGES = {
     "cap": (0, MAX_QUANTA),
     "cap_delta": (0, _BELOW_ONE),
@@ -69,7 +69,7 @@ def _well_formed(column: str, text: str) -> bool:
     if column in CHOICES:
         return text in CHOICES[column]
     low, high = LENGTHS[column]
-    return low <= len(text) <= high and shown(text) == text
+    return low <= len(text) <= high and printable(text) == text
 
 
 def among(column: str) -> str:
@@ -165,7 +165,7 @@ _STATISTICS = (
 )
 
 
-def create(db: sqlite3.Connection) -> None:
+def create_tables(db: sqlite3.Connection) -> None:
     """Make the empty tables, in the caller's transaction."""
     for statement in STATEMENTS.values():
         db.execute(statement)

@@ -31,7 +31,7 @@ LEAK = 0.25  # of delta, where values that nobody declared are released
 
 
 @dataclass(frozen=True)
-class Part:
+class LookPart:
     """One release, or one after another: mu-GDP together. delta: the chance that a lone value is seen."""
 
     name: str
@@ -39,7 +39,7 @@ class Part:
     delta: float = 0.0
 
 
-def multiplier(part: Part) -> float:
+def multiplier(part: LookPart) -> float:
     """The noise multiplier of a Gaussian release that is part.mu-GDP, rounded up."""
     return 1 / part.mu * (1 + 1e-12)
 
@@ -57,7 +57,7 @@ class Look(Priced):
     adjacency: Adjacency
     epsilon: float
     delta: float
-    parts: tuple[Part, ...]
+    parts: tuple[LookPart, ...]
     declared: str = ""
     unit: str | None = None
 
@@ -86,7 +86,7 @@ class Look(Priced):
         parts = [[part.name, part.mu, part.delta] for part in self.parts]
         return [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
 
-    def __getitem__(self, name: str) -> Part:
+    def __getitem__(self, name: str) -> LookPart:
         return next(part for part in self.parts if part.name == name)
 
     def session(self, session: Session) -> Session:
@@ -126,7 +126,7 @@ def price(
     shrink = 1e-9
     while True:
         parts = tuple(
-            Part(name, mu * (1 - shrink) * math.sqrt(weight / total), leak if name in lone else 0.0)
+            LookPart(name, mu * (1 - shrink) * math.sqrt(weight / total), leak if name in lone else 0.0)
             for name, weight in weights.items()
         )
         look = Look(what, n, adjacency, epsilon, delta, parts, said, unit)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arrays import Floats
 from prepriv.columns import Column, Numeric
-
-Floats = NDArray[np.float64]
 
 
 def cells_of(column: Column) -> Floats:
@@ -42,7 +41,7 @@ def masses(noisy: Floats, edges: Floats, sigma: float) -> tuple[Floats, Floats]:
     return counts + max(min(1.0, 6 * sigma / total), 1e-9) * spread, counts + 1e-9 * spread
 
 
-def bins_of(mass: Floats, edges: Floats, bins: int) -> Floats:
+def mass_bins(mass: Floats, edges: Floats, bins: int) -> Floats:
     """The edges of at most 2 bins + 1 bins, from 0 to 1, of about the same mass; a cell that holds as much alone is a bin."""
     enough = float(mass.sum()) / bins
     cuts, held = [0.0], 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from prepriv._text import shown
+from prepriv._text import printable
 from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
@@ -114,7 +114,7 @@ def _caption(of: PrivateEvaluation) -> str:
     )
 
 
-def page(of: PrivateEvaluation) -> str:
+def page_of(of: PrivateEvaluation) -> str:
     """All of it as one self-contained page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>prepriv evaluation</title><style>'
@@ -127,7 +127,9 @@ def page(of: PrivateEvaluation) -> str:
 def fragment(of: PrivateEvaluation) -> str:
     """The claim, the table and the pictures, for a page."""
     heads = "".join(f"<th>{h}</th>" for h in ("figure", "value", "95 % interval", "noise", "sampling"))
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(shown(c))}</td>' for c in line)}</tr>" for line in of.table())
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(printable(c))}</td>' for c in line)}</tr>" for line in of.table()
+    )
     notes = "".join(f"<p>{escape(note)}</p>" for note in of.notes)
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (

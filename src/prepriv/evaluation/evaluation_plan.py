@@ -22,7 +22,7 @@ from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
-from prepriv.mechanisms.lattice import noise_scale
+from prepriv.mechanisms.lattice_noise import noise_scale
 from prepriv.placed.checks import check_budget
 from prepriv.plans.plan import budget
 from prepriv.plans.priced import Priced
@@ -46,7 +46,7 @@ EDGES = (
     0.98,
 )  # scores crowd at both ends: even steps in log odds
 RESIDUAL_BINS = 20  # where none are declared: few enough to stand out of the noise
-MOST_CELLS = 10_000
+_MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,9 @@ def plan_evaluation(
     own = _own_groups(by, groups, domain)
     known = None if isinstance(model, Domain) else model_hash(model)
     plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound, by, own)
-    if max(len(domain.classes) ** 2, 2 * len(edges) + 2) * max(1, len(plan.groups)) > MOST_CELLS:
+    if max(len(domain.classes) ** 2, 2 * len(edges) + 2) * max(1, len(plan.groups)) > _MOST_CELLS:
         raise ValueError(
-            f"a table of more than {MOST_CELLS} counts would be noise alone; got more classes, bins or groups"
+            f"a table of more than {_MOST_CELLS} counts would be noise alone; got more classes, bins or groups"
         )
     check_drafts(domain, delta)
     sensitivity = count_sensitivity(domain.adjacency)
@@ -262,7 +262,7 @@ def _edges(bins: Any, domain: Domain) -> tuple[float, ...]:
     if bins is None:
         bins = EDGES if domain.target is None else RESIDUAL_BINS
     if np.ndim(bins) == 0 or domain.target is not None:
-        count = integer("bins", bins, at_least=2, at_most=MOST_CELLS)
+        count = integer("bins", bins, at_least=2, at_most=_MOST_CELLS)
         return tuple(k / count for k in range(1, count))
     edges = tuple(float(e) for e in numbers("bins", bins, above=0.0, below=1.0).ravel())
     if not edges or any(a >= b for a, b in itertools.pairwise(edges)):

@@ -20,15 +20,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-Unit = Literal["basic", "zcdp", "gdp"]
-UNITS: tuple[Unit, ...] = ("basic", "zcdp", "gdp")
+Currency = Literal["basic", "zcdp", "gdp"]
+CURRENCIES: tuple[Currency, ...] = ("basic", "zcdp", "gdp")
 Number: TypeAlias = "int | float | Decimal"
 Rounding: TypeAlias = Callable[[Fraction], int]
 
 MAX_QUANTA = 4 * 10**18  # the sum of two amounts still fits SQLite's signed 64-bit integer
 DELTA_DIGITS = 18
-_DIGITS: dict[Unit, int] = {"basic": 9, "zcdp": 12, "gdp": 12}
-_AMOUNTS: dict[Unit, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
+_DIGITS: dict[Currency, int] = {"basic": 9, "zcdp": 12, "gdp": 12}
+_AMOUNTS: dict[Currency, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Quanta:
 
 
 @dataclass(frozen=True)
-class Budget:
+class Amount:
     """An amount of privacy in one unit; the fields of other units are None.
 
     Parameters
@@ -68,33 +68,33 @@ class Budget:
 
     Examples
     --------
-    >>> from prepriv.ledger import Budget
-    >>> Budget("gdp", mu=0.5).mu
+    >>> from prepriv.ledger import Amount
+    >>> Amount("gdp", mu=0.5).mu
     0.5
     """
 
-    unit: Unit
+    unit: Currency
     epsilon: float | None = None
     delta: float | None = None
     rho: float | None = None
     mu: float | None = None
 
 
-def check_unit(unit: str) -> Unit:
-    """Return `unit`; raise ValueError for any other name, with the reason where it is 'pld'."""
-    for known in UNITS:
-        if unit == known:
+def check_currency(currency: str) -> Currency:
+    """Return `currency`; raise ValueError for any other name, with the reason where it is 'pld'."""
+    for known in CURRENCIES:
+        if currency == known:
             return known
-    if isinstance(unit, str) and unit.lower() in ("pld", "f-dp", "fdp", "rdp", "renyi"):
+    if isinstance(currency, str) and currency.lower() in ("pld", "f-dp", "fdp", "rdp", "renyi"):
         raise ValueError(
-            f"unit must be one of {', '.join(UNITS)}; got {unit!r}, whose composed curve is no valid filter "
+            f"unit must be one of {', '.join(CURRENCIES)}; got {currency!r}, whose composed curve is no valid filter "
             "when later plans depend on earlier outputs (docs/proofs/ledger.md); use it inside one plan"
         )
-    raise ValueError(f"unit must be one of {', '.join(UNITS)}; got {unit!r}")
+    raise ValueError(f"unit must be one of {', '.join(CURRENCIES)}; got {currency!r}")
 
 
-def cap(unit: Unit, **amounts: Number | None) -> Quanta:
-    """The cap in quanta, rounded down. `amounts` are the unit's own, all of them and no others.
+def cap(currency: Currency, **amounts: Number | None) -> Quanta:
+    """The cap in quanta, rounded down. `amounts` are the currency's own, all of them and no others.
 
     Raises
     ------
@@ -102,16 +102,16 @@ def cap(unit: Unit, **amounts: Number | None) -> Quanta:
         For an amount of another unit, one missing, or one that is not a finite number of usable size.
     """
     given = sorted(name for name, value in amounts.items() if value is not None)
-    if given != sorted(_AMOUNTS[unit]):
-        wanted, got = " and ".join(_AMOUNTS[unit]), " and ".join(given) or "none"
-        raise ValueError(f"a {unit!r} ledger is capped by {wanted}; got {got}")
-    total = _quanta(unit, amounts, math.floor)
+    if given != sorted(_AMOUNTS[currency]):
+        wanted, got = " and ".join(_AMOUNTS[currency]), " and ".join(given) or "none"
+        raise ValueError(f"a {currency!r} ledger is capped by {wanted}; got {got}")
+    total = _quanta(currency, amounts, math.floor)
     if total.main == 0:  # a delta of zero is left to plans of pure differential privacy
-        raise ValueError(f"{_AMOUNTS[unit][0]} of a cap must be above zero: no plan could be charged")
+        raise ValueError(f"{_AMOUNTS[currency][0]} of a cap must be above zero: no plan could be charged")
     return total
 
 
-def cost(unit: Unit, **amounts: Number | None) -> Quanta:
+def cost_in_quanta(currency: Currency, **amounts: Number | None) -> Quanta:
     """The cost of a plan in quanta, rounded up.
 
     A caller may pass every amount that its plan proves; those of other units are not counted.
@@ -119,50 +119,50 @@ def cost(unit: Unit, **amounts: Number | None) -> Quanta:
     Raises
     ------
     ValueError
-        If an amount of this unit is missing or not a finite number of usable size, or the cost is zero. (A plan that
+        If an amount of this currency is missing or not a finite number of usable size, or the cost is zero. (A plan that
         costs nothing needs no charge; positive costs keep their number finite.)
     """
-    missing = [name for name in _AMOUNTS[unit] if amounts[name] is None]
+    missing = [name for name in _AMOUNTS[currency] if amounts[name] is None]
     if missing:
         raise ValueError(
-            f"{' and '.join(missing)} must be given: this ledger counts {unit!r}, "
+            f"{' and '.join(missing)} must be given: this ledger counts {currency!r}, "
             "and an amount in another unit cannot be converted"
         )
     for name, value in amounts.items():
         if value is not None:
             _check_number(name, value)
-    total = _quanta(unit, amounts, math.ceil)
+    total = _quanta(currency, amounts, math.ceil)
     if total == Quanta(0):
-        raise ValueError(f"{' and '.join(_AMOUNTS[unit])} of a charge must not be zero")
+        raise ValueError(f"{' and '.join(_AMOUNTS[currency])} of a charge must not be zero")
     return total
 
 
-def budget(unit: Unit, quanta: Quanta) -> Budget:
+def amount_of(currency: Currency, quanta: Quanta) -> Amount:
     """`quanta` as floats, each rounded down to one whose charge costs at most that (0 stays 0)."""
-    root = math.sqrt if unit == "gdp" else float
+    root = math.sqrt if currency == "gdp" else float
     main = _largest_float(
-        root(quanta.main / 10 ** _DIGITS[unit]), lambda x: _main(unit, x, math.ceil) <= quanta.main
+        root(quanta.main / 10 ** _DIGITS[currency]), lambda x: _main(currency, x, math.ceil) <= quanta.main
     )
-    if unit == "zcdp":
-        return Budget(unit, rho=main)
-    if unit == "gdp":
-        return Budget(unit, mu=main)
+    if currency == "zcdp":
+        return Amount(currency, rho=main)
+    if currency == "gdp":
+        return Amount(currency, mu=main)
     delta = _largest_float(
         quanta.delta / 10**DELTA_DIGITS, lambda x: _round("delta", x, DELTA_DIGITS, math.ceil) <= quanta.delta
     )
-    return Budget(unit, epsilon=main, delta=delta)
+    return Amount(currency, epsilon=main, delta=delta)
 
 
-def decimals(unit: Unit, quanta: Quanta) -> dict[str, str]:
+def decimals(currency: Currency, quanta: Quanta) -> dict[str, str]:
     """`quanta` in exact decimals: {"epsilon": "0.3", "delta": "0.000001"}, {"rho": ...} or {"mu^2": ...}."""
-    name = {"basic": "epsilon", "zcdp": "rho", "gdp": "mu^2"}[unit]
-    text = {name: _text(quanta.main, _DIGITS[unit])}
-    return text | {"delta": _text(quanta.delta, DELTA_DIGITS)} if unit == "basic" else text
+    name = {"basic": "epsilon", "zcdp": "rho", "gdp": "mu^2"}[currency]
+    text = {name: _text(quanta.main, _DIGITS[currency])}
+    return text | {"delta": _text(quanta.delta, DELTA_DIGITS)} if currency == "basic" else text
 
 
-def describe(unit: Unit, quanta: Quanta) -> str:
+def amount_in_words(currency: Currency, quanta: Quanta) -> str:
     """`quanta` in exact decimals, as in "epsilon 0.3, delta 0.000001"."""
-    return ", ".join(f"{name} {text}" for name, text in decimals(unit, quanta).items())
+    return ", ".join(f"{name} {text}" for name, text in decimals(currency, quanta).items())
 
 
 def _text(quanta: int, digits: int) -> str:
@@ -177,9 +177,9 @@ def _largest_float(start: float, allowed: Callable[[float], bool]) -> float:
     return start
 
 
-def _quanta(unit: Unit, amounts: dict[str, Number | None], rounding: Rounding) -> Quanta:
-    main = _main(unit, amounts[_AMOUNTS[unit][0]], rounding)
-    if unit != "basic":
+def _quanta(currency: Currency, amounts: dict[str, Number | None], rounding: Rounding) -> Quanta:
+    main = _main(currency, amounts[_AMOUNTS[currency][0]], rounding)
+    if currency != "basic":
         return Quanta(main)
     delta = _round("delta", amounts["delta"], DELTA_DIGITS, rounding)
     if delta >= 10**DELTA_DIGITS:
@@ -187,8 +187,10 @@ def _quanta(unit: Unit, amounts: dict[str, Number | None], rounding: Rounding) -
     return Quanta(main, delta)
 
 
-def _main(unit: Unit, value: Number | None, rounding: Rounding) -> int:
-    return _round(_AMOUNTS[unit][0], value, _DIGITS[unit], rounding, power=2 if unit == "gdp" else 1)
+def _main(currency: Currency, value: Number | None, rounding: Rounding) -> int:
+    return _round(
+        _AMOUNTS[currency][0], value, _DIGITS[currency], rounding, power=2 if currency == "gdp" else 1
+    )
 
 
 def _round(name: str, value: Number | None, digits: int, rounding: Rounding, power: int = 1) -> int:
