@@ -38,8 +38,8 @@ from describe_peers import columns
 from scipy.optimize import brentq
 
 import prepriv
-from prepriv.description.answers import released
-from prepriv.description.ask import unread
+from prepriv.description.answers import released_answers
+from prepriv.description.ask import unread_table
 from prepriv.description.asked import Asked, plan_questions
 from prepriv.mechanisms.session import NoisySession
 
@@ -197,8 +197,8 @@ def main() -> int:
         plan = plan_questions(
             declared, listed, epsilon=options.epsilon, delta=DELTA, n=n, adjacency=adjacency
         )
-        rows = unread(plan, table).read(0)
-        runs = [released(plan, rows, NoisySession()) for _ in range(options.runs)]
+        rows = unread_table(plan, table).read(0)
+        runs = [released_answers(plan, rows, NoisySession()) for _ in range(options.runs)]
         print(f"\n{peer}: {len(listed)} questions, {adjacency}")
         for q in listed:
             true, scale = exact(table, q), unit(q, bounds, n)

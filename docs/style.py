@@ -139,7 +139,8 @@ def sentences(text: str) -> Iterator[str]:
     """A sentence ends at a full stop, a question mark or an exclamation mark; a colon ends none."""
     for paragraph in paragraphs(text):
         for sentence in re.split(
-            r"(?<=[.!?])[)\"”]*\s+(?=[\"“(\[]?[A-Z0-9µεδ]|(?:code|prepriv|scikit-learn|diffprivlib)\b)", paragraph
+            r"(?<=[.!?])[)\"”]*\s+(?=[\"“(\[]?[A-Z0-9µεδ]|(?:code|prepriv|scikit-learn|diffprivlib)\b)",
+            paragraph,
         ):
             if re.search(r"[A-Za-z]{2}", sentence):
                 yield sentence

@@ -11,17 +11,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from scipy import stats
 
 from prepriv import guarantees as g
+from prepriv._arrays import Floats
 from prepriv.commands.common import AsJson, console, print_json, print_table
 from prepriv_papers.feature_preprocessing import measured
 from prepriv_papers.feature_preprocessing.as_printed import unit
 from prepriv_papers.folder import reproduction_folder
 
 Line = dict[str, Any]
-Floats = NDArray[np.float64]
 
 
 def gradient_means(runs: int = 40) -> list[Line]:

@@ -17,8 +17,8 @@ from prepriv._arguments import Frozen, number, real, settle, shown
 from prepriv._kinds import is_ours
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.printed import percent
-from prepriv.sketches.plan import SketchPlan
 from prepriv.sketches.signal import check_of
+from prepriv.sketches.sketch_plan import SketchPlan
 
 
 class Access(Protocol):
@@ -397,7 +397,7 @@ class Sketch(Way):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.share, str) and self.share == "auto"):
-            settle(self, share=number("share", self.share, at_least=LEAST_SHARE, below=1.0))
+            settle(self, share=number("share", self.share, at_least=_LEAST_SHARE, below=1.0))
 
     @property
     def left_open(self) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
-from prepriv.learners.base import Learner
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, SquaredHinge
 from prepriv.learners.targets import Huber, SquaredError
 from prepriv.payment import Sketch
@@ -20,8 +20,8 @@ from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.normalize import Rescale
-from prepriv.preprocessing.sklearn_spec import path_of
-from prepriv.recipes.automatic import LEVEL, SCALE, recipe
+from prepriv.preprocessing.sklearn_spec import class_path
+from prepriv.recipes.automatic import RECIPE_LEVEL, SCALE, recipe
 from prepriv.regressor import PrivateRegressor
 
 CLASSIFIERS, REGRESSORS = (
@@ -151,7 +151,9 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
         "0.5 % and 99.5 % quantiles, centred and scaled",
         *says,
     )
-    return PipelineReading(domain, (fitted, Homogenize(LEVEL), Rescale(SCALE)), loss, class_weight, told)
+    return PipelineReading(
+        domain, (fitted, Homogenize(RECIPE_LEVEL), Rescale(SCALE)), loss, class_weight, told
+    )
 
 
 def private(
@@ -280,7 +282,7 @@ def _estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
             f"{name}: {why}. Taken are {', '.join(open_here)}. Nearest to trees and boosting is {curves}, a function of each column; the "
             f"default is {_nearest(domain)}"
         )
-    path_of(type(last))  # that class exactly
+    class_path(type(last))  # that class exactly
     params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
     class_weight = params.pop("class_weight", None)
     loss, says = _loss_of(name, params)

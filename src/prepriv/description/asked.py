@@ -20,7 +20,7 @@ from prepriv.guarantees.drafts import check_drafts
 from prepriv.placed.checks import check_domain
 
 BINS = 20
-MOST_CELLS = 1_000_000  # counts of one question
+_MOST_CELLS = 1_000_000  # counts of one question
 MOST_QUESTIONS = 2000
 _HELPS = 0.5  # weight of a piece that nobody asked for, which a quantile needs
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:\s+by\s+(.+))?", re.DOTALL)
@@ -297,8 +297,8 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         cells = math.prod(len(asked_names(known[c])) for c in (*q.columns, q.by) if c is not None) * (
             q.bins if q.kind == "histogram" else 1
         )
-        if cells > MOST_CELLS:
-            raise ValueError(f"{q} would be more than {MOST_CELLS} counts: noise alone")
+        if cells > _MOST_CELLS:
+            raise ValueError(f"{q} would be more than {_MOST_CELLS} counts: noise alone")
     columns = {name: known[name] for name in names}
     if not columns:  # the number of records alone: any column tells of it
         columns = dict([next(iter(known.items()))])

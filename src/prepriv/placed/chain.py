@@ -22,7 +22,7 @@ from prepriv.payment import check_payment
 from prepriv.placed.raw_units import RawUnits
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.said import check_placeless, shift_after
-from prepriv.sketches.plan import SketchPlan
+from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.space import Space
 
 NO_NOISE = 100.0  # mu of a sketch whose noise is not drawn: what its estimates take for granted

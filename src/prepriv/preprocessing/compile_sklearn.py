@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from prepriv.preprocessing.base import Floats
-from prepriv.preprocessing.compiled import Columns, run
+from prepriv._arrays import Floats
+from prepriv.preprocessing.compiled import RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
 CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
@@ -65,14 +65,14 @@ LABELS = frozenset(
 class Fitting:
     """Columns of public rows as they reach a transformer. kinds: of each; labels: (n,) of the rows."""
 
-    columns: Columns
+    columns: RawColumns
     kinds: list[Kind]
     labels: NDArray[Any]
 
     def after(self, ops: Ops, kinds: Sequence[Kind] | None = None) -> Fitting:
         """The same after operations."""
         with np.errstate(all="ignore"):
-            made = run(ops, self.columns)
+            made = run_compiled(ops, self.columns)
         if len(made) > MOST_FEATURES:
             raise ValueError(f"the pipeline makes {len(made)} columns; at most {MOST_FEATURES} are compiled")
         return Fitting(made, list(kinds) if kinds is not None else [None] * len(made), self.labels)

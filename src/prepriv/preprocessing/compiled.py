@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from prepriv.preprocessing.base import Floats, ReleasedMap
+from prepriv._arrays import Floats
+from prepriv.preprocessing.base import ReleasedMap
 
-Columns = list[Floats]
+RawColumns = list[Floats]
 Op = Mapping[str, Any]
-MOST_OPS, MOST_CELLS = 4096, 2**24
+MOST_OPS, _MOST_CELLS = 4096, 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class CompiledMap(ReleasedMap):
         found = _count(self._ops)
         if (
             found > MOST_OPS
-            or len(self.ops) > MOST_CELLS
+            or len(self.ops) > _MOST_CELLS
             or len(self.check) > 500
             or not 1 <= self.features <= 2**20
         ):
@@ -55,7 +56,7 @@ class CompiledMap(ReleasedMap):
 
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            made = run(self._ops, raw_columns(x, self._kinds))
+            made = run_compiled(self._ops, compiled_columns(x, self._kinds))
         out = np.zeros((len(x), self.features))
         for j, column in enumerate(made[: self.features]):
             out[:, j] = np.where(np.isfinite(column), np.clip(column, -1.0, 1.0), 0.0)
@@ -71,7 +72,7 @@ class CompiledMap(ReleasedMap):
         }
 
 
-def raw_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> Columns:
+def compiled_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> RawColumns:
     """Numbers in their units, and the codes of categories, of encoded rows."""
     found, at = [], 0
     for kind in kinds:
@@ -100,7 +101,7 @@ def prepared(ops: Sequence[Op]) -> list[Op]:
     return found
 
 
-def run(ops: Sequence[Op], columns: Columns) -> Columns:
+def run_compiled(ops: Sequence[Op], columns: RawColumns) -> RawColumns:
     """The columns that the operations make, one after the other."""
     for op in ops:
         columns = _DO[op["do"]](op, columns)
@@ -113,31 +114,31 @@ def _count(ops: Sequence[Op]) -> int:
     return sum(1 + sum(_count(part) for part in op.get("parts", ())) for op in ops)
 
 
-def _beside(op: Op, columns: Columns) -> Columns:
-    return [made for part in op["parts"] for made in run(part, columns)]
+def _beside(op: Op, columns: RawColumns) -> RawColumns:
+    return [made for part in op["parts"] for made in run_compiled(part, columns)]
 
 
-def _take(op: Op, columns: Columns) -> Columns:
+def _take(op: Op, columns: RawColumns) -> RawColumns:
     return [columns[i] for i in op["of"]]
 
 
-def _affine(op: Op, columns: Columns) -> Columns:
+def _affine(op: Op, columns: RawColumns) -> RawColumns:
     return [(x - m) * t + p for x, m, t, p in zip(columns, op["minus"], op["times"], op["plus"])]
 
 
-def _clip(op: Op, columns: Columns) -> Columns:
+def _clip(op: Op, columns: RawColumns) -> RawColumns:
     return [np.clip(x, low, high) for x, low, high in zip(columns, op["low"], op["high"])]
 
 
-def _fill(op: Op, columns: Columns) -> Columns:
+def _fill(op: Op, columns: RawColumns) -> RawColumns:
     return [np.where(np.isnan(x), v, x) for x, v in zip(columns, op["with"])]
 
 
-def _gaps(op: Op, columns: Columns) -> Columns:
+def _gaps(op: Op, columns: RawColumns) -> RawColumns:
     return [np.isnan(x).astype(np.float64) for x in columns]
 
 
-def _table(op: Op, columns: Columns) -> Columns:
+def _table(op: Op, columns: RawColumns) -> RawColumns:
     """of: places of code columns; values: what each code becomes."""
     found = []
     for i, values in zip(op["of"], op["values"]):
@@ -147,7 +148,7 @@ def _table(op: Op, columns: Columns) -> Columns:
     return found
 
 
-def _cut(op: Op, columns: Columns) -> Columns:
+def _cut(op: Op, columns: RawColumns) -> RawColumns:
     """The bin of each number between inner edges: at an edge that of above."""
     return [
         np.searchsorted(np.asarray(edges), x, side="right").astype(np.float64)
@@ -155,7 +156,7 @@ def _cut(op: Op, columns: Columns) -> Columns:
     ]
 
 
-def _interp(op: Op, columns: Columns) -> Columns:
+def _interp(op: Op, columns: RawColumns) -> RawColumns:
     """Straight from `out` of a knot `at` to `into` of the next one, `on` at a knot itself, constant beyond the last ones."""
     found = []
     for x, *lists in zip(columns, op["at"], op["out"], op["into"], op["on"]):
@@ -170,7 +171,7 @@ def _interp(op: Op, columns: Columns) -> Columns:
     return found
 
 
-def _matrix(op: Op, columns: Columns) -> Columns:
+def _matrix(op: Op, columns: RawColumns) -> RawColumns:
     """plus + sum of (x_j - minus_j) weights_j, added up column by column: the same order for every row."""
     weights = np.asarray(op["weights"])  # (outputs, inputs)
     total = np.repeat(np.asarray(op["plus"])[None, :], len(columns[0]), axis=0)
@@ -179,7 +180,7 @@ def _matrix(op: Op, columns: Columns) -> Columns:
     return list(total.T)
 
 
-def _distances(op: Op, columns: Columns) -> Columns:
+def _distances(op: Op, columns: RawColumns) -> RawColumns:
     centres = np.asarray(op["centres"])
     total = np.zeros((len(columns[0]), len(centres)))
     for j, x in enumerate(columns):
@@ -188,7 +189,7 @@ def _distances(op: Op, columns: Columns) -> Columns:
     return list(np.sqrt(np.ascontiguousarray(total.T)))
 
 
-def _products(op: Op, columns: Columns) -> Columns:
+def _products(op: Op, columns: RawColumns) -> RawColumns:
     found = []
     for powers in op["powers"]:
         total = np.ones(len(columns[0]) if columns else 0)
@@ -199,7 +200,7 @@ def _products(op: Op, columns: Columns) -> Columns:
     return found
 
 
-def _unit(op: Op, columns: Columns) -> Columns:
+def _unit(op: Op, columns: RawColumns) -> RawColumns:
     size = np.zeros(len(columns[0]))
     for x in columns:
         if op["norm"] == "max":
@@ -232,11 +233,11 @@ _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def _function(op: Op, columns: Columns) -> Columns:
+def _function(op: Op, columns: RawColumns) -> RawColumns:
     return [_FUNCTIONS[op["name"]](np.ascontiguousarray(x)) for x in columns]
 
 
-def _power(op: Op, columns: Columns) -> Columns:
+def _power(op: Op, columns: RawColumns) -> RawColumns:
     made = _yeo_johnson if op["method"] == "yeo-johnson" else _box_cox
     return [made(np.ascontiguousarray(x), power) for x, power in zip(columns, op["powers"])]
 
@@ -253,11 +254,11 @@ def _box_cox(x: Floats, power: float) -> Floats:
     return np.log(x) if power == 0 else (np.exp(power * np.log(x)) - 1) / power
 
 
-def _more(op: Op, columns: Columns) -> Columns:
+def _more(op: Op, columns: RawColumns) -> RawColumns:
     return [np.where(np.isnan(x), np.nan, (x > op["than"]).astype(np.float64)) for x in columns]
 
 
-def _chained(op: Op, columns: Columns) -> Columns:
+def _chained(op: Op, columns: RawColumns) -> RawColumns:
     """Gaps filled, then anew one column after the other, each by a linear function of others, within bounds."""
     gaps = [np.isnan(x) for x in columns]
     now = [np.where(gap, v, x) for x, gap, v in zip(columns, gaps, op["with"])]
@@ -270,7 +271,7 @@ def _chained(op: Op, columns: Columns) -> Columns:
     return now
 
 
-def _polynomial(op: Op, columns: Columns) -> Columns:
+def _polynomial(op: Op, columns: RawColumns) -> RawColumns:
     """Piecewise polynomials of one column each: between breaks a polynomial in the distance from the lower one."""
     found = []
     for i, breaks, pieces in zip(op["of"], op["breaks"], op["pieces"]):
@@ -284,7 +285,7 @@ def _polynomial(op: Op, columns: Columns) -> Columns:
     return found
 
 
-_DO: dict[str, Callable[[Op, Columns], Columns]] = {
+_DO: dict[str, Callable[[Op, RawColumns], RawColumns]] = {
     "affine": _affine,
     "beside": _beside,
     "chained": _chained,

@@ -13,22 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, settle
+from prepriv._arrays import Floats
 from prepriv.columns import OTHER, Text
 from prepriv.domain import TARGET_STEPS, Domain
-from prepriv.exact.rounding import up
+from prepriv.exact.rounding import rounded_up
 from prepriv.payment import Payment, Sketch
-from prepriv.preprocessing.base import Floats, ReleasedMap, Step
+from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, Fitting, Kind, Ops, fitted_ops
-from prepriv.preprocessing.compiled import CompiledMap, raw_columns
+from prepriv.preprocessing.compiled import CompiledMap, compiled_columns
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.preprocessing.sklearn_widths import most_columns
-from prepriv.sketches.plan import Needs
 from prepriv.sketches.public_numbers import PublicNumbers
+from prepriv.sketches.sketch_plan import Needs
 from prepriv.space import Space
 
 TAIL = 0.005  # of the outputs on drawn rows beyond the bounds to which outputs are cut
 DRY_ROWS = 1000
-FEWEST_ROWS, MOST_ROWS = 20_000, 100_000
+FEWEST_ROWS, _MOST_ROWS = 20_000, 100_000
 _BY_COUNT = frozenset(
     ["SelectFpr", "SelectFdr", "SelectFwe", "TargetEncoder", "OneHotEncoder", "OrdinalEncoder"]
 )
@@ -167,13 +168,13 @@ class Fitted(Step):
 
     def output(self, space: Space) -> Space:
         ones = np.ones(self.features)
-        return Space(-ones, ones, up(math.sqrt(self.features)), ones < 0)
+        return Space(-ones, ones, rounded_up(math.sqrt(self.features)), ones < 0)
 
     def rows_wanted(self, n: float) -> int:
         """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
         counted = frozenset(_names(self._spec)) & _BY_COUNT
         wanted = n if counted else max(n, FEWEST_ROWS)
-        return int(min(max(wanted, 100), MOST_ROWS))
+        return int(min(max(wanted, 100), _MOST_ROWS))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
         """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself."""
@@ -186,7 +187,7 @@ class Fitted(Step):
             None if kind["type"] == "numeric" else (*map(str, kind["categories"]), OTHER, np.nan)
             for kind in self._kinds
         ]
-        return Fitting(raw_columns(x, self._kinds), kinds, labels)
+        return Fitting(compiled_columns(x, self._kinds), kinds, labels)
 
     def _uniform(self, domain: Domain) -> tuple[Floats, NDArray[Any]]:
         """Rows spread over the domain, gaps among them where they may be, and labels of every kind."""

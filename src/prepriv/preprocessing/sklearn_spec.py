@@ -34,7 +34,7 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
     ValueError for a class or a parameter that has no form as plain data.
     """
     kind = type(estimator)
-    path = path_of(kind)
+    path = class_path(kind)
     if kind.__name__ == "Pipeline":
         if estimator.memory is not None:
             raise ValueError("memory= of a Pipeline keeps fits in files: leave it out")
@@ -75,7 +75,7 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
     }
 
 
-def path_of(kind: type) -> str:
+def class_path(kind: type) -> str:
     """sklearn.module.Class, if it is that class. ValueError for any other."""
     package = ".".join(kind.__module__.split(".")[:2])
     try:

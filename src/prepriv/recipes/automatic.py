@@ -44,7 +44,7 @@ SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
-_LEVEL = 1.25  # of a table: the constant feature
+RECIPE_LEVEL = 1.25  # of a table: the constant feature
 _BINS, _CELLS, OUTERMOST = (
     26,
     512,
@@ -186,7 +186,7 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: boo
         steps.append(_center())
     if numeric and not linear and s >= CODED:
         steps.append(_codes(numeric))
-    return [*steps, Homogenize(_LEVEL)]
+    return [*steps, Homogenize(RECIPE_LEVEL)]
 
 
 def _codes(numeric: tuple[str, ...]) -> Bins:

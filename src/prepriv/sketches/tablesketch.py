@@ -24,7 +24,7 @@ from prepriv.sketches.tables import SketchShape, shape_of
 
 WHAT = "marginals with the label, nothing else"
 WITH_PAIRS = "marginals with the label and correlations of pairs within each class, nothing else"
-MOST_ROWS = 10**7
+_MOST_ROWS = 10**7
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class TableSketch:
     def draw(self, rows: int, seed: int = 0) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
         """(for each declared column, and a target, its numbers in [0, 1] or its codes; classes), (rows,) each or a few more:
         each class is there at least twice, and so is a gap of a column that may have one."""
-        rows = integer("rows", rows, at_most=MOST_ROWS)
+        rows = integer("rows", rows, at_most=_MOST_ROWS)
         generator = PublicNumbers(integer("seed", seed, at_least=0))
         kinds = list(self.plan.columns.values())
         gaps = [isinstance(kind, Numeric) and kind.missing == "impute" for kind in kinds]
