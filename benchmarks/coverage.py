@@ -1,7 +1,7 @@
 """Coverage of every interval that is printed: python benchmarks/coverage.py [--repetitions 1000] [--out docs/coverage.md]
 
-Evaluations: made-up people are drawn anew in each repetition and measured with fresh noise; an interval covers where it
-holds the figure of all people. Descriptions, single questions, bands: the rows stay, the noise is drawn anew; an interval
+Evaluations: made-up people are drawn again in each repetition and measured with fresh noise; an interval covers where it
+holds the figure of all people. Descriptions, single questions, bands: the rows stay, the noise is drawn again; an interval
 covers where it holds the number without noise. All noise is that of the library (`NoiseSource`), from seeds.
 
 Exits 1 if an interval of any setting covers in less than 94 % of the repetitions. A true 95 % comes out as 95 +- 0.7 % of
@@ -54,17 +54,18 @@ EPSILONS = (0.1, 1.0, 10.0)
 PAGE = """# Coverage of every interval
 
 `python benchmarks/coverage.py{part} --out docs/coverage.md`: {settings} settings of {repetitions} repetitions. Each line is one
-kind of interval: in how many settings it was asked for, how often it was printed, and the setting in which it covered least.
+kind of interval. It shows in how many settings it was asked for, how often it was printed, and in which setting it covered least.
 
-**Rule.** At least {least:g} % in every setting. A true 95 % comes out as 95 ± 0.7 % of 1,000, so a setting in which an interval
-comes out below {least:g} % is drawn {again} times as often, from another seed, and that counts. Where an interval is printed
-in most repetitions, only these count; where it mostly is refused, a refusal counts as covered.
+**Rule.** An interval has to cover in at least {least:g} % of the repetitions of every setting. A true 95 % comes out as 95 ± 0.7 % of
+1,000. So a setting in which an interval comes out below {least:g} % is drawn {again} times as often, from another seed, and that result
+counts. Where an interval is printed in most repetitions, only these count. Where it is mostly refused, a refusal counts as covered.
 
-**Settings.** Evaluations: people are drawn anew in each repetition, and an interval covers where it holds the figure of all
-of them: 2, 3, 10 and 100 classes (0: a number), 50 to 100,000 rows, ε from 0.1 to 10 at δ = 1e-5, both adjacencies; under
-add-or-remove-one a quarter more rows are declared than are there. "good": equal classes, recall 95 %; "perfect": recall
-100 %; "skewed": rare classes, recall 98 to 50 %; "empty": a fifth of the units have no row. Descriptions, single questions and
-bands: the rows stay, and an interval covers where it holds the number without noise.
+**Evaluations.** People are drawn again in each repetition, and an interval covers where it holds the figure of all of them.
+There are 2, 3, 10 and 100 classes (0: a number), 50 to 100,000 rows, ε from 0.1 to 10 at δ = 1e-5, and both adjacencies. Under
+add-or-remove-one a quarter more rows are declared than are there. "Good" has equal classes and recall 95 %, "perfect" recall
+100 %, and "skewed" rare classes and recall 98 to 50 %. In "empty" a fifth of the units have no row.
+
+**Descriptions, single questions and bands.** The rows stay, and an interval covers where it holds the number without noise.
 
 {table}
 """

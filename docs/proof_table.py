@@ -139,7 +139,7 @@ def page(data: dict[str, Any]) -> str:
     lines = [
         "# From each step to its proof",
         "",
-        "Made by `python docs/proof_table.py` from the code; a test fails while it is old. A report and a plan name the lines of their own steps. Attacks: `prepriv audit chains`",
+        "Made by `python docs/proof_table.py` from the code; a test fails while it is out of date. A report and a plan name the lines of their own steps. Attacks are `prepriv audit chains`",
         "(`random_chains.py`), `prepriv audit sensitivity` (`sensitivity_cases.py`), `prepriv audit empirical` (`empirical_cases.py`), record and replay (`pipelines.py`), the reader of",
         "premises. Machine-checked: theorems of `proofs/coq` that the proof page names.",
     ]

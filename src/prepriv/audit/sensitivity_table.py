@@ -23,11 +23,11 @@ MARK = b"# How close the search comes to each bound"
 _TEXT = (
     f"{MARK.decode()}\n"
     + """
-Largest shift of the common rows that the adversarial search found for a pair of neighbours, over the declared
-bound; each of the four numbers has its own worst pair. "Of the bound" is the ratio of the total shifts (of the
-dropped rows where no row moves). Loose: the bound is more than {loose:g} times what the search reached, because
-it is loose or because the search is weak there: it is no statement about real data.
-The search proves nothing; the proofs are in [proofs/](proofs/index.md).
+Each cell has the largest value that the adversarial search found for a pair of neighbours, over the declared bound.
+Shifts are those of the common rows, and each of the four numbers has its own worst pair. "Of the bound" is the ratio
+of the total shifts, or of the dropped rows where no row moves. "Loose" means that the bound is more than {loose:g} times what the
+search reached. Either the bound is loose or the search is weak there; it says nothing about real data.
+The search proves nothing. The proofs are in [proofs/](proofs/index.md).
 
 Written by `prepriv audit sensitivity all --seconds {seconds:g} --seed {seed} --table docs/sensitivity-table.md`;
 {pairs} pairs of neighbours were tried.
