@@ -34,8 +34,6 @@ NOT_YET = {  # measured, not refused: they are rewritten page by page
     "docs/dpsgd-f.md",
     "docs/errata.md",
     "docs/evaluate.md",
-    "docs/notebooks/census.ipynb",
-    "docs/notebooks/opacus.ipynb",
     "docs/papers.md",
     "docs/sketch.md",
     "docs/trust.md",

@@ -1,6 +1,8 @@
-"""Adult census income, epsilon = 1: categorical cells are free, two numeric columns with missing cells are paid for
-by sensitivity, centring by budget. Prints the price of every way and the accuracy beside no privacy and beside the
-automatic recipe, which pays for everything by budget.
+"""Adult census income at epsilon = 1, with every way to pay for a step.
+
+Categorical cells are free. Two numeric columns with missing cells are paid for by sensitivity, and centring by budget.
+Prints the price of every way, and the accuracy next to that without privacy and that of the automatic recipe, which
+pays for everything by budget.
 
     python examples/adult.py PATH/adult.csv.gz
 """

@@ -1,7 +1,7 @@
-"""MNIST or Fashion-MNIST pixels, epsilon = 0.1: a tenth of the training rows is public and unlabelled.
+"""MNIST or Fashion-MNIST pixels at epsilon = 0.1, where a tenth of the training rows is public and unlabelled.
 
-Prints the recommended dimension, the guarantee, and the accuracy of the model with the projection folded into its
-weights: predicting with it needs no public data.
+Prints the recommended dimension, the guarantee and the accuracy. The projection is folded into the weights of the
+model, so predicting with it needs no public data.
 
     python examples/pillar_mnist.py PATH/mnist.npz [PRIVATE_ROWS]
 """

@@ -1,7 +1,7 @@
-"""Predictions of a model.json of prepriv with NumPy alone: one page to copy to where prepriv is not.
+"""Predictions of a model.json of prepriv with NumPy alone: one file to copy to machines without prepriv.
 
-`python score.py model.json rows.csv` prints one prediction a line; in Python `predict(read(path), columns)`, columns a dict of
-raw cells by name, or a list of them by place. It follows docs/model-format.md.
+`python score.py model.json rows.csv` prints one prediction per line. In Python call `predict(read(path), columns)`, where
+columns is a dict of raw cells by name, or a list of them by place. It follows docs/model-format.md.
 """
 
 import base64

