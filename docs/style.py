@@ -35,7 +35,6 @@ NOT_YET = {  # measured, not refused: they are rewritten page by page
     "docs/errata.md",
     "docs/evaluate.md",
     "docs/papers.md",
-    "docs/sketch.md",
     "docs/trust.md",
 }
 APART = {"docs/style.md"}  # names the words
