@@ -13,7 +13,7 @@ from prepriv.estimators import PrivateClassifier, PrivateEstimator
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, SquaredHinge
-from prepriv.learners.targets import Huber, SquaredError
+from prepriv.learners.targets import Huber
 from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
@@ -239,9 +239,10 @@ def _learner(read: PipelineReading, epsilon: float, delta: float, n: int | None)
             "n, the number of records, must be declared for this estimator: give n, or Domain(..., n=...)"
         )
     _, learner = recipe(read.domain.with_n(n), n=n, epsilon=epsilon, delta=delta, steps=read.steps)
-    if not isinstance(learner, GradientDescent):
-        learner = GradientDescent(SquaredError(), steps=100, learning_rate=0.5, clip_norm=0.25)
-    return replace(learner, loss=read.loss)
+    try:
+        return replace(learner, loss=read.loss)
+    except ValueError:  # the recipe's learner has a loss of its own
+        return GradientDescent(read.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
 
 
 def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch) -> tuple[Fitted, Domain]:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._text import printable
-from prepriv.adjacency import n_is_public
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import Column
 from prepriv.description.answers import Answer, released_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.estimates import Estimate
 from prepriv.description.look import PrivateFrame, frame_of
 from prepriv.description.questions import Histogram
-from prepriv.domain import Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from prepriv._arguments import integer, number, shown
-from prepriv.adjacency import n_is_public
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.look import Look, price
-from prepriv.domain import Adjacency, Domain
+from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.placed.checks import check_domain
 

@@ -326,7 +326,7 @@ def sketch(
         if not isinstance(frame, nw.DataFrame) or domain.label not in frame.columns:
             raise ValueError(f"the table has no column {domain.label!r}, the label: give y")
         y = frame[domain.label].to_native()
-    if n is None and domain.n is None and domain.adjacency == "replace-one" and domain.unit is None:
+    if n is None and domain.n is None and domain.n_is_public:
         n = rows_of(table, domain)
     priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, label=y is not None, pairs=pairs)
     if pairs and y is None:

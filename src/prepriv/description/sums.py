@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.adjacency import n_is_public, rows_changed
+from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.asked import asked_names
 from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.look import pay
 from prepriv.description.questions import FINE, LedgerPath, Question, laplace_curve, question_rows, unit_of
-from prepriv.domain import Adjacency
 from prepriv.mechanisms.laplace_sum import LaplaceSum
 from prepriv.mechanisms.lattice_noise import laplace_scale
 from prepriv.mechanisms.session import Session

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from prepriv._arguments import choice, integer, length, number, settle
-from prepriv.adjacency import Adjacency
+from prepriv.adjacency import Adjacency, n_is_public
 
 Sampling: TypeAlias = Literal["all", "poisson", "without replacement"]
 SMALLEST_DELTA = 1e-10  # below it the digits of dp-accounting, which computes in floating point, run out
@@ -170,7 +170,7 @@ def _without_replacement(events: Events) -> bool:
 
 
 def _one(events: Events, adjacency: Adjacency, delta: float, epsilon: float) -> tuple[float, float]:
-    if adjacency != "replace-one" and _without_replacement(events):
+    if not n_is_public(adjacency) and _without_replacement(events):
         raise NoEvents("samples without replacement have a fixed size, which add-or-remove-one changes")
     releases = [e for e in events if isinstance(e, Event)]
     for leak in (e.delta for e in events if isinstance(e, Leak)):
@@ -203,7 +203,7 @@ def _distribution(events: Sequence[Event], adjacency: Adjacency, epsilon: float,
                 pld.from_gaussian_mechanism(event.noise_multiplier / math.sqrt(event.count), **options)
             )
         else:
-            near = relation.REPLACE_ONE if adjacency == "replace-one" else relation.ADD_OR_REMOVE_ONE
+            near = relation.REPLACE_ONE if n_is_public(adjacency) else relation.ADD_OR_REMOVE_ONE
             batch = pld.from_gaussian_mechanism(
                 event.noise_multiplier, sampling_prob=event.rate, neighboring_relation=near, **options
             )

@@ -28,14 +28,46 @@ def gaussian_sum_release(
     exponent: int = 0,
     bits: int = 64,
 ) -> NDArray[np.float64]:
-    """``(total + round(N(0, s^2 I))) * 2^exponent`` with s = noise_multiplier * sensitivity_int rounded up.
+    """Add rounded Gaussian noise to an exact integer sum: (sum + round(N(0, s^2 I))) * 2^exponent.
 
-    `sum_int64` is an exact integer sum (any shape) that one neighbouring data set moves by at most
-    `sensitivity_int` in l2 norm; the release is then (1 / noise_multiplier)-GDP, and every output is a
-    multiple of 2^exponent. Overflow would wrap modulo 2^64, which is post-processing; `session.check_room`
-    excludes it from public numbers. bits: a sum that stands for a residue modulo 2^bits only (one that was
-    coarsened may have wrapped before) is released as one. Raises ValueError, before any draw, if the noise multiplier is not
-    positive and finite or the noise is below 16 grid steps or above 2^50.
+    Parameters
+    ----------
+    sum_int64 : array of int64, any shape
+        The exact sum, which one neighbouring data set moves by at most `sensitivity_int` in L2 norm.
+    sensitivity_int : int
+        In grid steps.
+    noise_multiplier : float
+        s over the sensitivity, rounded up.
+    source : NoiseSource
+        Where the noise comes from.
+    exponent : int, default 0
+        The grid step is 2^exponent.
+    bits : int, default 64
+        A sum that stands for a residue modulo 2^bits alone (it was coarsened and may have wrapped before) is released as one.
+
+    Returns
+    -------
+    array of float64, of the same shape
+        Multiples of 2^exponent. The release is (1 / noise_multiplier)-GDP.
+
+    Raises
+    ------
+    ValueError
+        Before any draw, if the noise multiplier is not positive and finite, or the noise is below 16 grid steps or above 2^50.
+
+    Notes
+    -----
+    An overflow would wrap modulo 2^64, which is post-processing; a mechanism's `check` excludes it from public numbers. Proof:
+    docs/proofs/lattice.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.mechanisms import NoiseSource
+    >>> from prepriv.mechanisms.lattice_noise import gaussian_sum_release
+    >>> counts = np.array([300, 200]) * 256
+    >>> gaussian_sum_release(counts, 256, 4.0, NoiseSource(), exponent=-8).shape
+    (2,)
     """
     scale = noise_scale(sensitivity_int, noise_multiplier)
     total = np.asarray(sum_int64)

@@ -16,8 +16,18 @@ from prepriv.mechanisms.noise import NoiseSource
 class Cost:
     """What one release takes of a budget, exactly.
 
-    mu_squared: of Gaussian differential privacy, which adds up. delta: the chance that it shows a value of one record
-    alone.
+    Parameters
+    ----------
+    mu_squared : Fraction
+        The square of the parameter of Gaussian differential privacy. Squares of several releases add up.
+    delta : Fraction, default 0
+        The chance that the release shows a value of one record alone.
+
+    Examples
+    --------
+    >>> from prepriv.mechanisms.mechanism import Cost
+    >>> Cost.of_noise(noise_multiplier=4.0)
+    Cost(mu_squared=Fraction(1, 16), delta=Fraction(0, 1))
     """
 
     mu_squared: Fraction
@@ -32,9 +42,20 @@ class Cost:
 class Mechanism(abc.ABC):
     """One release, declared: a frozen value in which nothing depends on a record.
 
-    It says what it costs, how it is drawn, what it is without noise and how far two private values are apart; the session
-    that draws it, the meter that counts it and the audit that attacks it ask the same object. A new mechanism is one
-    subclass. Proof: docs/proofs/composition.md.
+    A subclass says what it costs (`cost`), how far the private values of neighbours are apart (`reach`) and how it is drawn
+    (`perform`). It may say what it is without noise (`noiseless`).
+
+    Notes
+    -----
+    The session that draws it, the meter that counts it and the audit that attacks it ask the same object. Proof:
+    docs/proofs/composition.md. examples/smallest.py has the smallest one.
+
+    Examples
+    --------
+    >>> from prepriv.mechanisms import GaussianSum, Mechanism
+    >>> release = GaussianSum(sensitivity=1024, noise_multiplier=2.0, exponent=-10, largest=2**30, coordinates=3)
+    >>> isinstance(release, Mechanism), float(release.cost.mu_squared)
+    (True, 0.25)
     """
 
     @property

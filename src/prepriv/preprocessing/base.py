@@ -520,7 +520,26 @@ def need_filled(name: str, space: Space) -> None:
 
 
 def need_untouched(step: Step, incoming: RowShift) -> None:
-    """ValueError if an earlier step has moved or dropped common rows."""
+    """Refuse a place after a step that has moved or dropped common rows.
+
+    Parameters
+    ----------
+    step : Step
+        The step, for the sentence.
+    incoming : RowShift
+        What comes in.
+
+    Raises
+    ------
+    ValueError
+        If `incoming` is not zero.
+
+    Examples
+    --------
+    >>> from prepriv.preprocessing import Normalize, RowShift
+    >>> from prepriv.preprocessing.base import need_untouched
+    >>> need_untouched(Normalize(), RowShift())
+    """
     if not incoming.is_zero:
         raise ValueError(f"{step.name} cannot follow a step paid for by sensitivity: it needs unmoved rows")
 

@@ -22,7 +22,20 @@ from prepriv.space import Space
 
 @dataclass(frozen=True, eq=False)
 class Subtract(ReleasedMap):
-    """x -> x - offset, offset (d,)."""
+    """Subtract one row: x -> x - offset.
+
+    Parameters
+    ----------
+    offset : array of float, (d,)
+        In the units of the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.preprocessing.center import Subtract
+    >>> Subtract(np.array([1.0, 2.0])).transform(np.ones((1, 2))).tolist()
+    [[0.0, -1.0]]
+    """
 
     offset: Floats
 

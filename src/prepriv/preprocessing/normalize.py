@@ -135,7 +135,20 @@ class Normalize(Step):
 
 @dataclass(frozen=True)
 class Multiply(ReleasedMap):
-    """x -> factor * x."""
+    """Multiply every cell by one number: x -> factor * x.
+
+    Parameters
+    ----------
+    factor : float
+        The number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.preprocessing.normalize import Multiply
+    >>> Multiply(0.5).transform(np.ones((1, 2))).tolist()
+    [[0.5, 0.5]]
+    """
 
     factor: float
 

@@ -78,7 +78,7 @@ def review(report: Report) -> list[tuple[str, str]]:
 def unit_in_words(claim: Guarantee) -> str:
     """What a neighbour is, for a reader who is no expert."""
     whose = "one row of the table" if claim.unit is None else f"all rows of one `{claim.unit}`"
-    how = "replaced by any other" if claim.adjacency == "replace-one" else "added or removed"
+    how = "replaced by any other" if n_is_public(claim.adjacency) else "added or removed"
     more = "" if claim.unit else " A person with several rows is protected less: each row counts by itself."
     return f"{whose[0].upper()}{whose[1:]}, {how} ({claim.adjacency}).{more}"
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.exact.lattice import Lattice
@@ -101,7 +102,7 @@ class SketchPlan:
     @property
     def counted(self) -> bool:
         """Whether the number of rows is public."""
-        return self.domain.unit is None and self.domain.adjacency == "replace-one"
+        return self.domain.n_is_public
 
     @property
     def classes(self) -> int:
@@ -159,7 +160,7 @@ class SketchPlan:
 
     def _counts(self, columns: int) -> tuple[int, int]:
         """(L2 sensitivity of counts of so many columns in grid steps, exponent of the step)."""
-        apart = 2 if self.domain.adjacency == "replace-one" else 1
+        apart = rows_changed(self.domain.adjacency)
         return math.isqrt((apart * columns * self.k**2) << (2 * COUNT_BITS)) + 1, -COUNT_BITS
 
     def noise(self, name: str) -> float:
@@ -178,7 +179,7 @@ class SketchPlan:
     @cached_property
     def bins(self) -> int:
         """How many bins a numeric column is to have, from public numbers: the noise of a table stays near 0.15 in total variation."""
-        apart = math.sqrt(2) if self.domain.adjacency == "replace-one" else 1.0
+        apart = math.sqrt(rows_changed(self.domain.adjacency))
         sigma = self.k * apart * math.sqrt(self.d) * self._multiplier("tables")
         return min(max(math.floor(0.375 * self.n / (sigma * self.classes)), FEWEST_BINS), _MOST_BINS)
 
@@ -222,6 +223,6 @@ def pair_sensitivity(grid: Lattice, plan: SketchPlan) -> int:
     """How far the sums of z_i z_j over i < j move, in squared grid steps: k R^2 where a unit is replaced (R^2 the square of
     the longest row; (1, 1) for (1, -1) reaches it), k R^2 / sqrt2 where one is added or removed."""
     square = grid.sensitivity**2
-    if plan.domain.adjacency == "replace-one":
+    if n_is_public(plan.domain.adjacency):
         return plan.k * square
     return plan.k * (math.isqrt(square * square // 2) + 1)

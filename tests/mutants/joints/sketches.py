@@ -14,7 +14,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "counts of a sketch forget that a replaced record leaves and enters",
         "our own: the sensitivity of one adjacency for the other",
         "sketches/sketch_plan.py",
-        '        apart = 2 if self.domain.adjacency == "replace-one" else 1\n',
+        "        apart = rows_changed(self.domain.adjacency)\n",
         "        apart = 1\n",
         (*ACCOUNT, "neighbour or as_declared"),
     ),
