@@ -240,7 +240,7 @@ def _learner(read: PipelineReading, epsilon: float, delta: float, n: int | None)
         )
     _, learner = recipe(read.domain.with_n(n), n=n, epsilon=epsilon, delta=delta, steps=read.steps)
     try:
-        return replace(learner, loss=read.loss)
+        return replace(learner, loss=read.loss)  # type: ignore[type-var]
     except ValueError:  # the recipe's learner has a loss of its own
         return GradientDescent(read.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
 
