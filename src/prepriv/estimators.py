@@ -84,6 +84,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     evaluate_epsilon: float | None = None
     evaluate_measures: str | Sequence[str] | None = None
     evaluate_by: str | None = None
+    audit: int | None = None
     verbose: bool = False
 
     def _check_learned(self, domain: Domain) -> None:
@@ -194,7 +195,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         room = self._room(plan)
         with progress_bar(shown=self.verbose) as progress:
             trained = train(
-                plan, X, y, ledger=self.ledger, session=self._session(plan), room=room, progress=progress
+                plan,
+                X,
+                y,
+                ledger=self.ledger,
+                session=self._session(plan),
+                room=room,
+                progress=progress,
+                audit=self.audit,
             )
         if hasattr(self, "evaluation_"):
             del self.evaluation_
@@ -215,7 +223,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         session, room = self._session(plan), self._room(plan.training)
         with progress_bar(shown=self.verbose) as progress:
             trained, made = train_and_evaluate(
-                plan, X, y, ledger=self.ledger, session=session, room=room, progress=progress
+                plan,
+                X,
+                y,
+                ledger=self.ledger,
+                session=session,
+                room=room,
+                progress=progress,
+                audit=self.audit,
             )
         self.evaluation_ = made
         return self._released(trained, made, names)
@@ -244,7 +259,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.plan_ = plan
         self.model_ = Model.of(trained)
         self.report_ = Report.of(
-            plan, private=trained.private, receipt=trained.receipt, measured=made, model=self.model_
+            plan,
+            private=trained.private,
+            receipt=trained.receipt,
+            measured=made,
+            model=self.model_,
+            audited=trained.audited,
         )
         part = (plan.guarantee if made is None else made.whole) if trained.private else None
         self.guarantee_ = with_drafts(part, plan.domain, plan.delta, plan.n)
@@ -460,6 +480,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         but residuals, which have to be named.
     evaluate_by : str, optional
         A declared categorical column: of each group of it everything is measured, too, and how the groups differ.
+    audit : int, optional
+        Number of canaries, such as 10,000, that the training audits itself with: made-up rows in coordinates that no record has,
+        which cost nothing of the claim. What they show is in `report_`; a run that is not as planned raises AuditFailed, and
+        nothing leaves (docs/self-audit.md). None: no audit.
     verbose : bool, default False
         A bar on standard error while it trains: steps of the plan, never times or anything of the data.
     class_weight : mapping or "balanced", optional
@@ -536,6 +560,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
         evaluate_by: str | None = None,
+        audit: int | None = None,
         verbose: bool = False,
         class_weight: str | Mapping[Any, float] | None = None,
         threshold: float | None = None,
@@ -553,6 +578,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.evaluate_epsilon = evaluate_epsilon
         self.evaluate_measures = evaluate_measures
         self.evaluate_by = evaluate_by
+        self.audit = audit
         self.verbose = verbose
         self.class_weight = class_weight
         self.threshold = threshold

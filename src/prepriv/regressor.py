@@ -31,7 +31,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     learner : "auto" or learner, default "auto"
         "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
         `SquaredError` or `Huber` will do.
-    threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, evaluate_by, verbose
+    threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, evaluate_by, audit, verbose
         As for `PrivateClassifier`, with the same defaults.
 
     Attributes
@@ -84,6 +84,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
         evaluate_by: str | None = None,
+        audit: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.domain = domain
@@ -99,6 +100,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.evaluate_epsilon = evaluate_epsilon
         self.evaluate_measures = evaluate_measures
         self.evaluate_by = evaluate_by
+        self.audit = audit
         self.verbose = verbose
 
     def _check_learned(self, domain: Domain) -> None:

@@ -18,7 +18,7 @@ from rich.table import Table as RichTable
 
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency, n_is_public
-from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, INTERRUPTED, TEST_REFUSED, Stop, reason
+from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, FOUND, INTERRUPTED, TEST_REFUSED, Stop, reason
 from prepriv.commands.exits import print_json as print_json
 from prepriv.engines.engine import EngineError
 from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES
@@ -35,7 +35,7 @@ from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
 from prepriv.release.writing import write_atomically
 from prepriv.runs.admit import CHARGED, CHARGING, READING
-from prepriv.runs.failures import Refused
+from prepriv.runs.failures import AuditFailed, Refused
 from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files
@@ -108,6 +108,8 @@ def private_data_open() -> Iterator[None]:
         raise Stop(f"{error} (a charge, if any, stays)", AFTER_TOUCH) from None
     except Refused as outcome:
         raise Stop(f"{outcome}; the run is charged and nothing was released", TEST_REFUSED) from None
+    except AuditFailed as outcome:  # of canaries, which no record decides
+        raise Stop(f"{outcome} (a charge, if any, stays)", FOUND) from None
     except Exception:
         raise Stop(
             "the run failed after private data was opened; details are withheld because they could hold a value "

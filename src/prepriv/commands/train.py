@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,11 +54,13 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
+from prepriv.release.audited import audit_in_words
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Errors, Evaluation, Report, paid_for
 from prepriv.runs.apart import check_other_file
 from prepriv.runs.charge import released
 from prepriv.runs.run import Progress, Trained, room_for
+from prepriv.runs.self_audit import check_audit
 from prepriv.runs.train import train as run_plan
 from prepriv.schemas.schema import Schema
 from prepriv.tables.column import numbers_in
@@ -110,6 +113,10 @@ def train(
     ] = None,
     measure: MeasureOption = None,
     by: ByOption = None,
+    audit: Annotated[
+        str | None,
+        typer.Option(help="canaries=10000: made-up rows by which the run audits itself; the claim stays."),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -118,7 +125,7 @@ def train(
     Nothing is said of cells that do not fit the schema (decimal commas, another encoding, labels that are no
     declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
     """
-    came = Came()
+    came, canaries = Came(), _canaries(audit)
     given = {"--measure": measure or None, "--evaluate-epsilon": evaluate_epsilon, "--by": by}
     said = next((option for option, value in given.items() if value is not None), None)
     if holdout is None and said is not None:
@@ -138,10 +145,21 @@ def train(
                 chosen,
                 public_test=public_test,
                 holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None, by),
+                audit=canaries,
             )
             report = job.run(out, overwrite, came)
     if as_json:
         print_json(report.to_json())
+
+
+def _canaries(audit: str | None) -> int | None:
+    """Of --audit canaries=N."""
+    if audit is None:
+        return None
+    found = re.fullmatch(r"canaries=(\d{1,9})", audit)
+    if found is None:
+        raise Stop("--audit must be canaries=N, such as canaries=10000")
+    return int(found[1])
 
 
 @dataclass(frozen=True)
@@ -162,6 +180,7 @@ class Job:
     engine: Engine
     public_test: Path | None = None
     holdout: Holdout | None = None
+    audit: int | None = None
 
     def run(self, out: Path, overwrite: bool, came: Came) -> Report:
         """Plan, charge, train, write, and say what was spent. came: told how far it got."""
@@ -169,6 +188,8 @@ class Job:
         if self.public_test is not None:
             check_other_file(self.public_test, self.data)
         frozen, whole = self._plans()
+        if self.audit is not None:
+            check_audit(frozen, self.audit)
         test = self._test_table(frozen)
         stream = Files(files(self.data))
         room = room_for(frozen, self.engine)
@@ -192,6 +213,7 @@ class Job:
                     receipt=trained.receipt,
                     measured=measured,
                     model=model,
+                    audited=trained.audited,
                 )
             came.writing = True
             with paid_output(out, lambda: model.text() + report.text()):
@@ -218,8 +240,13 @@ class Job:
         n, label, ledger = (whole or plan).n, self.declared.label.name, self.ledger
         table = PrivateTable(stream, label, plan.domain, n, sealed=ledger is not None)
         if whole is not None:
-            return train_and_evaluate(whole, table, ledger=ledger, room=room, progress=progress, reached=came)
-        return run_plan(plan, table, ledger=ledger, room=room, progress=progress, reached=came), None
+            return train_and_evaluate(
+                whole, table, ledger=ledger, room=room, progress=progress, reached=came, audit=self.audit
+            )
+        trained = run_plan(
+            plan, table, ledger=ledger, room=room, progress=progress, reached=came, audit=self.audit
+        )
+        return trained, None
 
     def _plans(self) -> tuple[Plan, HoldoutPlan | None]:
         """The plan of the training, and the one of training and measurement whose part it is."""
@@ -275,6 +302,8 @@ def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> N
     """What was spent, what was measured, what was written."""
     print_guarantee(report.plan, report.private, report.guarantee)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(report.plan))
+    if report.audited is not None:
+        console.print(audit_in_words(report.plan, report.audited), soft_wrap=True)
     if measured is not None:
         print_measured(measured)
     if report.evaluation is not None:

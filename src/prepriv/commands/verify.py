@@ -14,6 +14,7 @@ from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
+from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.guarantees.second_account import NoEvents
 from prepriv.plans.stored import same
@@ -21,6 +22,7 @@ from prepriv.release.both_accounts import second_account
 from prepriv.release.model import Model
 from prepriv.release.page import data_of, with_data
 from prepriv.release.report import Errors, Evaluation, Report, as_text
+from prepriv.runs.self_audit import one_run
 
 _LARGEST = 100_000_000  # bytes of a report that is read
 _SHOWN = 100  # characters of a line that differs
@@ -34,7 +36,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     numbers, which another machine rounds otherwise; all else must be the same to the letter.
     """
     text, data = _read(path)
-    public, measured = _public(data), _measured(data, model)
+    public, measured, audited = _public(data), _measured(data, model), _audited(data, model)
     made = Report.of(
         model.declared,
         private=model.private,
@@ -42,6 +44,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         receipt=model.receipt,
         measured=measured,
         model=model,
+        audited=audited,
     )
     here = made.to_json()
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
@@ -50,6 +53,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
     found += [f"what is said of {public.table}"] if public is not None else []
+    found += ["how many canaries were guessed, and the noise that was found"] if audited is not None else []
     return wrong, found, made
 
 
@@ -126,6 +130,18 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         return made
     except Exception:
         message = "the report holds an evaluation whose plan and counts do not give what it states"
+        raise Stop(message, FOUND) from None
+
+
+def _audited(data: dict[str, Any], model: Model) -> OneRun | None:
+    """What it says its canaries showed, all of it computed anew from the plan and from what was counted."""
+    said = data.get("self_audit")
+    if said is None:
+        return None
+    try:
+        return one_run(model.declared, said["canaries"], said["correct"], said["noise"])
+    except Exception:
+        message = "the report holds an audit that its plan cannot have had"
         raise Stop(message, FOUND) from None
 
 

@@ -34,6 +34,7 @@ from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.premises import of_part
 from prepriv.runs.run import Progress, Trained, execute, room_for
+from prepriv.runs.self_audit import check_audit
 
 
 @dataclass(frozen=True)
@@ -141,12 +142,15 @@ def train_and_evaluate(
     room: Room | None = None,
     progress: Progress | None = None,
     reached: Callable[[str], Any] | None = None,
+    audit: int | None = None,
 ) -> tuple[Trained, PrivateEvaluation]:
     """Carry out both plans on private rows and labels, as `prepriv.runs.train.train` does; one charge for both.
 
     Raises as that does; where a test of the training refuses, nothing is measured either.
     """
     training = plan.training
+    if audit is not None:
+        check_audit(training, audit)
     unread = rows if isinstance(rows, PrivateTable) else PrivateTable(rows, labels, training.domain, plan.n)
     paid = admit(
         plan,
@@ -167,6 +171,7 @@ def train_and_evaluate(
         room=paid.room,
         progress=progress,
         receipt=paid.receipt,
+        audit=audit,
     )
     of = row_entries(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
     counts = release(plan.evaluation, of, session)

@@ -20,11 +20,13 @@ from prepriv._version import own_version
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
+from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import percent, up
 from prepriv.guarantees.second_account import Events
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import RowShift
+from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.page import page
@@ -119,6 +121,8 @@ class Report:
         What was measured in private, on rows set aside. None: nothing.
     model : Model, optional
         What left, if it is to be shown. None: it is not.
+    audited : OneRun, optional
+        What the canaries of the run showed. None: it had none.
 
     See Also
     --------
@@ -150,6 +154,7 @@ class Report:
     receipt: Mapping[str, Any] | None = None
     measured: Measurement | None = None
     model: Model | None = None
+    audited: OneRun | None = None
 
     def __repr__(self) -> str:
         return f"Report({short(self.guarantee, self.plan.delta)}; save it as .html or .json)"
@@ -186,6 +191,7 @@ class Report:
         receipt: Mapping[str, Any] | None = None,
         measured: Measurement | None = None,
         model: Model | None = None,
+        audited: OneRun | None = None,
     ) -> Report:
         """Make the report of a plan, with the price of every other way to pay.
 
@@ -195,7 +201,7 @@ class Report:
             What was done, or will be.
         private : bool
             Whether the run really used noise from the operating system.
-        evaluation, receipt, measured, model : optional
+        evaluation, receipt, measured, model, audited : optional
             As for `Report`.
 
         Returns
@@ -208,7 +214,7 @@ class Report:
             table = prices(steps, plan.domain, plan.learner, epsilon=plan.epsilon, delta=plan.delta, n=plan.n)
         private = private and plan.private
         return Report(
-            plan, private, tuple(table), evaluation, tuple(paid_for(plan)), receipt, measured, model
+            plan, private, tuple(table), evaluation, tuple(paid_for(plan)), receipt, measured, model, audited
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -234,6 +240,8 @@ class Report:
             out["evaluation_on_public_table"] = asdict(self.evaluation)
         if self.measured is not None:
             out["measured_in_private"] = self.measured.to_json()
+        if self.audited is not None:
+            out["self_audit"] = audit_json(self.plan, self.audited)
         return out
 
     def text(self) -> str:

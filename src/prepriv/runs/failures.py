@@ -20,6 +20,10 @@ class Refused(Exception):
         super().__init__(f"refused: the data may be too close to breaking the declared caps of {steps}")
 
 
+class AuditFailed(RuntimeError):
+    """Canaries of a run leaked more than its plan allows, or its noise was smaller: nothing leaves. What it says is of canaries."""
+
+
 class ThirdPartyError(RuntimeError):
     """Third-party code failed on private rows. It names the code alone: type, message and traceback of what failed can hold cells."""
 

@@ -23,6 +23,7 @@ from prepriv.domain import Domain
 from prepriv.engines.engine import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
+from prepriv.guarantees.one_run import OneRun
 from prepriv.learners.learner import Learner, Run
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
@@ -33,7 +34,8 @@ from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
 from prepriv.rehearsals.rehearsal import as_written
 from prepriv.runs.apart import check_apart
-from prepriv.runs.failures import Refused, codes_of, sealed
+from prepriv.runs.failures import AuditFailed, Refused, codes_of, sealed
+from prepriv.runs.self_audit import CanaryRun, check_audit, told_of
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.tablesketch import TableSketch
 from prepriv.tables.encoding import Table
@@ -57,6 +59,7 @@ class Trained:
     weights: Floats
     private: bool
     receipt: Mapping[str, Any] | None = None
+    audited: OneRun | None = None
 
 
 def execute(
@@ -69,33 +72,39 @@ def execute(
     progress: Progress | None = None,
     watch: Watch | None = None,
     receipt: Mapping[str, Any] | None = None,
+    audit: int | None = None,
 ) -> Trained:
     """Run `plan` on encoded private rows and their class indices (-1: contributes nothing).
 
     room: where the integers of the rows live (default: `room_for` the plan). watch: for curators and audits: called with
-    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. Nothing is
-    charged or counted here: private rows come through `prepriv.runs.admit.admit`.
+    each planned step and the private rows as they reach it. receipt: of the charge in a ledger, if there is one. audit: how
+    many canaries the run audits itself with (`check_audit`, which was asked before a charge). Nothing is charged or counted here: private rows come through `prepriv.runs.admit.admit`.
 
-    Raises Refused if the plan has a test and it does not pass: nothing else is released from then on.
+    Raises Refused if the plan has a test and it does not pass: nothing else is released from then on. AuditFailed where the
+    canaries show that the run was not as planned.
     Under replace-one the number of rows is public and must equal the plan's n (ValueError otherwise). ValueError, too,
     where a public table of the plan shares memory with `table`.
     """
     check_run(plan, table, session)
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
-    run = Run(
-        _paid_for(plan, session),
-        plan.learner_noise_multiplier,
-        progress=progress and partial(progress, "training"),
-    )
+    audited: list[CanaryRun] = []
 
     def train() -> Floats:
-        held = _held(rows, plan, room, progress)
+        held, paid = _held(rows, plan, room, progress), _paid_for(plan, session)
+        if audit is not None:
+            audited.append(CanaryRun(plan, check_audit(plan, audit), held, paid))
+            held, paid = audited[0].rows, audited[0].session
+        told = progress and partial(progress, "training")
+        run = Run(paid, plan.learner_noise_multiplier, progress=told)
         return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
 
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         weights = sealed(codes_of(plan), plan.private and session.private, train)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
-    return Trained(plan, released, weights, plan.private and session.private, receipt)
+    found = audited[0].found if audited else None
+    if found is not None and found.refuted:
+        raise AuditFailed(told_of(found))
+    return Trained(plan, released, weights, plan.private and session.private, receipt, found)
 
 
 def _paid_for(plan: Plan, session: Session) -> Session:

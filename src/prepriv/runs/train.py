@@ -12,6 +12,7 @@ from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
 from prepriv.runs.admit import admit
 from prepriv.runs.run import Progress, Trained, execute, room_for
+from prepriv.runs.self_audit import check_audit
 
 
 def train(
@@ -25,17 +26,20 @@ def train(
     progress: Progress | None = None,
     counted: bool = True,
     reached: Callable[[str], Any] | None = None,
+    audit: int | None = None,
 ) -> Trained:
     """Carry out a plan on private rows (any table or matrix of the declared columns) and their labels, (n,).
 
     A stream (`prepriv.tables.stream.as_stream`: files, datasets, queries) is read part by part; labels: the name of its
     column (default: the domain's). rows can be a `PrivateTable`, too. room: where integers live (default: `room_for` the
     plan, half of what is free). ledger, session, counted, reached: as in `prepriv.runs.admit.admit`, which
-    says what is refused, said and charged, and in which order.
+    says what is refused, said and charged, and in which order. audit: how many canaries the run audits itself with (`check_audit`).
 
     Raises ValueError, with nothing charged, for rows or public tables that are not the plan's; a LedgerError, with no cell
     read, where no charge is granted; `Refused` where a test does not pass.
     """
+    if audit is not None:
+        check_audit(plan, audit)
     table = rows if isinstance(rows, PrivateTable) else PrivateTable(rows, labels, plan.domain, plan.n)
     paid = admit(
         plan,
@@ -47,4 +51,12 @@ def train(
         counted=counted,
         reached=reached,
     )
-    return execute(plan, *paid.rows, paid.session, room=paid.room, progress=progress, receipt=paid.receipt)
+    return execute(
+        plan,
+        *paid.rows,
+        paid.session,
+        room=paid.room,
+        progress=progress,
+        receipt=paid.receipt,
+        audit=audit,
+    )

@@ -1,0 +1,70 @@
+"""What the canaries of a run showed, for its report: claim, plan and lower bound side by side. docs/self-audit.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.one_run import OneRun, claimed_mu
+from prepriv.guarantees.printed import down, up
+from prepriv.plans.plan import Plan
+from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
+
+
+def claimed(plan: Plan) -> float:
+    """µ of what is claimed of the training alone: that of the best guess of one coin, where it is no Gaussian curve."""
+    parts = plan.learner.parts(plan.learner_noise_multiplier, plan.setting, delta=plan.delta)
+    return claimed_mu(compose(parts).symmetrized())
+
+
+def audit_json(plan: Plan, found: OneRun) -> dict[str, Any]:
+    """As plain data: what was counted, and what follows of it."""
+    return {
+        "canaries": found.canaries,
+        "correct": found.correct,
+        "noise": found.noise,
+        "claimed_mu": claimed(plan),
+        "planned_mu": found.planned_mu,
+        "estimated_mu": found.estimate,
+        "lower_mu": found.lower_mu,
+        "refuted": found.refuted,
+    }
+
+
+def audit_in_words(plan: Plan, found: OneRun) -> str:
+    """One sentence: claim, what the canaries can reach, estimate and bound."""
+    return (
+        f"the run audited itself: µ of training is claimed to be at most {up(claimed(plan), 4)}; {found.canaries:,} canaries, which can reach "
+        f"{up(found.planned_mu, 4)}, put it at {down(found.estimate, 3)}, and at {down(found.lower_mu, 3)} at least (95 % confidence); noise "
+        f"{found.noise:.4f} of the planned one"
+    )
+
+
+def fragment(plan: Plan, found: OneRun) -> str:
+    """Its part of the page, as HTML."""
+    said = audit_in_words(plan, found)
+    covers = (
+        "Canaries are made-up rows in coordinates that no record has: they go through the same clipping, sampling, summing and draw of noise, cost "
+        "nothing of the claim, and what they show depends on no record. They see nothing of pre-processing, and the bound takes the noise of "
+        "different coordinates to be independent. That they were guessed so often is the word of who ran it."
+    )
+    return f'<p>{said[0].upper()}{said[1:]}.</p><figure>{picture(plan, found)}</figure><p class="mute">{covers}</p>'
+
+
+def picture(plan: Plan, found: OneRun) -> str:
+    """The claim, what canaries can reach, the estimate, and the lower bound, on one line."""
+    most = claimed(plan)
+    scale = 480 / (1.15 * max(most, found.estimate, 1e-9))
+
+    def at(mu: float) -> float:
+        return 20 + scale * mu
+
+    parts = [stroke(20, 60, 500, 60, GREY), stroke(at(found.lower_mu), 60, at(found.estimate), 60, BLUE)]
+    parts += [dot(at(found.estimate), 60), stroke(at(most), 40, at(most), 80, GREY)]
+    parts += [
+        label(at(most), 30, f"claimed: at most {up(most, 3)}", "end"),
+        label(at(found.lower_mu), 100, f"shown: at least {down(found.lower_mu, 3)}", "middle", BLUE),
+        label(20, 84, "0", "middle"),
+    ]
+    told = f"The claim is {up(most, 3)}; the canaries show at least {down(found.lower_mu, 3)}."
+    return svg("µ, claimed and shown", 520, 116, parts, told)
