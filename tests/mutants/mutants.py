@@ -1089,8 +1089,8 @@ _OLDER = (
         "no receipt in the artifact",
         "a ledger rolled back that nobody sees",
         "runs/run.py",
-        "plan.private and session.private, receipt)\n",
-        "plan.private and session.private)\n",
+        "plan.private and session.private, receipt, found)\n",
+        "plan.private and session.private, None, found)\n",
         ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
     ),
     Mutant(

@@ -17,6 +17,8 @@ from prepriv import preprocessing as pre
 from prepriv.cli import run
 from prepriv.drafted import Drafted
 from prepriv.learners import GradientDescent, Logistic, SufficientStatistics
+from prepriv.release import record as records
+from prepriv.release.page import TITLES
 from prepriv.release.record import UNKNOWN_DATE, as_yaml, deployment_record, questions
 from prepriv.release.review import CURATOR, review
 
@@ -131,6 +133,10 @@ def test_pre_processing_and_tuning_are_said_step_by_step():
     assert "at most 50 of the 5000 records miss 'age'" in said
     assert "- Center: fitted with noise, in the claim (10% of the budget)" in said
     assert "- ClipNorm: fixed before any data were seen" in said and "fixed in the plan before" in said
+
+
+def test_every_way_to_pay_has_its_words():
+    assert {*records._WAYS} == {*TITLES}
 
 
 def test_the_claim_of_the_record_is_that_of_the_report():

@@ -104,6 +104,9 @@ class GradientDescent(Momentum):
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
         return (Event(self.name, noise_multiplier, self.steps),)
 
+    def canary_rate(self, setting: Setting) -> float:
+        return 1.0
+
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(norm, self.weight_bound)

@@ -247,6 +247,11 @@ class Learner(abc.ABC):
         """
         raise NoEvents(f"dp-accounting has no event for {self.name}")
 
+    def canary_rate(self, setting: Setting) -> float | None:
+        """The chance of one more row to be in a released sum, where no record's chance depends on that row and where every sum
+        is released; None: a run cannot audit itself with canaries (docs/proofs/self_audit.md). Asked of this package's learners only."""
+        return None
+
     def about_least_mu(self, noise_multiplier: float, n: int) -> float:
         """About the least GDP parameter of a whole run (central limit theorem of Bu et al. 2020); 0: not known.
 

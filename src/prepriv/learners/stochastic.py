@@ -305,6 +305,9 @@ class PoissonSGD(BatchLearner):
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
         return self.sampled(noise_multiplier, setting, "poisson")
 
+    def canary_rate(self, setting: Setting) -> float:
+        return min(1.0, self.batch_size / setting.n)
+
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         return np.flatnonzero(source.bernoulli_mask(self._rate(n), rows))
 

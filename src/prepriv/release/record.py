@@ -35,6 +35,7 @@ _WAYS = {
     "free": "fixed before any data were seen",
     "public": "fitted on public records, which costs nothing",
     "budget": "fitted with noise, in the claim",
+    "sketch": "fitted on rows that were drawn from a private sketch of the table, in the claim",
     "sensitivity": "fitted without noise, and training pays with more noise, in the claim",
 }
 

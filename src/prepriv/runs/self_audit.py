@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +21,13 @@ from prepriv._kinds import is_ours
 from prepriv.adjacency import n_is_public
 from prepriv.domain import TARGET_STEPS
 from prepriv.engines.engine import Held, Sums
-from prepriv.exact.gradient_sum import QuantizedRows
+from prepriv.exact.gradient_sum import Loss, QuantizedRows
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Floats
-from prepriv.learners.losses import Loss
-from prepriv.learners.stochastic import PoissonSGD
+from prepriv.mechanisms.beside import BesideSession
 from prepriv.mechanisms.coins import record_coins
-from prepriv.mechanisms.mechanism import Mechanism
-from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
 from prepriv.plans.plan import Plan
 
@@ -85,12 +80,13 @@ def check_audit(plan: Plan, canaries: int) -> int:
         raise ValueError(
             "audit: a third-party learner or loss may look at other rows than its own coordinate's"
         )
-    if not isinstance(learner, GradientDescent | PoissonSGD):
+    rate = learner.canary_rate(plan.setting)
+    if rate is None:
         raise ValueError(
             f"audit: canaries would take the places of records in the batches of {learner.name}, or have no gradient of their own; use "
             "GradientDescent or PoissonSGD"
         )
-    if isinstance(learner, PoissonSGD) and not plan.incoming.is_zero:
+    if rate < 1 and not plan.incoming.is_zero:
         raise ValueError("audit: rows that moved are in the batches; use GradientDescent")
     return canaries
 
@@ -164,9 +160,8 @@ class CanaryRun:
         self.canary = Canary(plan)
         self.coins = record_coins(canaries, 0.5, session)
         self.rows = CanaryRows(rows, self._quantized(rows.grid), self.canary.weights)
-        self.session = CanarySession(session, self)
-        learner = plan.learner
-        self.rate = min(1.0, learner.batch_size / plan.n) if isinstance(learner, PoissonSGD) else 1.0
+        self.session = BesideSession(session, self.rows.waiting, self.take)
+        self.rate = rate_of(plan)
         self._evidence = np.zeros(canaries)
         self._squares, self._sums = 0.0, 0
 
@@ -230,10 +225,15 @@ def one_run(plan: Plan, canaries: int, correct: int, noise: float) -> OneRun:
     ValueError
         As `check_audit`, and for numbers out of range.
     """
-    canaries, learner = check_audit(plan, canaries), plan.learner
-    rate = min(1.0, learner.batch_size / plan.n) if isinstance(learner, PoissonSGD) else 1.0
-    shift = Canary(plan).shift
-    return OneRun(canaries, correct, shift, learner.steps, rate, plan.domain.adjacency, noise)
+    canaries, shift = check_audit(plan, canaries), Canary(plan).shift
+    return OneRun(canaries, correct, shift, plan.learner.steps, rate_of(plan), plan.domain.adjacency, noise)
+
+
+def rate_of(plan: Plan) -> float:
+    """The chance of a canary to be in a sum."""
+    rate = plan.learner.canary_rate(plan.setting)
+    assert rate is not None  # `check_audit`
+    return rate
 
 
 def told_of(found: OneRun) -> str:
@@ -251,28 +251,33 @@ def _odds(log_ratio: Floats, rate: float) -> Floats:
     return np.asarray(np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratio))
 
 
-@dataclass(eq=False)
 class CanaryRows:
-    """The rows of a learner with the canaries behind them; of the sums it is handed those of the rows."""
+    """The rows of a learner with the canaries behind them; of the sums it is handed those of the rows.
 
-    rows: Held
-    canaries: QuantizedRows
-    weights: Floats
-    pending: NDArray[np.int64] | None = None
+    weights: (K,) of the coordinate that steers the canaries.
+    """
 
-    @property
-    def grid(self) -> Grid:
-        """Of the rows, and of the canaries."""
-        return self.rows.grid
+    def __init__(self, rows: Held, canaries: QuantizedRows, weights: Floats) -> None:
+        self.rows, self.canaries, self.weights = rows, canaries, weights
+        self.grid = rows.grid
+        self.pending: NDArray[np.int64] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and canaries; the coordinates of the rows."""
         return self.rows.shape[0] + self.canaries.shape[0], self.rows.shape[1]
 
-    @contextlib.contextmanager
-    def gradient_sum(self, loss: Loss) -> Iterator[Sums]:
+    def waiting(self) -> NDArray[np.int64] | None:
+        """The sum of the canaries that belongs to the next release, once."""
+        pending, self.pending = self.pending, None
+        return pending
+
+    def gradient_sum(self, loss: Loss) -> contextlib.AbstractContextManager[Sums]:
         """Sums of the rows; those of the canaries wait for the release."""
+        return self._sums(loss)
+
+    @contextlib.contextmanager
+    def _sums(self, loss: Loss) -> Iterator[Sums]:
         n, m = self.rows.shape[0], self.canaries.shape[0]
         steering = np.zeros((self.canaries.shape[1], len(self.weights)))
         steering[0] = self.weights
@@ -286,29 +291,3 @@ class CanaryRows:
                 return ours(weights, None if index is None else index[index < n])
 
             yield total
-
-
-class CanarySession(Session):
-    """Draws the noise of rows and canaries in one go; hands on what is the rows'."""
-
-    def __init__(self, session: Session, run: CanaryRun) -> None:
-        super().__init__()
-        self._session, self._run = session, run
-        self.private, self.releases = session.private, session.releases
-
-    def release(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
-        spare = self._run.rows.pending
-        if spare is None:
-            return self._session.release(name, mechanism, exact)
-        self._run.rows.pending = None
-        both = np.concatenate([np.ravel(exact), spare.ravel()])
-        wider = replace(mechanism, coordinates=both.size)  # type: ignore[type-var]
-        answer = self._session.release(name, wider, both)
-        self._run.take(answer[np.size(exact) :].reshape(spare.shape))
-        return answer[: np.size(exact)].reshape(np.shape(exact))
-
-    def batch_source(self) -> NoiseSource:
-        return self._session.batch_source()
-
-    def _perform(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
-        raise TypeError("an audited session draws through the one it stands before")

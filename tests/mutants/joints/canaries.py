@@ -51,9 +51,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "canaries share a coordinate with the records",
         "an audit that costs what it does not pay for",
-        "runs/self_audit.py",
-        "        both = np.concatenate([np.ravel(exact), spare.ravel()])\n",
-        "        both = np.concatenate([np.ravel(exact) + spare.sum(), spare.ravel()])\n",
+        "mechanisms/beside.py",
+        "        both = np.concatenate([np.ravel(exact), waiting.ravel()])\n",
+        "        both = np.concatenate([np.ravel(exact) + waiting.sum(), waiting.ravel()])\n",
         (TEST, "-k", "same_for_any_data"),
     ),
     Mutant(
