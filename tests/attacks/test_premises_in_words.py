@@ -52,8 +52,8 @@ CASES = {
     "Uncrowded, target": (TARGET, pre.Deduplicate(0.01, True, payment=paid(max_neighbors=6))),
     "Gap": (BALL, pre.RankReduction(1, payment=paid(gap=0.4))),
     "Gap, centred": (FILLED, pre.RankReduction(1, centred=True, payment=paid(gap=0.4))),
-    "Tail": (BALL, pre.RankReduction(1, payment=paid(tail=1e-4))),
-    "Tail, table": (FILLED, pre.RankReduction(1, payment=paid(tail=0.02))),
+    "SpectrumTail": (BALL, pre.RankReduction(1, payment=paid(tail=1e-4))),
+    "SpectrumTail, table": (FILLED, pre.RankReduction(1, payment=paid(tail=0.02))),
 }
 
 
@@ -191,8 +191,8 @@ PARTS = {
     "Uncrowded, target": "cut at the declared bounds and rounded to 1 / 16777216 of their distance",
     "Gap": "in units in which the declared bound on the norm of a row is 1",
     "Gap, centred": ", about their mean,",
-    "Tail": "in units in which the declared bound on the norm of a row is 1",
-    "Tail, table": "in units in which the declared bound on the norm of a row is 1.4142135623730951",
+    "SpectrumTail": "in units in which the declared bound on the norm of a row is 1",
+    "SpectrumTail, table": "in units in which the declared bound on the norm of a row is 1.4142135623730951",
 }
 
 

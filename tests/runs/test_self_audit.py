@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-from prepriv.tables.encode import encode
 from scipy.stats import binom
 
 import prepriv
@@ -35,6 +34,7 @@ from prepriv.release.audited import claimed
 from prepriv.runs.failures import AuditFailed
 from prepriv.runs.run import execute
 from prepriv.runs.self_audit import Canary, CanaryRun, check_audit, one_run
+from prepriv.tables.encoding import encode
 
 N, M = 400, 3000
 RNG = np.random.default_rng(0)

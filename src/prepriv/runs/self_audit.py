@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer
+from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
 from prepriv.adjacency import n_is_public
 from prepriv.domain import TARGET_STEPS
 from prepriv.engines.engine import Held, Sums
-from prepriv.exact.gradient_sum import Loss, QuantizedRows
+from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, up
-from prepriv.learners.learner import Floats
 from prepriv.mechanisms.beside import BesideSession
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import Session
@@ -272,12 +272,12 @@ class CanaryRows:
         pending, self.pending = self.pending, None
         return pending
 
-    def gradient_sum(self, loss: Loss) -> contextlib.AbstractContextManager[Sums]:
+    def gradient_sum(self, loss: ScoreLoss) -> contextlib.AbstractContextManager[Sums]:
         """Sums of the rows; those of the canaries wait for the release."""
         return self._sums(loss)
 
     @contextlib.contextmanager
-    def _sums(self, loss: Loss) -> Iterator[Sums]:
+    def _sums(self, loss: ScoreLoss) -> Iterator[Sums]:
         n, m = self.rows.shape[0], self.canaries.shape[0]
         steering = np.zeros((self.canaries.shape[1], len(self.weights)))
         steering[0] = self.weights
