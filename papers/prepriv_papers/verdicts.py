@@ -151,7 +151,7 @@ class Item:
         try:
             ours = self.ours(numbers)
         except UNREADABLE:
-            ours = "unreadable"
+            ours = "-" if small else "unreadable"
         case = next((c for c in self.cases if all(f.holds(numbers) for f in c.facts)), None)
         if case is not None and case.verdict == "no claim":
             return self._as(ours, "no claim", case.why)

@@ -19,6 +19,7 @@ from joints import (
     ledgers,
     mechanisms,
     outputs,
+    papers,
     premises,
     resources,
     results,
@@ -2152,5 +2153,6 @@ MUTANTS = (
     *ledgers.MUTANTS,
     *mechanisms.MUTANTS,
     *outputs.MUTANTS,
+    *papers.MUTANTS,
     *results.MUTANTS,
 )

@@ -9,6 +9,7 @@ import pytest
 
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv_papers.semi_private_learning import pillar_theory as t
+from prepriv_papers.semi_private_learning.statements import corrected_size
 
 
 def test_the_printed_margin_of_theorem_1_is_broken_by_one_row() -> None:
@@ -120,3 +121,27 @@ def test_the_printed_reach_is_too_small_and_the_mended_one_holds() -> None:
     assert labelled == pytest.approx(length * math.sqrt(2) / (0.05 * gamma * (1 - 0.1 * gamma)))
     with pytest.raises(ValueError, match="no margin"):
         t.GaussianMixture(400, 0.1, 0.1).paper_sizes(500, 0.1, 0.01, 0.5)
+
+
+def test_proposition_4_needs_rows_of_the_order_of_the_squared_margin() -> None:
+    """On paired orthonormal rows any learner needs (d/2) log(1/(2(alpha + beta))) rows: the corrected size is above, the printed one is not."""
+    alpha, beta, shares = 0.2, 0.2, []
+    for d in (10**2, 10**4, 10**6, 10**8):
+        zeta = (1 - 0.1 / math.sqrt(d)) / math.sqrt(d)
+        needed = math.log(1 / (2 * (alpha + beta))) / -math.log1p(-2 / d)
+        shares.append(corrected_size(zeta, alpha, beta) / needed)
+        assert shares[-1] > 1
+    assert max(shares) < 1.5 * min(shares)
+    assert (
+        math.log(1e8) ** 2 / (1e-4 * alpha**2) > needed > 1 / (1e-4 * alpha**2)
+    )  # printed, with and without logarithms
+    rng, d = np.random.default_rng(0), 16  # ERM on few of the rows of that law: the bound on the error holds
+    y = np.repeat(rng.choice([-1.0, 1.0], d // 2), 2) * np.tile([1.0, -1.0], d // 2)
+    errors = []
+    for _ in range(400):
+        seen = np.unique(rng.integers(0, d, 10))
+        guess = np.where(np.isin(np.arange(d), seen), y, 0.0)
+        other = np.arange(d) ^ 1  # the other row of the pair has the other label
+        guess = np.where(guess == 0, -guess[other], guess)
+        errors.append(float(np.mean(np.where(guess == 0, 0.5, guess != y))))
+    assert np.mean(errors) == pytest.approx(0.5 * (1 - 2 / d) ** 10, rel=0.1)  # the best learner attains it
