@@ -150,7 +150,7 @@ def with_preprocessing(plain: RenyiCurve, smooth: RenyiCurve, *, c: float | None
     Notes
     -----
     Theorem 2 of Provable Privacy with Non-Private Pre-Processing; proof: docs/proofs/smooth_renyi.md. For every c > 1 both
-      F1 = (ac - 1)/(c(a - 1)) smooth(ac) + plain((ac - 1)/(c - 1)) and F2, their roles exchanged,
+    F1 = (ac - 1)/(c(a - 1)) smooth(ac) + plain((ac - 1)/(c - 1)) and F2, their roles exchanged,
     bound the divergence of order a in both directions, so the result is the least of both over c
     (the paper takes the larger; both hybrids exist in either order). For zCDP curves with
     divergences a x^2/2 and a y^2/2 the least is a (x + y)^2 / 2, in closed form.
