@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import re
+import statistics
 import sys
 
 import numpy as np
@@ -250,6 +251,102 @@ def scattering(x, m):
     return np.hstack(out).reshape(len(x), -1)
 
 
+def compiled(x, m):
+    """A pipeline of scikit-learn as operations on raw columns."""
+    columns, at = [], 0
+    for c in json.loads(m["columns"]):
+        width = 1 if c["type"] == "numeric" else len(c["categories"]) + 2
+        part, at = x[:, at : at + width], at + width
+        columns.append(c["low"] + (c["high"] - c["low"]) * part[:, 0] if width == 1 else part.argmax(1) + 0.0)
+    out = np.zeros((len(x), int(m["features"])))
+    with np.errstate(all="ignore"):
+        made = done(json.loads(m["ops"]), columns)
+    for j, column in enumerate(made[: out.shape[1]]):
+        out[:, j] = np.where(np.isfinite(column), np.clip(column, -1.0, 1.0), 0.0)
+    return out
+
+
+def done(ops, columns):
+    for op in ops:
+        columns = list(DO[op["do"]](op, columns))
+    return columns
+
+
+def table(o, xs):
+    tables = [np.array(v, float) for v in o["values"]]  # None is NaN
+    return [t[np.clip(np.nan_to_num(xs[i], nan=len(t) - 1), 0, len(t) - 1).astype(int)] for i, t in zip(o["of"], tables)]
+
+
+def interp(o, xs):
+    for x, at, out, into, on in zip(xs, *(map(np.array, o[k]) for k in ("at", "out", "into", "on"))):
+        inside = np.clip(np.nan_to_num(x, nan=at[0]), at[0], at[-1])
+        i = np.searchsorted(at, inside, side="right") - 1
+        j = np.minimum(i + 1, len(at) - 1)
+        part = (inside - at[i]) / np.where(at[j] > at[i], at[j] - at[i], 1.0)
+        y = np.where(inside == at[i], on[i], out[i] + part * (into[j] - out[i]))
+        yield np.where(np.isnan(x), np.nan, y)
+
+
+def matrix(o, xs):
+    for weights, plus in zip(o["weights"], o["plus"]):
+        yield sum(((x - m) * w for x, m, w in zip(xs, o["minus"], weights)), np.full(len(xs[0]), plus))
+
+
+def unit(o, xs):
+    a = np.abs(xs)
+    size = {"max": a.max, "l1": a.sum, "l2": lambda axis: np.sqrt((a * a).sum(axis))}[o["norm"]](0)
+    return [x / np.where(size > 0, size, 1.0) for x in xs]
+
+
+def power(o, xs):
+    for x, p in zip(xs, o["powers"]):
+        if o["method"] == "box-cox":
+            yield raised(np.log(x), p)
+        else:
+            yield np.where(x >= 0, raised(np.log1p(np.maximum(x, 0)), p), -raised(np.log1p(np.maximum(-x, 0)), 2 - p))
+
+
+def raised(log, p):
+    return log if p == 0 else (np.exp(p * log) - 1) / p
+
+
+def chained(o, xs):
+    gaps = [np.isnan(x) for x in xs]
+    now = [np.where(g, v, x) for g, v, x in zip(gaps, o["with"], xs)]
+    for t in o["turns"]:
+        i, total = t["at"], sum((now[j] * w for j, w in zip(t["of"], t["weights"])), np.full(len(xs[0]), t["plus"]))
+        now[i] = np.where(gaps[i], np.clip(total, o["low"][i], o["high"][i]), now[i])
+    return now
+
+
+def polynomial(o, xs):
+    for i, knots, pieces in zip(o["of"], map(np.array, o["breaks"]), map(np.array, o["pieces"])):
+        x = np.clip(xs[i], knots[0], knots[-1])
+        at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+        yield functools.reduce(lambda y, c, at=at, step=x - knots[at]: y * step + c[at], pieces, 0.0)
+
+
+def quantile(p):
+    inside = statistics.NormalDist().inv_cdf
+    return math.nan if p != p else -math.inf if p <= 0 else math.inf if p >= 1 else inside(p)
+
+
+NAMED = {"ndtri": np.vectorize(quantile, otypes=[float])}
+DO = {
+    "affine": lambda o, xs: [(x - m) * t + p for x, m, t, p in zip(xs, o["minus"], o["times"], o["plus"])],
+    "beside": lambda o, xs: [y for part in o["parts"] for y in done(part, xs)],
+    "clip": lambda o, xs: [np.clip(x, a, b) for x, a, b in zip(xs, o["low"], o["high"])],
+    "cut": lambda o, xs: [np.searchsorted(np.array(e, float), x, side="right") + 0.0 for x, e in zip(xs, o["edges"])],
+    "distances": lambda o, xs: [np.sqrt(sum((x - c) ** 2 for x, c in zip(xs, cs))) for cs in o["centres"]],
+    "fill": lambda o, xs: [np.where(np.isnan(x), v, x) for x, v in zip(xs, o["with"])],
+    "function": lambda o, xs: [NAMED.get(o["name"], getattr(np, o["name"], None))(x) for x in xs],
+    "gaps": lambda o, xs: [np.isnan(x) + 0.0 for x in xs],
+    "more": lambda o, xs: [np.where(np.isnan(x), np.nan, x > o["than"]) for x in xs],
+    "products": lambda o, xs: [math.prod([x**p for x, p in zip(xs, ps)]) + np.zeros(len(xs[0])) for ps in o["powers"]],
+    "take": lambda o, xs: [xs[i] for i in o["of"]],
+} | {f.__name__: f for f in (chained, interp, matrix, polynomial, power, table, unit)}
+
+
 MAPS = {
     "identity": lambda x, m: x,
     "class_counts": lambda x, m: x,
@@ -262,7 +359,7 @@ MAPS = {
 } | {
     f.__name__: f
     for f in (scale, homogeneous_rows, augment, roots, ranks, cells, fill_regression, one_hot, bins)
-    + (project, random_features, scattering)
+    + (project, random_features, scattering, compiled)
 }  # fmt: skip
 
 

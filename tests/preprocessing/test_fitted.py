@@ -8,60 +8,29 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import (
     PCA,
-    FactorAnalysis,
-    FastICA,
-    IncrementalPCA,
     KernelPCA,
-    MiniBatchSparsePCA,
-    SparsePCA,
-    TruncatedSVD,
 )
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import (
-    RFE,
-    RFECV,
-    GenericUnivariateSelect,
-    SelectFdr,
     SelectFpr,
-    SelectFromModel,
-    SelectFwe,
-    SelectKBest,
-    SelectPercentile,
-    SequentialFeatureSelector,
     VarianceThreshold,
-    chi2,
-    mutual_info_classif,
 )
-from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
-from sklearn.kernel_approximation import RBFSampler
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
-    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
     OneHotEncoder,
-    OrdinalEncoder,
     PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
     SplineTransformer,
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
-from sklearn.tree import DecisionTreeClassifier
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric, Sketch
@@ -74,82 +43,8 @@ from prepriv.plans.stored import plan_from_json
 from prepriv.preprocessing import Fitted, Normalize, Rescale
 from prepriv.preprocessing.compile_sklearn import taken
 from prepriv.preprocessing.maps import read_map, write_map
+from transformers import CASES, GAPS, NUMBERS, WORDS, rows_of
 
-NUMBERS = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1, 2], n=2000)
-GAPS = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1, 2], n=2000, missing="impute")
-WORDS = Domain({"a": Categorical(["u", "v", "w"]), "b": Categorical(["x", "y"])}, classes=[0, 1, 2], n=2000)
-FEW = DecisionTreeClassifier(max_depth=3, random_state=0)
-NUMERIC = (
-    Binarizer(threshold=0.4),
-    BisectingKMeans(3, n_init=1),
-    FactorAnalysis(2),
-    FastICA(2),
-    FunctionTransformer(np.log1p),
-    FunctionTransformer(),
-    GaussianRandomProjection(3),
-    GenericUnivariateSelect(mode="k_best", param=2),
-    IncrementalPCA(2),
-    KBinsDiscretizer(encode="onehot-dense", quantile_method="averaged_inverted_cdf"),
-    KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
-    KMeans(3, n_init=1, max_iter=10),
-    MiniBatchKMeans(3, n_init=1, max_iter=5),
-    LinearDiscriminantAnalysis(),
-    MaxAbsScaler(),
-    MinMaxScaler(clip=True, feature_range=(-1, 2)),
-    MiniBatchSparsePCA(2, max_iter=5),
-    *(Normalizer(norm=kind) for kind in ("l1", "l2", "max")),
-    PCA(2),
-    PCA(0.9, whiten=True),
-    PLSRegression(2),
-    PolynomialFeatures(2),
-    PolynomialFeatures(3, interaction_only=True, include_bias=False),
-    PowerTransformer(),
-    QuantileTransformer(n_quantiles=50),
-    QuantileTransformer(n_quantiles=30, output_distribution="normal"),
-    RBFSampler(n_components=10),
-    RFE(FEW, n_features_to_select=2),
-    RFECV(FEW, cv=2),
-    RobustScaler(with_centering=False, unit_variance=True),
-    SelectFdr(alpha=0.99),
-    SelectFpr(alpha=0.99),
-    SelectFromModel(FEW),
-    SelectFwe(alpha=0.999),
-    SelectKBest(k=2),
-    SelectKBest(chi2, k=2),
-    SelectKBest(mutual_info_classif, k=2),
-    SelectPercentile(percentile=50),
-    SequentialFeatureSelector(FEW, n_features_to_select=2, cv=2),
-    SparsePCA(2, max_iter=5),
-    SparseRandomProjection(3),
-    SplineTransformer(),
-    SplineTransformer(4, degree=2, knots="quantile", include_bias=False),
-    StandardScaler(with_mean=False),
-    TruncatedSVD(2),
-    VarianceThreshold(0.5),
-)
-WITH_GAPS = (
-    IterativeImputer(max_iter=3),
-    IterativeImputer(add_indicator=True, max_iter=2, imputation_order="random"),
-    MinMaxScaler(),
-    MissingIndicator(),
-    QuantileTransformer(n_quantiles=20),
-    RobustScaler(),
-    SimpleImputer(),
-    SimpleImputer(strategy="median", add_indicator=True),
-    StandardScaler(),
-)
-OF_WORDS = (
-    MissingIndicator(features="all"),
-    OneHotEncoder(),
-    OneHotEncoder(drop="first", handle_unknown="ignore"),
-    OneHotEncoder(min_frequency=0.25),
-    OrdinalEncoder(),
-    OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
-    SimpleImputer(strategy="most_frequent"),
-    SimpleImputer(strategy="constant", fill_value="none"),
-    TargetEncoder(),
-)
-CASES = [(t, NUMBERS) for t in NUMERIC] + [(t, GAPS) for t in WITH_GAPS] + [(t, WORDS) for t in OF_WORDS]
 MIXED = Domain(
     {"a": Numeric(0, 10, "impute"), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)},
     classes=["no", "yes"],
@@ -169,21 +64,6 @@ USUAL = make_pipeline(
 TWO = Domain.box(0, [1, 10, 3, 5], features=4, classes=[0, 1], n=2000)
 LEARNER = GradientDescent(Logistic(), steps=30, learning_rate=1.0, clip_norm=1.0)
 BEHIND = (Normalize(1.0), Rescale(5.0))
-
-
-def rows_of(domain, n, seed=0):
-    """Encoded rows of a domain, gaps among them, and labels."""
-    rng, parts = np.random.default_rng(seed), []
-    for column in domain.columns.values():
-        if isinstance(column, Numeric):
-            u = rng.choice([0.0, 1.0, 0.25], n)
-            u = np.where(rng.random(n) < 0.8, rng.beta(2, 3, n), u)
-            gap = (rng.random(n) < 0.1) & (column.missing == "impute")
-            parts.append(np.where(gap, np.nan, u)[:, None])
-        else:
-            parts.append(np.eye(column.width)[rng.integers(0, column.width, n)])
-    first = np.nan_to_num(parts[0][:, 0])
-    return np.hstack(parts), np.clip((first * 3).astype(int), 0, 2) % len(domain.classes)
 
 
 def check_bits(case, rows, sizes):
@@ -290,6 +170,33 @@ def test_gaps_that_nothing_fills_and_words_that_nothing_encodes_are_refused():
         Fitted.of(PCA(2), GAPS)
     with pytest.raises(ValueError, match="StandardScaler"):
         Fitted.of(StandardScaler(), WORDS)
+
+
+DOUBLED = [{"do": "beside", "parts": [[], []]}] * 40
+ODD = {
+    "columns without end": DOUBLED,
+    "a power without end": [{"do": "products", "powers": [[10**9, 0, 0, 0]]}],
+    "no such operation": [{"do": "eval"}],
+    "a place that is not there": [{"do": "take", "of": [9]}],
+    "a missing part": [{"do": "affine"}],
+    "no list": 7,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_file_that_somebody_made_is_refused_when_it_is_read(name):
+    made = Fitted.of(StandardScaler(), NUMBERS).fit_drawn(*rows_of(NUMBERS, 100))
+    data = json.loads(json.dumps(write_map(made)))
+    with pytest.raises(ValueError, match="no data of a compiled pipeline"):
+        read_map(data | {"ops": json.dumps(ODD[name])})
+
+
+def test_graphs_and_models_of_scikit_learn_say_that_they_cannot_hold_it(usual):
+    X, y = table(6000)
+    model = prepriv.PrivateClassifier(MIXED, epsilon=2.0, delta=1e-5, steps=[usual, *BEHIND]).fit(X, y).model_
+    for export, said in ((model.to_onnx, "compiled"), (model.to_sklearn, "not linear")):
+        with pytest.raises(ValueError, match=said):
+            export()
 
 
 def test_state_and_output_settings_are_left_behind():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
 import prepriv
+from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.maps import _READERS
+from transformers import CASES as COMPILED
+from transformers import rows_of
 
 PAGE = Path(prepriv.__file__).parents[2] / "examples" / "score.py"
 
@@ -46,7 +50,18 @@ def agree(model, table, path) -> None:
 
 
 def test_every_kind_of_released_map_has_a_case():
-    assert {*MAPS, "scattering"} == set(_READERS) == set(score.MAPS)
+    assert {*MAPS, "scattering", "compiled"} == set(_READERS) == set(score.MAPS)
+
+
+@pytest.mark.parametrize("case", COMPILED, ids=lambda case: str(case[0])[:60].replace("\n", ""))
+def test_a_compiled_pipeline_scores_alike(case):
+    transformer, domain = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = Fitted.of(transformer, domain).fit_drawn(*rows_of(domain, 200))
+    x, _ = rows_of(domain, 50, seed=2)
+    ours = score.compiled(x, {k: getattr(made, k) for k in ("columns", "ops", "features")})
+    np.testing.assert_allclose(ours, made.transform(x), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", MAPS)

@@ -20,7 +20,8 @@ from prepriv.preprocessing.base import ReleasedMap
 
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
-MOST_OPS, _MOST_CELLS = 4096, 2**24
+MOST_OPS, _MOST_CELLS, MOST_COLUMNS, MOST_POWER = 4096, 2**25, 2**16, 64
+_NO_DATA = "these are no data of a compiled pipeline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +38,14 @@ class CompiledMap(ReleasedMap):
     check: str = ""
 
     def __post_init__(self) -> None:
-        found = _count(self._ops)
-        if (
-            found > MOST_OPS
-            or len(self.ops) > _MOST_CELLS
-            or len(self.check) > 500
-            or not 1 <= self.features <= 2**20
-        ):
-            raise ValueError("these are no data of a compiled pipeline")
+        if len(self.ops) > _MOST_CELLS or len(self.check) > 500 or not 1 <= self.features <= 2**20:
+            raise ValueError(_NO_DATA)
+        try:
+            if _count(self._ops) > MOST_OPS:
+                raise ValueError
+            self.transform(np.zeros((1, sum(map(_width, self._kinds)))))
+        except Exception:  # of a file that somebody made: whatever it is, one sentence
+            raise ValueError(_NO_DATA) from None
 
     @cached_property
     def _ops(self) -> list[Op]:
@@ -105,7 +106,13 @@ def run_compiled(ops: Sequence[Op], columns: RawColumns) -> RawColumns:
     """The columns that the operations make, one after the other."""
     for op in ops:
         columns = _DO[op["do"]](op, columns)
+        if len(columns) > MOST_COLUMNS:
+            raise ValueError(f"a compiled pipeline makes at most {MOST_COLUMNS} columns")
     return columns
+
+
+def _width(kind: Mapping[str, Any]) -> int:
+    return 1 if kind["type"] == "numeric" else len(kind["categories"]) + 2
 
 
 def _count(ops: Sequence[Op]) -> int:
@@ -193,6 +200,8 @@ def _products(op: Op, columns: RawColumns) -> RawColumns:
     found = []
     for powers in op["powers"]:
         total = np.ones(len(columns[0]) if columns else 0)
+        if max(powers, default=0) > MOST_POWER:
+            raise ValueError(f"a compiled pipeline takes powers of at most {MOST_POWER}")
         for x, power in zip(columns, powers):
             for _ in range(power):
                 total = total * x

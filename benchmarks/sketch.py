@@ -1,0 +1,215 @@
+"""Pipelines of scikit-learn fitted on rows of a private sketch, beside the same ones fitted on the real rows and on uniform ones.
+
+A logistic regression without noise stands behind each, so that the fit of the transformers alone is compared: accuracy on held-out
+rows, in points lost. And whole private fits beside the default recipe.
+
+    python benchmarks/sketch.py --data FOLDER [--rows 2000] [--epsilons 0.05,0.1,1] [--seeds 2] [--whole]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+import prepriv
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.preprocessing.fitted import Fitted
+from prepriv.sketches.plan import SketchPlan
+from prepriv.sketches.release import release_sketch
+from prepriv.sketches.signal import signal_of
+from prepriv.tables.encode import encode, encode_labels
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+import adult
+
+BEHIND, DELTA = 8000, 1e-5
+
+
+def pipelines(numbers: list[str], words: list[str]) -> dict[str, object]:
+    """The six of the design."""
+
+    def both(first: object, second: object) -> object:
+        parts = [(p, c) for p, c in ((first, numbers), (second, words)) if c]
+        return make_column_transformer(*parts)
+
+    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    hot = OneHotEncoder(handle_unknown="ignore")
+    ranks = make_pipeline(SimpleImputer(strategy="median"), QuantileTransformer(n_quantiles=100))
+    bins = make_pipeline(
+        SimpleImputer(strategy="median"),
+        KBinsDiscretizer(10, encode="onehot-dense", quantile_method="averaged_inverted_cdf"),
+    )
+    trees = ExtraTreesClassifier(50, max_depth=8, random_state=0)
+    return {
+        "standard + one-hot": both(scaled, hot),
+        "quantile + target": both(ranks, TargetEncoder() if words else hot),
+        "SelectKBest(20)": make_pipeline(both(scaled, hot), SelectKBest(k=20)),
+        "PCA(10)": make_pipeline(both(scaled, hot), PCA(10)),
+        "KBins + one-hot": both(bins, hot),
+        "trees select": make_pipeline(both(scaled, hot), SelectFromModel(trees)),
+    }
+
+
+def score(made: object, train: tuple, test: tuple) -> float:
+    """Accuracy of a logistic regression without noise behind a map, in percent."""
+    (x, y), (new, truth) = train, test
+    model = LogisticRegression(max_iter=300).fit(made.transform(x), y)
+    return 100 * model.score(made.transform(new), truth)
+
+
+def table(folder: Path, rows: int | None):
+    """(domain, encoded training rows, labels, encoded test rows, labels) of Adult."""
+    train, test = adult.load(folder / "adult.csv.gz")
+    train = train[:rows]
+    domain = adult.domain(len(train))
+    found = [
+        (
+            np.vstack([*encode(part[list(domain.columns)], domain)]),
+            encode_labels(part["label"], domain.classes),
+        )
+        for part in (train, test)
+    ]
+    return domain, train, *found
+
+
+def one(domain, train, known, step, epsilon, needs, seed, real, test, behind):
+    """(points lost by the sketch, its b) at one budget."""
+    plan = SketchPlan(domain, gdp_mu(epsilon, DELTA), needs)
+    rows = encode(train[list(domain.columns)], domain)
+    sketch = release_sketch(plan, rows, known, NoisySession(NoiseSource.for_tests(seed)))
+    made = step.fit_drawn(*sketch.encoded(step.rows_wanted(sketch.shape.n), seed))
+    return real - score(made, behind, test), signal_of(plan), sketch.shape.signal
+
+
+def alone(arguments) -> None:
+    """The sketch alone, with a model without noise behind it."""
+    domain, train, (x, y), test = table(arguments.data, arguments.rows)
+    numbers = [n for n, c in domain.columns.items() if isinstance(c, prepriv.Numeric)]
+    words = [n for n in domain.columns if n not in numbers]
+    keep = np.random.default_rng(0).permutation(len(x))[:BEHIND]
+    behind = x[keep], y[keep]
+    for name, pipeline in pipelines(numbers, words).items():
+        step = Fitted.of(pipeline, domain)
+        real = score(step.fit_drawn(x, y), behind, test)
+        uniform = real - score(step.fit_drawn(*step._uniform(domain)), behind, test)
+        print(f"{name}: real rows {real:.2f}, uniform rows lose {uniform:.2f}", flush=True)
+        for epsilon in arguments.epsilons:
+            for needs in ("labels", "pairs"):
+                lost = [
+                    one(domain, train, y, step, epsilon, needs, seed, real, test, behind)
+                    for seed in range(arguments.seeds)
+                ]
+                points, (_, signal, kept) = np.mean([p for p, _, _ in lost]), lost[0]
+                print(
+                    f"  epsilon {epsilon:g} {needs}: loses {points:.2f} (worst {max(p for p, _, _ in lost):.2f}), b = {signal.b:.0f}, "
+                    f"tau = {signal.tau:.2f}, {signal.verdict}, kept {kept:.2f}",
+                    flush=True,
+                )
+
+
+def whole(arguments) -> None:
+    """Whole private fits beside the same pipeline without privacy and the default recipe."""
+    train, test = adult.load(arguments.data / "adult.csv.gz")
+    train = train[: arguments.rows]
+    domain = adult.domain(len(train))
+    numbers = [n for n, c in domain.columns.items() if isinstance(c, prepriv.Numeric)]
+    words = [n for n in domain.columns if n not in numbers]
+    columns, truth = list(domain.columns), test["label"]
+    for epsilon in arguments.epsilons:
+        scores = [
+            prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA)
+            .fit(train[columns], train["label"])
+            .score(test[columns], truth)
+            for _ in range(arguments.seeds)
+        ]
+        print(f"epsilon {epsilon:g}: default recipe {100 * np.mean(scores):.2f}", flush=True)
+        for name, pipeline in pipelines(numbers, words).items():
+            pipe = make_pipeline(pipeline, LogisticRegression(max_iter=300))
+            try:
+                made = [
+                    prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA).fit(
+                        train[columns], train["label"]
+                    )
+                    for _ in range(arguments.seeds)
+                ]
+            except ValueError as refused:
+                print(f"  {name}: refused: {refused}", flush=True)
+                continue
+            share = dict(made[0].guarantee_.breakdown)["Fitted"]
+            private = 100 * np.mean([m.score(test[columns], truth) for m in made])
+            plain = 100 * pipe.fit(as_raw(train, columns, words), train["label"]).score(
+                as_raw(test, columns, words), truth
+            )
+            print(
+                f"  {name}: private {private:.2f} (share {share:.3f}), without privacy {plain:.2f}",
+                flush=True,
+            )
+
+
+def as_raw(frame: pd.DataFrame, columns: list[str], words: list[str]) -> pd.DataFrame:
+    """As scikit-learn takes it."""
+    return frame[columns].astype(dict.fromkeys(words, object))
+
+
+def heavy(arguments) -> None:
+    """60 made-up columns of percentages with heavy tails: bins of the sketch beside equal bins and uniform rows."""
+    rng, n, d = np.random.default_rng(0), 4600, 60
+    y = rng.integers(0, 2, n)
+    rates = np.exp(rng.normal(-2.5, 1.0, d))[None, :] * np.exp(rng.normal(0, 1.2, (1, d)) * y[:, None] * 0.6)
+    x = np.where(rng.random((n, d)) < 0.25, rng.exponential(rates), 0.0).clip(0, 100)
+    domain = prepriv.Domain.box(0, 100, features=d, classes=[0, 1], n=n)
+    unit = x / 100
+    train, test = (unit[: n * 4 // 5], y[: n * 4 // 5]), (unit[n * 4 // 5 :], y[n * 4 // 5 :])
+    domain = domain.with_n(len(train[0]))
+    bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    step = Fitted.of(bins, domain)
+    real = score(step.fit_drawn(*train), train, test)
+    uniform = score(step.fit_drawn(*step._uniform(domain)), train, test)
+    print(f"60 heavy-tailed columns, KBins: real rows {real:.2f}, uniform rows (equal bins) {uniform:.2f}")
+    for epsilon in arguments.epsilons:
+        made = []
+        for seed in range(arguments.seeds):
+            plan = SketchPlan(domain, gdp_mu(epsilon, DELTA), "labels")
+            rows = encode(100 * train[0], domain)
+            sketch = release_sketch(plan, rows, train[1], NoisySession(NoiseSource.for_tests(seed)))
+            made.append(score(step.fit_drawn(*sketch.encoded(20_000, seed)), train, test))
+        print(f"  epsilon {epsilon:g}: {np.mean(made):.2f}, b = {signal_of(plan).b:.0f}", flush=True)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--rows", type=int, default=None)
+    parser.add_argument("--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.05, 0.1])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--whole", action="store_true", help="whole private fits instead")
+    parser.add_argument("--heavy", action="store_true", help="made-up heavy tails instead")
+    warnings.simplefilter("ignore")
+    arguments = parser.parse_args()
+    (heavy if arguments.heavy else whole if arguments.whole else alone)(arguments)
+
+
+if __name__ == "__main__":
+    main()
