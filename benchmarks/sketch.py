@@ -35,10 +35,10 @@ from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing.fitted import Fitted
-from prepriv.sketches.plan import SketchPlan
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import signal_of
-from prepriv.tables.encode import encode, encode_labels
+from prepriv.sketches.sketch_plan import SketchPlan
+from prepriv.tables.encoding import encode, encode_labels
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import adult
