@@ -92,7 +92,7 @@ def _binary(folder: Path) -> tuple[list[str], list[str]] | None:
 def _cifar(paths: list[Path]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Records of one label (CIFAR-10) or two, of which the second is fine (CIFAR-100), and 3 x 32 x 32 bytes."""
     before = 1 if paths[0].name.startswith(("data_batch", "test_batch")) else 2
-    held = [np.fromfile(path, dtype=np.uint8) for path in paths]
+    held = [np.frombuffer(path.read_bytes(), dtype=np.uint8) for path in paths]
     size = before + 3 * SIDE * SIDE
     for path, bytes_ in zip(paths, held, strict=True):
         if not len(bytes_) or len(bytes_) % size:

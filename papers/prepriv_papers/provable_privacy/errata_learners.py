@@ -176,8 +176,8 @@ def l15() -> Erratum:
     """Theorem 8, one bad data set: its good neighbour passes with chance e^ε δ/4, above δ beyond ε = log 4."""
     epsilon, delta = 5.0, 1e-6
     threshold = math.log(2 / delta) / epsilon
-    passes = 0.5 * math.exp(-epsilon * (threshold - 1))  # Laplace noise above threshold − 1, at distance 1
-    return "chance of an output that the bad data set does not have, ε = 5, δ = 1e-6", delta, passes, "<="
+    chance = 0.5 * math.exp(-epsilon * (threshold - 1))  # Laplace noise above threshold − 1, at distance 1
+    return "chance of an output that the bad data set does not have, ε = 5, δ = 1e-6", delta, chance, "<="
 
 
 def l16() -> Erratum:

@@ -73,13 +73,13 @@ def ask(
             found = ask_in_private(plan, data, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True
-            with paid_output(out, found.text):
-                write_text(out, found.text())
+            with paid_output(out, found.json_text):
+                write_text(out, found.json_text())
         _show(found)
         if out is not None:
             console.print(f"wrote {out}")
     if as_json:
-        typer.echo(found.text(), nl=False)
+        typer.echo(found.json_text(), nl=False)
 
 
 def _check_out(out: Path) -> None:

@@ -93,7 +93,7 @@ class Answers(Mapping[str, Answer]):
         }
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
 
-    def text(self) -> str:
+    def json_text(self) -> str:
         """`to_json` as text."""
         return json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n"
 
