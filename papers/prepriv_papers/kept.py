@@ -27,7 +27,7 @@ ORDER = (
     "How to Make Semi-Private Learning Effective",
     "The Importance of Feature Preprocessing for Differentially Private Linear Optimization",
 )
-HEAD = ("item", "on your own data", "paper", "ours", "verdict", "command")
+HEAD = ("item", "on your own data, and where it is", "paper", "ours", "verdict", "command")
 
 
 def rows_of(path: Path) -> dict[str, dict[str, Any]]:
@@ -105,7 +105,7 @@ def table(entries: Sequence[tuple[str, Item, Found]], paper: str) -> list[str]:
     lines = [f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD)]
     for name, item, found in entries:
         if item.paper == paper:
-            call = f"`{item.call}`" if item.call else "-"
+            call = ", ".join(f"`{part}`" for part in (item.call, item.where) if part) or "-"
             cells = (
                 found.item,
                 call,

@@ -73,7 +73,7 @@ TABLES = (
             f"{next(r['ours'] for r in n['table_1'] if r['mechanism'] == 'SGD, sampled'):.3g} for its 0.151"
         ),
         call="prepriv.guarantees.full_batch_gradient",
-        where="src/prepriv/guarantees/smooth_renyi.py",
+        where="src/prepriv/guarantees/smooth_mechanisms.py",
     ),
     Item(
         PAPER_TITLE,
@@ -83,7 +83,7 @@ TABLES = (
         (
             Case(
                 "paper is wrong",
-                "deduplication and quantization by P1 to P3, scaling by S1 to S5; the rest holds, and ours is lower",
+                "deduplication and quantization by P1 to P3, scaling by S1 to S5 (imputation by I1 if p counts rows); the rest holds, and ours is lower",
                 (
                     Fact(
                         "its own formula in the Gaussian cell of scaling",
@@ -132,7 +132,7 @@ TABLES = (
         (
             Case(
                 "paper is wrong",
-                "I1 for the mean; the median's entry is loose (I4); the trimmed mean's is negative unless order statistics count from "
+                "I1 for the mean, with p the rows that have a missing point; the median's entry is loose (I4); the trimmed mean's is negative unless order statistics count from "
                 "the largest down, and then holds (I5); nothing found against regression (I6)",
                 (
                     *(

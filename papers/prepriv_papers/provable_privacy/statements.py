@@ -20,6 +20,7 @@ from prepriv_papers.provable_privacy.items import PAPER_TITLE as PAPER
 from prepriv_papers.stated import Numbered, holds, loosely, no_claim, refuted, without_constant
 
 SMOOTH = "src/prepriv/guarantees/smooth_renyi.py"
+MECHANISMS = "src/prepriv/guarantees/smooth_mechanisms.py"
 STEPS = "src/prepriv/preprocessing"
 
 
@@ -93,6 +94,24 @@ def _mechanisms() -> Numbered:
     }
 
 
+def _imputed() -> float:
+    """Corollary 4 with p the missing entries of the worse data set: the largest share that a filled cell's row moves."""
+    rng, most = np.random.default_rng(3), 0.0
+    for _ in range(1200):
+        n, d = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+        rows = rng.choice([-1.0, 1.0], (n + 1, d)) * rng.dirichlet(np.ones(d), n + 1) ** 0.5
+        rows[rng.random((n + 1, d)) < 0.15] = np.nan
+        pair = rows[:n], np.vstack([rows[n:], rows[1:n]])
+        p = max(int(np.isnan(x).sum()) for x in pair)
+        if p >= n or any(np.isnan(x).all(axis=0).any() for x in pair):
+            continue
+        means = [np.nanmean(x, axis=0) for x in pair]
+        filled = [np.where(np.isnan(rows[1:n]), m, rows[1:n]) for m in means]
+        moved = float(np.linalg.norm(filled[0] - filled[1], axis=1).max())
+        most = max(most, moved * (n - p) / 2)
+    return most
+
+
 def _steps() -> Numbered:
     """Definition 4 on a step; Definitions 5 to 8; the scaling of an output."""
     losses = Logistic()
@@ -125,6 +144,7 @@ def _steps() -> Numbered:
     )
     domain = smooth.inverse_pointwise_distance([1.0, 0.5, 0.5, 0.0])
     return {
+        "pp_corollary_4": _imputed(),
         "pp_definition_4": moved / step.sensitivity(space, 50).row_shift,
         "pp_definition_6": max(slopes) / bound,
         "pp_definition_7": domain,
@@ -161,7 +181,7 @@ ITEMS = (
     refuted(PAPER, "Proposition 3, deduplication", "Δ∞ ≤ 2 max |B|", ("P1",), "a record un-makes every cluster near it; 2(m − 1), m the most rows within 4η", call="prepriv.preprocessing.Deduplicate", where=f"{STEPS}/deduplicate.py"),
     refuted(PAPER, "Proposition 3, quantization", "Δ₂ = η, product 2 max |B| η", ("P2", "P3"), "2η", call="prepriv.preprocessing.Quantize", where=f"{STEPS}/quantize.py"),
     refuted(PAPER, "Proposition 3, a deleted row", "Δ₂ = 1", ("P4",), "it takes a whole clipped gradient from a sum; counted as `rows_dropped`", call="prepriv.preprocessing.Deduplicate", where=f"{STEPS}/base.py"),
-    refuted(PAPER, "Corollary 4, mean imputation", "2/(n − p)", ("I1",), "read with p the rows that imputation changes; a record can lose its own cells. Read as missing cells in all it is not refuted", call="prepriv.preprocessing.MeanImputer", where=f"{STEPS}/impute.py"),
+    holds(PAPER, "Corollary 4, mean imputation", "2/(n − p)", "pp_corollary_4", "largest share of it that a row moves, 1200 pairs, p the missing entries", 0.2, 1.0 + 1e-9, "a bound", why="not refuted with p the missing entries in all, as its proof counts them; with p the rows that imputation changes, the L∞ sensitivity that Table 2 speaks of, a row moves by more (I1)", errata=("I1",), call="prepriv.preprocessing.MeanImputer", where=f"{STEPS}/impute.py"),
     refuted(PAPER, "Proposition 16, proof and ball", "diameter 1; rows stay in the ball", ("I2", "I3"), "diameter 2, and a filled row can have norm √2", call="prepriv.preprocessing.MeanImputer", where=f"{STEPS}/impute.py"),
     refuted(PAPER, "Proposition 5, dimension reduction", "2Δ₂ for ‖A_kᵀx − Ã_kᵀx‖", ("P8",), "coordinates turn though the space does not; holds up to a rotation", call="prepriv.preprocessing.PCA", where=f"{STEPS}/pca.py"),
     loosely(PAPER, "Proposition 5, rank reduction", "12.2/(nδ) a row", ("P7", "P9", "P10"), "holds, loose: 1/gap, and less for a small tail", call="prepriv.preprocessing.RankReduction", where=f"{STEPS}/pca.py"),
@@ -169,22 +189,22 @@ ITEMS = (
     holds(PAPER, "Proposition 6, Δ∞ of scaling", "the size of the data sets, n", "pp_rows_scaled", "rows that ours counts as moved, n = 1000", 999, 1000, "all common rows", call="prepriv.preprocessing.MinMaxScaler", why="holds; for min-max scaling no Δ₂ is given (S6)", where=f"{STEPS}/scale_min_max.py"),
     refuted(PAPER, "Theorems 7 and 17(i), Gaussian and DP-GD", "1.05αε²(1 + …)", ("P1", "P3", "S4"), "deduplication, quantization and scaling rest on false sensitivities; the others hold for α ≥ 11", call="prepriv.account", where="papers/prepriv_papers/provable_privacy/tables.py"),
     refuted(PAPER, "Theorem 17(ii), Laplace and exponential", "ε(1 + p), ε(1 + ηp), …", ("P1", "P3"), "the same sensitivities; its cell of scaling is that of DP-GD (S5)", call="prepriv.account", where="papers/prepriv_papers/provable_privacy/tables.py"),
-    refuted(PAPER, "Theorem 17(iii), sampled SGD", "1.05αε²(2α + 12.2²/δ²)", ("L7",), "γ = 1 does not follow from Δ∞ = n; σ has no constant (L6), and no order is named (L10)", call="prepriv.guarantees.sampled_gradient", where=SMOOTH),
-    refuted(PAPER, "Theorem 17(iv), SGD by iteration", "1.1αε²(1 + …)", ("L2", "L11"), "inherits Lemma 4; its last step fails for n − p ≤ 3", call="prepriv.guarantees.one_pass_gradient", where=SMOOTH),
+    refuted(PAPER, "Theorem 17(iii), sampled SGD", "1.05αε²(2α + 12.2²/δ²)", ("L7",), "γ = 1 does not follow from Δ∞ = n; σ has no constant (L6), and no order is named (L10)", call="prepriv.guarantees.sampled_gradient", where=MECHANISMS),
+    refuted(PAPER, "Theorem 17(iv), SGD by iteration", "1.1αε²(1 + …)", ("L2", "L11"), "inherits Lemma 4; its last step fails for n − p ≤ 3", call="prepriv.guarantees.one_pass_gradient", where=MECHANISMS),
     refuted(PAPER, "Theorem 8", "(ε̂ + ε, δ)-DP", ("L15", "L16"), "false for ε > log 4: only one direction of a bad data set is treated; threshold 1 + log(1/(2δ₀))/ε₀ here", call="prepriv.payment.Sensitivity(..., test=...)", where="src/prepriv/mechanisms/propose_test_release.py"),
     no_claim(PAPER, "Several steps, one after another", "not treated", "one step at a time there; a second step sees data that differ by more than a record (C1), and shifts are chained here", call="prepriv.make_plan", where="docs/proofs/chaining.md"),
     refuted(PAPER, "Lemma 3, subsampling", "a batch with replacement shifts by at most τ", ("L8",), "bτ; with that and ε(α, bτ) ≤ 1/(α − 1) it holds", call="prepriv.guarantees.SmoothRenyiCurve.subsampled", where=SMOOTH),
     holds(PAPER, "Definitions 5 and 6", "Lipschitz; µ-smooth in the record", "pp_definition_6", "largest slope found over our constant, logistic loss", 0.2, 1.0, "a bound", why="constants of each loss, with their proof", call="prepriv.learners.Logistic", where="src/prepriv/learners/losses.py"),
     holds(PAPER, "Definition 7, inverse point-wise distance", "γ = n/k", "pp_definition_7", "γ of shifts 1, ½, ½, 0", 2.0, 2.0, "k = 2 of n = 4", call="prepriv.guarantees.inverse_pointwise_distance", where=SMOOTH),
     holds(PAPER, "Definition 8, τ-constrained maximum distance", "κ_τ", "pp_definition_8", "κ₁ of three pairs by hand", 3.0, 3.0, "three rows differ at total 0.3", call="prepriv.guarantees.largest_distance", where=SMOOTH),
-    holds(PAPER, "Theorem 10, Gaussian mechanism", "αε²/2 and αL²τ²ε²/(2Δ²)", "pp_definition_3", "relative distance from integration", *NEAR_1, why="holds; under its Frobenius norm it is loose (L12)", errata=("L12",), call="prepriv.guarantees.gaussian_mechanism", where=SMOOTH),
-    holds(PAPER, "Theorem 11, Laplace mechanism", "ε and Lτε/Δ", "pp_theorem_11", "divergence of order 3 by integration over ours", 0.5, 1.0 + 1e-9, "a bound", why="holds, loose at finite orders", call="prepriv.guarantees.laplace_mechanism", where=SMOOTH),
-    holds(PAPER, "Theorem 12, exponential mechanism", "ε and Lτε/Δ_Q", "pp_theorem_12", "largest log ratio over ε, 200 scores", 0.3, 1.0, "pure ε", call="prepriv.guarantees.exponential_mechanism", where=SMOOTH),
-    refuted(PAPER, "Theorem 13, DP-GD", "(α, αε²/2)-RDP", ("L1",), "its proof shows 2αε², and so does Table 1", call="prepriv.guarantees.full_batch_gradient", where=SMOOTH),
-    loosely(PAPER, "Theorem 14, sampled SGD", "α²ε²/2 at σ = Ω(L√T/(εn))", ("L6",), "no constant; read as an equality the worst pair stays below it. Its lemma is about another sampling", call="prepriv.guarantees.sampled_gradient", where=SMOOTH),
-    refuted(PAPER, "Theorem 15, noise", "σ = 8ηL√(2 log n)/(ε√n)", ("L4",), "noise on the iterate; on the gradient, where it is added, without η. RDP for κ near n: L22", call="prepriv.guarantees.one_pass_gradient", where=SMOOTH),
-    loosely(PAPER, "Theorem 15, condition", "max(L, τL)√(2α(α − 1)) < σ", ("L5",), "a condition, met by small ε alone; ours has none", call="prepriv.guarantees.one_pass_gradient", where=SMOOTH),
-    refuted(PAPER, "Lemma 4", "D_α ≤ 2ατ²L/(σ²(n − t + 1))", ("L2",), "25 times that happens: a shift at the end is not spread", call="prepriv.guarantees.one_pass_gradient", where=SMOOTH),
+    holds(PAPER, "Theorem 10, Gaussian mechanism", "αε²/2 and αL²τ²ε²/(2Δ²)", "pp_definition_3", "relative distance from integration", *NEAR_1, why="holds; under its Frobenius norm it is loose (L12)", errata=("L12",), call="prepriv.guarantees.gaussian_mechanism", where=MECHANISMS),
+    holds(PAPER, "Theorem 11, Laplace mechanism", "ε and Lτε/Δ", "pp_theorem_11", "divergence of order 3 by integration over ours", 0.5, 1.0 + 1e-9, "a bound", why="holds, loose at finite orders", call="prepriv.guarantees.laplace_mechanism", where=MECHANISMS),
+    holds(PAPER, "Theorem 12, exponential mechanism", "ε and Lτε/Δ_Q", "pp_theorem_12", "largest log ratio over ε, 200 scores", 0.3, 1.0, "pure ε", call="prepriv.guarantees.exponential_mechanism", where=MECHANISMS),
+    refuted(PAPER, "Theorem 13, DP-GD", "(α, αε²/2)-RDP", ("L1",), "its proof shows 2αε², and so does Table 1", call="prepriv.guarantees.full_batch_gradient", where=MECHANISMS),
+    loosely(PAPER, "Theorem 14, sampled SGD", "α²ε²/2 at σ = Ω(L√T/(εn))", ("L6",), "no constant; read as an equality the worst pair stays below it. Its lemma is about another sampling", call="prepriv.guarantees.sampled_gradient", where=MECHANISMS),
+    refuted(PAPER, "Table 1, σ of SGD by iteration", "8ηL√(2 log n)/(ε√n)", ("L4",), "η belongs to noise on the iterate; Theorem 15 adds it to the gradient and has σ without η, which is right. Its RDP for κ near n: L22", call="prepriv.guarantees.one_pass_gradient", where=MECHANISMS),
+    loosely(PAPER, "Theorem 15, condition", "max(L, τL)√(2α(α − 1)) < σ", ("L5",), "a condition, met by small ε alone; ours has none", call="prepriv.guarantees.one_pass_gradient", where=MECHANISMS),
+    refuted(PAPER, "Lemma 4", "D_α ≤ 2ατ²L/(σ²(n − t + 1))", ("L2",), "25 times that happens: a shift at the end is not spread", call="prepriv.guarantees.one_pass_gradient", where=MECHANISMS),
     holds(PAPER, "Definition 9 and Lemma I (Feldman et al.)", "contractive noisy iteration", "pp_lemma_i", "divergence of a translation over the bound", 0.99, 1.01, "attained", why="holds; the best a is the taut string of the shifts", call="prepriv.guarantees.one_pass_gradient", where="src/prepriv/guarantees/iteration.py"),
     holds(PAPER, "Lemma A, additivity", "divergences of products add", "pp_lemma_a", "largest distance, 150 products", 0.0, 1e-9, "rounding", call="prepriv.guarantees.RenyiCurve.compose", where="src/prepriv/guarantees/renyi.py"),
     holds(PAPER, "Lemma B, weak convexity", "(1 + c)(βD + (1 − β)D)", "pp_lemma_b", "largest share of the bound, c = 1", *AT_MOST, where="docs/proofs/smooth_renyi.md"),
@@ -193,7 +213,7 @@ ITEMS = (
     holds(PAPER, "Lemma E, post-processing", "RDP stays", "pp_lemma_e", "largest divergence after a map over before", *AT_MOST, where="src/prepriv/guarantees/renyi.py"),
     holds(PAPER, "Lemma F, composition", "ε₁ + ε₂", "pp_lemma_a", "largest distance, 150 products", 0.0, 1e-9, "rounding", call="prepriv.guarantees.RenyiCurve.compose", where="src/prepriv/guarantees/renyi.py"),
     without_constant(PAPER, "Lemma G (Abadi et al.)", "α(α + 1)L²/(n²(1 − 1/n)σ²) + O(·)", "pp_lemma_g", "divergence over its first term, q = 1/100, σ = 4, order 3", 0.1, 1.0, "the first term is above what happens here", "its rest has no constant; exact pairs stand for it here", where="src/prepriv/guarantees/subsampling.py"),
-    holds(PAPER, "Lemma H (Feldman et al.)", "4αL² log n/(nσ²)", "pp_lemma_h", "divergence of order 3 over it, n = 40", 0.05, 1.0, "exact integration, linear losses", call="prepriv.guarantees.one_pass_gradient", where=SMOOTH),
+    holds(PAPER, "Lemma H (Feldman et al.)", "4αL² log n/(nσ²)", "pp_lemma_h", "divergence of order 3 over it, n = 40", 0.05, 1.0, "exact integration, linear losses", call="prepriv.guarantees.one_pass_gradient", where=MECHANISMS),
     holds(PAPER, "Lemma J, triangle", "((α − 1/p)/(α − 1))D_pα + D_q(α−1/p)", "pp_lemma_j", "least slack, 150 laws", 0.0, 1e4, "an inequality", call="prepriv.guarantees.with_preprocessing", where=SMOOTH),
     loosely(PAPER, "Lemma K, Davis–Kahan (Yu et al.)", "2‖Σ − Σ̂‖/gap", ("P9",), "holds; loose by two if both spectra are known", where=f"{STEPS}/_projector.py"),
     loosely(PAPER, "Lemma L (Zwald and Blanchard)", "2‖B‖/gap", ("P9",), "as above; printed without the condition ‖B‖ < gap/4 of its source", where=f"{STEPS}/_projector.py"),
