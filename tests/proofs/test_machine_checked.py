@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import math
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+from prepriv.ledger.units import Quanta
+from prepriv.mechanisms.quantile import Grid, _scored
+from prepriv.preprocessing._columns import Column, padded
+from prepriv.preprocessing._grid import RowGrid
+from prepriv.preprocessing._neighbours import Clusters
+from prepriv.preprocessing.impute_caps import MissingCaps
+from prepriv.preprocessing.impute_median import NearMedian, lower_median, median_distance
+from prepriv.preprocessing.impute_trimmed_mean import end_span, trimmed_distance
+from prepriv.space import Reading
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,3 +80,74 @@ def test_an_axiom_an_unfinished_proof_and_a_missing_answer_are_refused(tmp_path,
     (tmp_path / "x.v").write_text("Theorem t : True.\nProof. by []. Qed.\n")
     with pytest.raises(ValueError, match="comments and theorems differ"):
         tool.theorems()
+
+
+# What Coq computed (make -C proofs/coq vectors), beside the package.
+
+
+@pytest.fixture(scope="module")
+def computed():
+    return json.loads(tool.VECTORS.read_text(encoding="utf-8"))
+
+
+def test_there_are_thousands_of_results(computed):
+    assert sum(len(rows) for rows in computed.values()) >= 4000
+
+
+def test_the_median_its_premise_and_its_distance_are_those_of_coq(computed):
+    low, high, middle = 0.0, 12.0, 6.0
+    column = Column(0, "x", low, high)
+    for cells, (gap, median, near, distance) in computed["median"]:
+        ranked = np.sort(np.array(cells, dtype=float))
+        premise = NearMedian(column, float(gap), reading=Reading())
+        assert lower_median(ranked, middle) == median
+        assert premise.met(ranked) == bool(near)
+        assert median_distance(ranked, low, high, gap) == (math.inf if distance < 0 else distance)
+        assert near == (distance != 0)
+
+
+def test_the_trimmed_span_and_its_distance_are_those_of_coq(computed):
+    low, high = 0.0, 12.0
+    for cells, (ends, spread, span, distance) in computed["trimmed"]:
+        ranked = np.sort(np.array(cells, dtype=float))
+        assert end_span(padded(ranked, low, high), ends) == span
+        assert trimmed_distance(ranked, ends, low, high, spread) == (math.inf if distance < 0 else distance)
+
+
+def test_the_good_centres_are_those_of_coq(computed):
+    grid = RowGrid(64.0, 0)
+    for points, (eta, good) in computed["good"]:
+        found = Clusters.of(np.array(points, dtype=np.float32).reshape(-1, 1), grid, float(eta))
+        centres = {x for x, g in zip(points, good) if g}
+        values = found.rows.points[:, 0]
+        for i, x in enumerate(points):
+            stands = int(found.representative[found.rows.inverse[i]])
+            if stands == len(values):
+                assert not any(abs(x - c) <= eta for c in centres)
+            else:
+                assert values[stands] in centres and abs(x - values[stands]) <= eta
+
+
+def test_the_charges_granted_are_those_of_coq(computed):
+    """The line of Ledger.charge: (spent + cost).fits(cap)."""
+    for costs, (cap, (booked, granted)) in computed["charges"]:
+        spent, fitted = Quanta(0), []
+        for cost in costs:
+            if (spent + Quanta(*cost)).fits(Quanta(*cap)):
+                spent, fitted = spent + Quanta(*cost), [*fitted, cost]
+        assert [spent.main, spent.delta] == booked and fitted == granted
+
+
+def test_the_weight_of_a_fade_is_that_of_coq(computed):
+    for full, fade, missing, over, under in computed["weight"]:
+        one = np.array([full]), np.array([fade])
+        caps = MissingCaps(np.array([0]), *one, names=("x",), n=100, whole=100, reading=Reading())
+        assert float(caps.weight(np.array([missing]))[0]) == pytest.approx(over / under, rel=1e-15)
+
+
+def test_the_scores_of_a_private_quantile_are_those_of_coq(computed):
+    grid = Grid(0.0, 7.0, 8)
+    for above, (values, scores) in computed["score"]:
+        starts, lengths, found = _scored(np.array(values, dtype=float), above, grid)
+        assert np.repeat(found, lengths).tolist() == scores
+        assert starts[0] == 0
