@@ -144,6 +144,49 @@ apply: le_trans (ler_wpmuln2l rad0 dr); rewrite -sumr_const.
 by apply: le_trans (norm_sum_le _ _ _) _; apply: ler_sum => i /andP[_]; apply: rad.
 Qed.
 
+(** [chaining.md, center.md; preprocessing/base.py sum_shift]
+    Add-or-remove-one: the record is there in one table only (it counts as zero in the other), and the radius stands for the diameter. *)
+Theorem sum_of_rows_shift_added d (X X' : table d) D s radius :
+  X' record = 0 -> norm (X record) <= radius -> 0 <= radius -> (forall i, D i -> norm (X i - X' i) <= radius) ->
+  apart X X' D s ->
+  norm (\sum_i X i - \sum_(i | i != record) X' i) <= radius + total_shift s + radius *+ rows_dropped s.
+Proof.
+move=> gone rx rad0 rad ap; have <- : \sum_i X' i = \sum_(i | i != record) X' i by rewrite (bigD1 record) //= gone add0r.
+by apply: (sum_of_rows_shift _ rad0 rad ap); rewrite gone subr0.
+Qed.
+
+(** [chaining.md; preprocessing/base.py RowShift.plus]
+    The total is never above rows_moved times row_shift. *)
+Theorem row_shift_total d (X X' : table d) D s : 0 <= row_move s -> apart X X' D s ->
+  apart X X' D (RowShift (rows_moved s) (row_move s) (Num.min (total_shift s) (row_move s *+ rows_moved s)) (rows_dropped s)).
+Proof.
+move=> r0 [m r t dr]; split=> //=; rewrite le_minr t /=.
+apply: le_trans (ler_wpmuln2l r0 m).
+rewrite (bigID (fun i => X i != X' i)) /= [X in _ + X]big1 => [|i /andP[_ /negPn/eqP->]]; last first.
+  by rewrite subrr norm0.
+by rewrite addr0 -sumr_const; apply: ler_sum => i /andP[ci _]; apply: r.
+Qed.
+
+(** [chaining.md; preprocessing/base.py FittedMap.keep]
+    A fixed map that also drops rows, each by the row alone: at most rows_moved more rows are kept in one table and dropped in the other. *)
+Theorem row_shift_dropping d (keep : 'rV[R]_d -> bool) (X X' : table d) D s : apart X X' D s ->
+  apart X X' (predU D [pred i | keep (X i) != keep (X' i)])
+    (RowShift (rows_moved s) (row_move s) (total_shift s) (rows_dropped s + rows_moved s)).
+Proof.
+move=> [m r t dr]; set E := predU _ _.
+have cD i : common E i -> common D i by rewrite /common /= negb_or => /and3P[-> ->].
+split=> /=.
+- apply: leq_trans m; apply/subset_leq_card/subsetP => i; rewrite !inE => /andP[/cD-> //].
+- by move=> i /cD; apply: r.
+- apply: le_trans t; rewrite [X in _ <= X](bigID (common E)) /= -[X in X <= _]addr0; apply: ler_add.
+    rewrite le_eqVlt; apply/orP; left; apply/eqP/eq_bigl => i.
+    by case ci: (common E i); rewrite ?andbF // (cD _ ci).
+  by apply: sumr_ge0 => i _; apply: norm_ge0.
+apply: leq_trans (leq_add dr m); rewrite -cardUI; apply: leq_trans (leq_addr _ _).
+apply/subset_leq_card/subsetP => i; rewrite !inE /common /=; case: (i == record) => //=.
+case: (D i) => //=; apply: contraNneq => ->; by rewrite eqxx.
+Qed.
+
 (* A learner: contributions clipped to C, mu-Lipschitz in the row. gradient_sum.md "Rows that moved" without the cuts. *)
 (** [gradient_descent.md, chaining.md; learners/gradient_descent.py GradientDescent]
     A sum of contributions clipped to C, mu-Lipschitz in the row, moves by at most 2C + min(mu total_shift, 2C rows_moved) + C rows_dropped (exact arithmetic, replace-one). *)
