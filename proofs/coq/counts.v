@@ -18,7 +18,7 @@ rewrite /normsq mulr_sumr -big_split -sumrB; apply: eq_bigr => j _ /=; rewrite !
 set a := u 0 j; set b := v 0 j; ring.
 Qed.
 
-(** [histogram.md, sketch.md, evaluation.md; mechanisms/histogram.py private_histogram, sketches/plan.py SketchPlan]
+(** [histogram.md, sketch.md, evaluation.md; mechanisms/histogram.py private_histogram, sketches/sketch_plan.py SketchPlan]
     Two contributions without negative entries, of squared norm at most B each, are at most sqrt(2 B) apart, not 2 sqrt B: what a replaced
     record or unit does to counts. *)
 Theorem nonnegative_replaced u v (B : R) : (forall j, 0 <= u 0 j) -> (forall j, 0 <= v 0 j) ->
@@ -35,7 +35,7 @@ move=> u01 <-; apply: eq_bigr => j _; case/orP: (u01 j) => /eqP->; first by rewr
 by rewrite expr1n.
 Qed.
 
-(** [sketch.md; sketches/plan.py SketchPlan]
+(** [sketch.md; sketches/sketch_plan.py SketchPlan]
     A row of d columns puts a one into one cell of each of at most d tables and zeros elsewhere: its squared norm is at most d. *)
 Theorem table_row u d : (forall j, (u 0 j == 0) || (u 0 j == 1)) -> \sum_j u 0 j <= d%:R -> normsq u <= d%:R.
 Proof.
@@ -77,7 +77,7 @@ Section Unit.
 Variables (R : rcfType) (m : nat).
 Implicit Types (rows : seq 'rV[R]_m).
 
-(** [sketch.md, units.md; sketches/plan.py SketchPlan]
+(** [sketch.md, units.md; sketches/sketch_plan.py SketchPlan]
     A unit of at most k rows, each of norm at most B, contributes a sum of norm at most k B. *)
 Theorem unit_of_k_rows rows k (B : R) : 0 <= B -> (size rows <= k)%N -> (forall x, x \in rows -> norm x <= B) ->
   norm (\sum_(x <- rows) x) <= k%:R * B.
@@ -89,7 +89,7 @@ rewrite big_cons; apply: le_trans (ler_normD _ _) _; rewrite -[(size l).+1]add1n
 by apply: IH => y yl; apply: le; rewrite in_cons yl orbT.
 Qed.
 
-(** [sketch.md, units.md; sketches/plan.py pair_sensitivity]
+(** [sketch.md, units.md; sketches/sketch_plan.py pair_sensitivity]
     Two units of k rows each (rows that are not there count as zeros), any two of whose rows are at most D apart: the sums are at most k D
     apart. *)
 Theorem unit_for_unit (pairs : seq ('rV[R]_m * 'rV[R]_m)) k (D : R) : 0 <= D -> (size pairs <= k)%N ->

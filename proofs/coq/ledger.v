@@ -89,7 +89,7 @@ Section Rounding.
 Local Open Scope ring_scope.
 Variables (R : realFieldType) (quantum : R).
 Hypothesis quantum0 : 0 < quantum.
-(** [ledger.md; ledger/units.py]
+(** [ledger.md; ledger/currency.py]
     Costs rounded up and the cap rounded down: whole numbers that fit are real amounts that fit. *)
 Theorem real_cap (plan : Type) (plans : seq plan) (amount : plan -> R) (cost : plan -> nat) (cap : R) (whole : nat) :
   (forall p, amount p <= (cost p)%:R * quantum) -> whole%:R * quantum <= cap ->
@@ -101,7 +101,7 @@ by rewrite ler_pmul2r // ler_nat.
 Qed.
 
 (* ledger.md: a float x stands for the decimal that Python prints, |x - d| <= u x: the cap grows by that much. *)
-(** [ledger.md; ledger/units.py]
+(** [ledger.md; ledger/currency.py]
     If each amount exceeds its printed decimal by a relative u at most, and the decimals fit, the amounts fit cap (1 + u). *)
 Theorem printed_cap (plan : Type) (plans : seq plan) (amount decimal : plan -> R) (u cap : R) :
   0 <= u -> (forall p, 0 <= decimal p) -> (forall p, amount p <= decimal p * (1 + u)) ->

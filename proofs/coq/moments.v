@@ -119,7 +119,7 @@ rewrite [X in _ <= X](bigID (fun j : 'I_d => (j < i)%N)) /= -[X in X <= _]addr0;
 by apply: sumr_ge0 => j _; apply: sqr_ge0.
 Qed.
 
-(** [sketch.md, describe.md; sketches/plan.py pair_sensitivity]
+(** [sketch.md, describe.md; sketches/sketch_plan.py pair_sensitivity]
     Pairs: rows z, w of norm at most R have products (z_i z_j), i < j, at most R^2 apart (squared: R^4), though the diagonal is left out. *)
 Theorem pairs_replaced z w (r : R) : norm z <= r -> norm w <= r -> pairs_apart z w <= r ^+ 4.
 Proof.
@@ -127,7 +127,7 @@ move=> zr wr; rewrite -(ler_pmul2l (_ : 0 < 2%:R)) ?ltr0n //.
 exact: le_trans (twice_pairs z w) (second_moment_replaced zr wr).
 Qed.
 
-(** [sketch.md; sketches/plan.py pair_sensitivity]
+(** [sketch.md; sketches/sketch_plan.py pair_sensitivity]
     A row added or removed: twice the squared norm of its products is at most R^4. *)
 Theorem pairs_added z (r : R) : norm z <= r -> 2%:R * pairs_apart z 0 <= r ^+ 4.
 Proof.

@@ -13,9 +13,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from prepriv.ledger.units import Quanta
+from prepriv.ledger.currency import Quanta
 from prepriv.mechanisms.quantile import Grid, _scored
-from prepriv.preprocessing._columns import Column, padded
+from prepriv.preprocessing._columns import PremiseColumn, padded
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing._neighbours import Clusters
 from prepriv.preprocessing.impute_caps import MissingCaps
@@ -96,7 +96,7 @@ def test_there_are_thousands_of_results(computed):
 
 def test_the_median_its_premise_and_its_distance_are_those_of_coq(computed):
     low, high, middle = 0.0, 12.0, 6.0
-    column = Column(0, "x", low, high)
+    column = PremiseColumn(0, "x", low, high)
     for cells, (gap, median, near, distance) in computed["median"]:
         ranked = np.sort(np.array(cells, dtype=float))
         premise = NearMedian(column, float(gap), reading=Reading())
