@@ -74,7 +74,15 @@ def _image(image: Any, columns: int) -> tuple[int, int, int]:
     return found
 
 
-def _check_unit(unit: Any) -> str:
+def _whose(unit: str | None) -> str:
+    return "one record" if unit is None else f"one {unit!r} with all its rows"
+
+
+def _of_whose(unit: str | None) -> str:
+    return "" if unit is None else f" of {_whose(unit)}"
+
+
+def check_unit(unit: Any) -> str:
     """The name of the column that says whose row it is, or ValueError: it stands in every claim and charge."""
     if not isinstance(unit, str) or not unit.isprintable() or not 1 <= len(unit) <= 60 or "`" in unit:
         raise ValueError(
@@ -208,12 +216,11 @@ class Domain:
         for drafted in self.drafts:
             if not isinstance(drafted, Drafted):
                 raise ValueError(f"drafts must be what Domain.draft left there; got {shown(drafted)}")
-            if drafted.adjacency != self.adjacency or self.unit is not None:
-                whose = "" if self.unit is None else f" of one {self.unit!r} with all its rows"
+            if (drafted.adjacency, drafted.unit) != (self.adjacency, self.unit):
                 raise ValueError(
-                    f"this domain was drafted under {drafted.adjacency} of one record, and that claim does not add to one under "
-                    f"{self.adjacency}{whose}: draft it under the same, or declare it by hand, without drafts, and state "
-                    "the claim of the draft apart"
+                    f"this domain was drafted under {drafted.adjacency} of {_whose(drafted.unit)}, and that claim does not add to one "
+                    f"under {self.adjacency}{_of_whose(self.unit)}: draft it under the same, or declare it by hand, without drafts, "
+                    "and state the claim of the draft apart"
                 )
 
     def _check_unit(self) -> None:
@@ -222,7 +229,7 @@ class Domain:
                 "declare unit and rows_per_unit together: whose row it is, and how many are read"
             )
         settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=_MOST_ROWS))
-        if _check_unit(self.unit) in self.columns or self.unit == self.label:
+        if check_unit(self.unit) in self.columns or self.unit == self.label:
             raise ValueError(
                 f"the unit {self.unit!r} must be neither the label nor one of the columns that predict it"
             )
@@ -372,6 +379,8 @@ class Domain:
         label: str | None = None,
         adjacency: Adjacency = "replace-one",
         ledger: str | PathLike[str] | None = None,
+        unit: str | None = None,
+        rows_per_unit: int | None = None,
     ) -> Domain:
         """Draft a domain that nobody declared, in private, from a table with its label.
 
@@ -394,6 +403,9 @@ class Domain:
             What neighbouring data sets are.
         ledger : path or URL, optional
             The ledger that is charged. None: no ledger.
+        unit, rows_per_unit : str and int, optional
+            As for `Domain`, where a person can have several rows: n, which must be declared, counts units, and the draft
+            reads one row of each.
 
         Returns
         -------
@@ -419,7 +431,15 @@ class Domain:
         """
         # a constructor by its name: the top of the package knows who makes it, this room does not
         made: Domain = import_module("prepriv").draft_domain(
-            table, epsilon=epsilon, delta=delta, n=n, label=label, adjacency=adjacency, ledger=ledger
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            n=n,
+            label=label,
+            adjacency=adjacency,
+            ledger=ledger,
+            unit=unit,
+            rows_per_unit=rows_per_unit,
         )
         return made
 

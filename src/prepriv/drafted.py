@@ -30,6 +30,8 @@ class Drafted:
         The declared number of records of the table that was drafted.
     plan : str
         SHA-256 of the plan of the draft: what a ledger holds of it.
+    unit : str, optional
+        The column that said whose row it is, where neighbours differed in a unit with all its rows: `rows` counts units.
     ledger : mapping, optional
         The receipt of its charge: "plan_uid", "sequence", "head".
     """
@@ -42,6 +44,7 @@ class Drafted:
     rows: int
     plan: str
     ledger: Mapping[str, Any] | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "mu"):
@@ -51,19 +54,24 @@ class Drafted:
         object.__setattr__(self, "rows", integer("rows", self.rows))
         if not (isinstance(self.plan, str) and re.fullmatch("[0-9a-f]{64}", self.plan)):
             raise ValueError("drafted: plan must be the hash of the plan of a draft, 64 hexadecimal digits")
+        if self.unit is not None and not (isinstance(self.unit, str) and 1 <= len(self.unit) <= 60):
+            raise ValueError("drafted: unit must be the name of a column, 1 to 60 characters")
         if self.ledger is not None:
             object.__setattr__(self, "ledger", _receipt(self.ledger))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out = {name: getattr(self, name) for name in sorted(_KEYS)}
+        out |= {} if self.unit is None else {"unit": self.unit}
         return out | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Drafted:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
-        if not isinstance(data, Mapping) or data.keys() - {"ledger"} != _KEYS:
-            raise ValueError(f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger")
+        if not isinstance(data, Mapping) or data.keys() - {"ledger", "unit"} != _KEYS:
+            raise ValueError(
+                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger and unit"
+            )
         return Drafted(**data)
 
 

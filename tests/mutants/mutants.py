@@ -20,6 +20,7 @@ from joints import (
     mechanisms,
     outputs,
     papers,
+    persons,
     premises,
     resources,
     results,
@@ -2154,5 +2155,6 @@ MUTANTS = (
     *mechanisms.MUTANTS,
     *outputs.MUTANTS,
     *papers.MUTANTS,
+    *persons.MUTANTS,
     *results.MUTANTS,
 )

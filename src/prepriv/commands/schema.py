@@ -33,6 +33,7 @@ from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
 from prepriv.guarantees.printed import exact, up
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.first_schema import WARNING, draft
+from prepriv.schemas.persons import one_row_one_person
 from prepriv.tables.readers import BadData, column_names, read_table
 
 _COMMA, _NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+(\.\d+)?")
@@ -65,6 +66,16 @@ def schema_init(
         str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
     ] = None,
     note: Note = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says whose row it is, where a person has several; --rows then counts persons."
+        ),
+    ] = None,
+    rows_per_unit: Annotated[
+        int | None,
+        typer.Option("--rows-per-unit", help="With --unit: how many rows of a person are read, 1 to 100."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draft a schema from a table.
@@ -75,6 +86,10 @@ def schema_init(
     """
     if out is not None:
         _check_out(out)
+    if (unit is None) != (rows_per_unit is None):
+        raise Stop(
+            "--unit and --rows-per-unit go together: whose row it is, and how many of a person are read"
+        )
     if epsilon is not None:
         if rows is None:
             raise Stop("--rows: the number of records must be declared for a private draft")
@@ -87,6 +102,8 @@ def schema_init(
                 epsilon=epsilon,
                 delta=1e-6 if delta is None else delta,
                 adjacency=check_adjacency(adjacency or "replace-one"),
+                unit=unit,
+                rows_per_unit=rows_per_unit,
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
@@ -106,13 +123,15 @@ def schema_init(
     if table.num_rows == 0:
         raise BadData(f"{data} has no rows")
     try:
-        leaky = draft(table, label)
+        leaky = draft(table, label, unit, rows_per_unit)
     except BadSchema as error:
         raise BadSchema(f"{data}: {error}") from None
     _write(leaky.text, out, as_json)
     say(f"WARNING: {' '.join(WARNING.split())}", err=True)
     for note in leaky.notes:
         say(f"LOOK AT {note}", err=True)
+    if unit is None:
+        say(one_row_one_person(table.column_names), err=True)
 
 
 def _check_out(out: Path) -> None:
@@ -136,8 +155,10 @@ def _write(text: str, out: Path | None, as_json: bool) -> None:
 def _say_cost(drafted: PrivateDraft) -> None:
     look = drafted.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
-    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.adjacency}, n = {look.n}"]
+    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}"]
     said += look.guarantee.notes
+    if drafted.plan.unit is None:
+        said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))
     said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
     said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
     said += [

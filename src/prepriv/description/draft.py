@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from prepriv._arguments import LARGEST, LEAST
+from prepriv._arguments import LARGEST, LEAST, integer
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
-from prepriv.domain import Domain
+from prepriv.domain import MOST_ROWS, Domain, check_unit
 from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
@@ -38,6 +38,7 @@ from prepriv.tables.cell import text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
 from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
+from prepriv.tables.units import one_row_each
 
 FIRST_ROUND = 0.35  # of what a column gets
 SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
@@ -51,11 +52,14 @@ BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism
 
 @dataclass(frozen=True)
 class DraftPlan:
-    """What a private draft will release, priced: `look`; and of which columns."""
+    """What a private draft will release, priced: `look`; and of which columns. unit: the column that says whose row it is, and
+    rows_per_unit: what the domain declares of it; the draft reads one row of each unit."""
 
     columns: tuple[str, ...]
     label: str
     look: Look
+    unit: str | None = None
+    rows_per_unit: int | None = None
 
     @property
     def _seen(self) -> float:
@@ -90,7 +94,14 @@ class PrivateDraft:
     def _domain(self) -> Domain:
         look = self.plan.look
         return Domain(
-            self.columns, self.classes, look.n, look.adjacency, self.plan.label, drafts=(self.drafted,)
+            self.columns,
+            self.classes,
+            look.n,
+            look.adjacency,
+            self.plan.label,
+            unit=self.plan.unit,
+            rows_per_unit=self.plan.rows_per_unit,
+            drafts=(self.drafted,),
         )
 
     @property
@@ -98,7 +109,15 @@ class PrivateDraft:
         """What it cost, as whatever uses the domain carries it."""
         look = self.plan.look
         return Drafted(
-            look.epsilon, look.delta, look.mu, look.leak, look.adjacency, look.n, look.hash, self.receipt
+            look.epsilon,
+            look.delta,
+            look.mu,
+            look.leak,
+            look.adjacency,
+            look.n,
+            look.hash,
+            self.receipt,
+            self.plan.unit,
         )
 
     def domain(self) -> Domain:
@@ -109,12 +128,17 @@ class PrivateDraft:
             )
         return self._domain()
 
+    @property
+    def _unit(self) -> dict[str, Any]:
+        plan = self.plan
+        return {} if plan.unit is None else {"unit": plan.unit, "rows_per_unit": plan.rows_per_unit}
+
     def text(self) -> str:
         """The schema file: a draft to be completed by hand where too little was seen."""
         look = self.plan.look
         head = [
             f"Drafted in private with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
-            f"{look.adjacency}, n = {look.n}.",
+            f"{look.guarantee.neighbours}, n = {look.n}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
             *(f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out),
         ]
@@ -126,6 +150,7 @@ class PrivateDraft:
             "label": {"name": self.plan.label, "classes": list(self.classes)},
             "adjacency": look.adjacency,
             "rows": look.n,
+            **self._unit,
             "columns": {name: _declared(column) for name, column in self.columns.items()},
             "drafted": [self.drafted.to_json()],  # stays, whatever of the rest is edited
         }
@@ -150,8 +175,11 @@ def plan_draft(
     epsilon: float,
     delta: float,
     adjacency: Adjacency = "replace-one",
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
 ) -> DraftPlan:
-    """Price a draft of a table with these columns; `label` is the last where None. No row is read.
+    """Price a draft of a table with these columns; `label` is the last where None. No row is read. unit, rows_per_unit: where
+    several rows can be one person's, the column that says whose, and how many are read of each; n then counts persons.
 
     Raises BadSchema for fewer than two columns, two of one name, a name that is not a text, or no such label; ValueError
     for the budget.
@@ -170,7 +198,19 @@ def plan_draft(
     label = names[-1] if label is None else label
     if label not in names:
         raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(names)}")
-    columns = tuple(name for name in names if name != label)
+    if (unit is None) != (rows_per_unit is None):
+        raise BadSchema(
+            "declare a unit and its rows per unit together: whose row it is, and how many are read"
+        )
+    if unit is not None:
+        rows_per_unit = integer("rows_per_unit", rows_per_unit, at_most=MOST_ROWS)
+        if check_unit(unit) not in names or unit == label:
+            raise BadSchema(
+                f"the unit {unit!r} must be a column of the table, and not the label; {names_of(names)}"
+            )
+    columns = tuple(name for name in names if name not in (label, unit))
+    if not columns:
+        raise BadSchema("a schema needs a column beside the label and the unit")
     weights: dict[str, float] = {}
     for i in range(len(columns)):
         weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
@@ -184,9 +224,10 @@ def plan_draft(
         epsilon=epsilon,
         delta=delta,
         lone=lone,
-        declared=[list(columns), label],
+        declared=[list(columns), label] if unit is None else [list(columns), label, unit],
+        unit=unit,
     )
-    return DraftPlan(columns, label, look)
+    return DraftPlan(columns, label, look, unit, rows_per_unit)
 
 
 def draft_in_private(
@@ -204,7 +245,9 @@ def draft_in_private(
     file is opened after the charge.
     """
     look = plan.look
-    unread = PrivateFrame(table, (*plan.columns, plan.label), look.n if n_is_public(look.adjacency) else None)
+    named = (*plan.columns, plan.label, *(() if plan.unit is None else (plan.unit,)))
+    public = n_is_public(look.adjacency) and plan.unit is None
+    unread = PrivateFrame(table, named, look.n if public else None)
     paid = admit(look, unread, ledger=ledger, session=session, reached=reached)
     return replace(release_draft(plan, paid.rows, look.session(paid.session)), receipt=paid.receipt)
 
@@ -218,9 +261,13 @@ def draft_domain(
     label: str | None,
     adjacency: Adjacency,
     ledger: str | os.PathLike[str] | None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
 ) -> Domain:
     """`Domain.draft`."""
     frame = frame_of(table)
+    if n is None and unit is not None:
+        raise ValueError("n must be declared: how many units there are, not rows")
     if n is None and not n_is_public(adjacency):
         raise ValueError("n must be declared under add-or-remove-one: the true count is private")
     plan = plan_draft(
@@ -230,6 +277,8 @@ def draft_domain(
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
+        unit=unit,
+        rows_per_unit=rows_per_unit,
     )
     return draft_in_private(plan, frame, ledger=ledger).domain()
 
@@ -238,13 +287,23 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
     """The same of a table that was admitted."""
     look, frame = plan.look, frame_of(table)
     columns: dict[str, Column] = {}
+    rows = None
+    if plan.unit is not None:
+        there = look.n if n_is_public(look.adjacency) else None
+        rows = one_row_each(frame, plan.unit, (*plan.columns, plan.label), there)
     for i, name in enumerate(plan.columns):
-        column = _column(plan, i, cells(frame[name]), session)
+        column = _column(plan, i, _cells(frame[name], rows), session)
         if column is not None:
             columns[name] = column
     left_out = tuple(name for name in plan.columns if name not in columns)
-    classes = _names(look, look["label"], cells(frame[plan.label]), session)
+    classes = _names(look, look["label"], _cells(frame[plan.label], rows), session)
     return PrivateDraft(plan, columns, classes, left_out)
+
+
+def _cells(column: Any, rows: NDArray[np.int64] | None) -> DistinctCells:
+    """The cells of a column; with units of these rows alone, one a unit, a gap where it has none."""
+    codes, distinct = cells(column)
+    return (codes, distinct) if rows is None else (np.append(codes, -1)[rows], distinct)
 
 
 def _column(plan: DraftPlan, i: int, column: DistinctCells, session: Session) -> Column | None:

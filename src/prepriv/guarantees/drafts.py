@@ -72,11 +72,15 @@ def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, An
 def drafts_cost(domain: Domain) -> str:
     """What the drafts of a domain cost, in words."""
     drafts = " and ".join(
-        f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} records"
+        f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} {_counted(d)}"
         + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
         for d in domain.drafts
     )
     return f"the private draft of its bounds, categories and classes, {drafts}"
+
+
+def _counted(drafted: Drafted) -> str:
+    return "records" if drafted.unit is None else f"units by {drafted.unit!r}"
 
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, LEAST
 from prepriv.columns import OTHER
+from prepriv.domain import check_unit
 from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.schema import Schema
 from prepriv.tables.cell import Cell, number_of, text_of
@@ -39,8 +40,8 @@ class Draft:
     notes: tuple[str, ...]
 
 
-def draft(table: Any, label: str | None) -> Draft:
-    """The draft for an Arrow table; `label` is its last column where None.
+def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit: int | None = None) -> Draft:
+    """The draft for an Arrow table; `label` is its last column where None. unit: of which no more than the name is declared.
 
     An error quotes no column name but `label`: where the file has no header line, its first record is one.
 
@@ -60,10 +61,14 @@ def draft(table: Any, label: str | None) -> Draft:
     label = frame.columns[-1] if label is None else label
     if label not in frame.columns:
         raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(frame.columns)}")
+    if unit is not None and (check_unit(unit) not in frame.columns or unit == label):
+        raise BadSchema(f"the table has no column {unit!r} beside its label; {names_of(frame.columns)}")
     columns: dict[str, Any] = {}
     notes: list[str] = []
     classes: list[str] = []
     for name in frame.columns:
+        if name == unit:
+            continue
         codes, distinct = cells(frame[name])
         used = [i for i, v in enumerate(distinct) if text_of(v).lower() not in MISSING_TEXT]
         times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
@@ -84,7 +89,9 @@ def draft(table: Any, label: str | None) -> Draft:
             columns[name] = column
             if _identifies(values, times):
                 notes.append(f"{name!r}: no value stands twice, as in an identifier; drop it if it is one")
-    body = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one", "columns": columns}
+    body: dict[str, Any] = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one"}
+    body |= {} if unit is None else {"unit": unit, "rows_per_unit": rows_per_unit}
+    body["columns"] = columns
     head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
     _check_loads(body)
     text = written_yaml(body)

@@ -6,6 +6,7 @@ What is done to a unit is a function of its own rows. What that is worth: docs/p
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.tables.cell import UNREADABLE, cell_of, text
-from prepriv.tables.column import codes_by
+from prepriv.tables.column import cells, codes_by
 from prepriv.tables.encoding import MISSING_TEXT, as_frame, check_stream, encode, encode_targets, label_of
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -119,6 +120,32 @@ def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, 
     """
     check_units(rows, domain)
     return grouped(*_read(rows, labels, domain), domain, n)
+
+
+def one_row_each(frame: Any, unit: str, names: Sequence[str], n: int | None) -> NDArray[np.int64]:
+    """The number of one row of each unit of a raw table, in the order of the units, (units,); -1 where one has none.
+
+    Which row it is follows from what the unit's own rows say in these columns. n: where the number of units is public, up to
+    which there are units without rows; BadData for more. Rows without an id are nobody's and left out.
+    """
+    codes, units = codes_by(frame[unit], id_of)
+    rank = np.empty(len(units) + 1, dtype=np.int64)
+    rank[sorted(range(len(units)), key=units.__getitem__)] = np.arange(len(units))
+    rank[-1] = len(units)  # nobody's: last
+    of = rank[codes]
+    found = np.full(len(of), _KEY, dtype=np.uint64)
+    for name in names:
+        at, distinct = cells(frame[name])
+        said = np.array(["\0" if cell is None else text(cell) for cell in [*distinct, None]], dtype=object)
+        found = _mixed(found ^ _words(said)[at])
+    order = np.lexsort((found, of))
+    order = order[: int((of < len(units)).sum())]
+    first = order[np.searchsorted(of[order], np.arange(len(units)))].astype(np.int64)
+    if n is None:
+        return first
+    if len(units) > n:
+        raise BadData(f"the plan is for n={n} units, and the table has more")
+    return np.concatenate([first, np.full(n - len(units), -1, dtype=np.int64)])
 
 
 def grouped(

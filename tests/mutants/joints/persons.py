@@ -1,0 +1,42 @@
+"""Planted bugs: drafts of persons with several rows."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+PERSONS = "tests/description/test_persons.py"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a draft of persons reads all of their rows",
+        "a person who moves a sum once a row",
+        "description/draft.py",
+        "    return (codes, distinct) if rows is None else (np.append(codes, -1)[rows], distinct)\n",
+        "    return codes, distinct\n",
+        (PERSONS, "-k", "replay"),
+    ),
+    Mutant(
+        "which row of a person is read depends on the order of the table",
+        "a choice that other people's rows decide",
+        "tables/units.py",
+        "    order = np.lexsort((found, of))\n    order = order[: int((of < len(units)).sum())]\n    first = order[",
+        "    order = np.lexsort((np.arange(len(of)), of))\n    order = order[: int((of < len(units)).sum())]\n    first = order[",
+        (PERSONS, "-k", "its_own_rows"),
+    ),
+    Mutant(
+        "a draft of single rows adds to a claim of persons",
+        "two claims of other neighbours added up",
+        "domain.py",
+        "            if (drafted.adjacency, drafted.unit) != (self.adjacency, self.unit):\n",
+        "            if drafted.adjacency != self.adjacency:\n",
+        (PERSONS, "-k", "adds_to_persons"),
+    ),
+    Mutant(
+        "the draft of persons is claimed for single rows",
+        "a claim without its unit",
+        "description/draft.py",
+        "        unit=unit,\n    )\n    return DraftPlan(columns, label, look, unit, rows_per_unit)\n",
+        "    )\n    return DraftPlan(columns, label, look, unit, rows_per_unit)\n",
+        (PERSONS, "-k", "adds_to_persons or claims_them"),
+    ),
+)
