@@ -41,7 +41,7 @@ __all__ = ["ADJACENCIES", "Adjacency", "Domain", "as_space", "check_adjacency"]
 
 _SHOWN = 12  # classes and columns that are listed where a domain is printed
 TARGET_STEPS = 2**24  # of a target between its bounds: as fine as a float32
-_MOST_ROWS = 100  # of a unit: each takes a product with each other one
+MOST_ROWS = 100  # of a unit: each takes a product with each other one
 
 
 def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
@@ -228,7 +228,7 @@ class Domain:
             raise ValueError(
                 "declare unit and rows_per_unit together: whose row it is, and how many are read"
             )
-        settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=_MOST_ROWS))
+        settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=MOST_ROWS))
         if check_unit(self.unit) in self.columns or self.unit == self.label:
             raise ValueError(
                 f"the unit {self.unit!r} must be neither the label nor one of the columns that predict it"

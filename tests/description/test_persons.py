@@ -14,6 +14,7 @@ from prepriv import Domain, Numeric
 from prepriv.audit.replay import Neighbour, replay
 from prepriv.cli import run
 from prepriv.description.draft import draft_in_private, plan_draft
+from prepriv.description.look import frame_of
 from prepriv.drafted import Drafted
 from prepriv.ledger import Ledger
 from prepriv.schemas.persons import may_say_whose
@@ -48,20 +49,20 @@ def test_one_row_of_each_person_is_read_and_its_own_rows_decide_which():
     rng = np.random.default_rng(1)
     columns = ("age", "dose", "ward", "back")
     names = np.sort(TABLE.patient_id.unique())
-    found = one_row_each(prepriv.description.price.frame_of(TABLE), "patient_id", columns, None)
+    found = one_row_each(frame_of(TABLE), "patient_id", columns, None)
     first = TABLE.iloc[found]
     assert first.patient_id.tolist() == names.tolist()
     shuffled = TABLE.iloc[rng.permutation(len(TABLE))]
     others = pd.concat(
         [shuffled, shuffled[:50].assign(patient_id="someone else"), shuffled[:9].assign(patient_id="")]
     )
-    again = one_row_each(prepriv.description.price.frame_of(others), "patient_id", columns, PATIENTS + 5)
+    again = one_row_each(frame_of(others), "patient_id", columns, PATIENTS + 5)
     assert (again[PATIENTS + 1 :] == -1).all() and len(again) == PATIENTS + 5
     same = others.iloc[again[: PATIENTS + 1]]
     same = same[same.patient_id != "someone else"]
     pd.testing.assert_frame_equal(same.reset_index(drop=True), first.reset_index(drop=True))
     with pytest.raises(BadData, match="more"):
-        one_row_each(prepriv.description.price.frame_of(others), "patient_id", columns, PATIENTS)
+        one_row_each(frame_of(others), "patient_id", columns, PATIENTS)
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a draft of other neighbours adds",
         "two kinds of neighbours in one sum",
         "domain.py",
-        "            if drafted.adjacency != self.adjacency or self.unit is not None:\n",
+        "            if (drafted.adjacency, drafted.unit) != (self.adjacency, self.unit):\n",
         "            if False:\n",
         (*DRAFTED, "other_neighbours"),
     ),
