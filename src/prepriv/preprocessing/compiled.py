@@ -20,7 +20,7 @@ from prepriv.preprocessing.base import ReleasedMap
 
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
-MOST_OPS, _MOST_CELLS, MOST_COLUMNS, MOST_POWER = 4096, 2**25, 2**16, 64
+MOST_OPS, _MOST_CELLS, _MOST_COLUMNS, _MOST_POWER = 4096, 2**25, 2**16, 64
 _NO_DATA = "these are no data of a compiled pipeline"
 
 
@@ -106,8 +106,8 @@ def run_compiled(ops: Sequence[Op], columns: RawColumns) -> RawColumns:
     """The columns that the operations make, one after the other."""
     for op in ops:
         columns = _DO[op["do"]](op, columns)
-        if len(columns) > MOST_COLUMNS:
-            raise ValueError(f"a compiled pipeline makes at most {MOST_COLUMNS} columns")
+        if len(columns) > _MOST_COLUMNS:
+            raise ValueError(f"a compiled pipeline makes at most {_MOST_COLUMNS} columns")
     return columns
 
 
@@ -200,8 +200,8 @@ def _products(op: Op, columns: RawColumns) -> RawColumns:
     found = []
     for powers in op["powers"]:
         total = np.ones(len(columns[0]) if columns else 0)
-        if max(powers, default=0) > MOST_POWER:
-            raise ValueError(f"a compiled pipeline takes powers of at most {MOST_POWER}")
+        if max(powers, default=0) > _MOST_POWER:
+            raise ValueError(f"a compiled pipeline takes powers of at most {_MOST_POWER}")
         for x, power in zip(columns, powers):
             for _ in range(power):
                 total = total * x
