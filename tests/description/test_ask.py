@@ -162,7 +162,7 @@ def test_replay_of_hostile_records(adjacency):
 
     def answered(table, session):
         found = ask_in_private(plan, table, session=session)
-        return {"text": str(found), "json": found.text()}
+        return {"text": str(found), "json": found.json_text()}
 
     base = TABLE.copy()
     base.loc[0] = HOSTILE[2]
