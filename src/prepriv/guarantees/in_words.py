@@ -90,11 +90,11 @@ def attacker(guarantee: Guarantee) -> tuple[str, str]:
         "add-or-remove-one": f"whether {whose} {'was' if guarantee.unit is None else 'were'} there",
     }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
     return (
-        f"Someone who knows all the data but not {secret}, who holds both for equally likely, and who then sees "
-        f"everything that left, guesses right with a chance of at most {percent(right_guesses(guarantee))} "
-        "instead of 50%.",
-        f"Any test of it that gives a false alarm in {percent(FALSE_ALARMS)} of all cases gives a true one in at "
-        f"most {percent(true_alarms(guarantee))}.",
+        f"Suppose that someone knows all the data except {secret}, and that both seem equally likely to them. After "
+        f"seeing everything that was released, they guess right at most {percent(right_guesses(guarantee))} of the "
+        "time, instead of 50%.",
+        f"A test that raises a false alarm in {percent(FALSE_ALARMS)} of all cases raises a true one in at most "
+        f"{percent(true_alarms(guarantee))}.",
     )
 
 
