@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import re
 import subprocess
@@ -17,6 +18,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
 FREE = {"numpy", "scipy", "sklearn", *sys.stdlib_module_names}
 SCRIPTS = {Path(str(m.__file__)): m for m in MODULES}
+
+
+@functools.cache
+def erratum(name: str) -> tuple[str, float, float, str]:
+    return ERRATA[name]()
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: f"{p.parent.name}/{p.name}")
@@ -37,7 +43,7 @@ def test_a_stranger_can_run_it(script: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ERRATA)
 def test_it_gives_the_numbers_of_the_page(name: str) -> None:
-    what, said, found, relation = ERRATA[name]()
+    what, said, found, relation = erratum(name)
     assert what and relation in ("<=", ">=", "=")
     for value, printed in zip((said, found), PRINTED[name], strict=True):
         near = 1e-9 if not printed else NEAR * abs(printed)
@@ -71,4 +77,4 @@ def test_a_row_that_refutes_has_a_script_that_does_and_one_that_does_not_says_so
         if name in ERRATA:
             module = next(m for m in MODULES if name in m.ERRATA)
             says_is = re.split(r"(?<!\\)\|", row)[4].strip()
-            assert module.refuted(ERRATA[name]()) != says_is.startswith("Holds"), name
+            assert module.refuted(erratum(name)) != says_is.startswith("Holds"), name

@@ -272,7 +272,7 @@ ITEMS = (
                 f"erratum E12: no n gives both; drawn for n = {NEAR}, the corner (a) and the whole (b)",
                 (
                     _between(
-                        "the larger relative distance from both numbers, least over n = 20 … 400",
+                        "the larger relative distance from both numbers, least over n = 60 … 160, beyond which both are further off",
                         "shown.figure_3_both",
                         0.2,
                         10,
