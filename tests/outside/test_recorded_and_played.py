@@ -1,4 +1,4 @@
-"""An outside auditor: Re:cord-play, written anew from its paper and apart from `prepriv.audit`, on public names alone.
+"""An outside auditor: Re:cord-play, rewritten from its paper and apart from `prepriv.audit`, on public names alone.
 
 Cebere, Erb, Desfontaines, Bellet, Fitzsimons: Grey-Box Auditing of Differential Privacy Libraries (2026). A run on D is recorded: every
 private mechanism that it calls, its parameters, what went in and what came out. The same run on a neighbour gets the same outputs and the
