@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = (
+    "README.md",
+    "CONTRIBUTING.md",
     "docs/*.md",
     "docs/learn/*.md",
     "docs/reference/*.md",

@@ -1,8 +1,8 @@
 """Adult census income at epsilon = 1, with every way to pay for a step.
 
 Categorical cells are free. Two numeric columns with missing cells are paid for by sensitivity, and centring by budget.
-Prints the price of every way, and the accuracy next to that without privacy and that of the automatic recipe, which
-pays for everything by budget.
+Prints the price of every way and the accuracy. The accuracy without privacy and that of the automatic recipe, which
+pays for everything by budget, are printed next to it.
 
     python examples/adult.py PATH/adult.csv.gz
 """
