@@ -274,7 +274,10 @@ def done(ops, columns):
 
 def table(o, xs):
     tables = [np.array(v, float) for v in o["values"]]  # None is NaN
-    return [t[np.clip(np.nan_to_num(xs[i], nan=len(t) - 1), 0, len(t) - 1).astype(int)] for i, t in zip(o["of"], tables)]
+    return [
+        t[np.clip(np.nan_to_num(xs[i], nan=len(t) - 1), 0, len(t) - 1).astype(int)]
+        for i, t in zip(o["of"], tables)
+    ]
 
 
 def interp(o, xs):
@@ -303,7 +306,9 @@ def power(o, xs):
         if o["method"] == "box-cox":
             yield raised(np.log(x), p)
         else:
-            yield np.where(x >= 0, raised(np.log1p(np.maximum(x, 0)), p), -raised(np.log1p(np.maximum(-x, 0)), 2 - p))
+            yield np.where(
+                x >= 0, raised(np.log1p(np.maximum(x, 0)), p), -raised(np.log1p(np.maximum(-x, 0)), 2 - p)
+            )
 
 
 def raised(log, p):
@@ -314,7 +319,10 @@ def chained(o, xs):
     gaps = [np.isnan(x) for x in xs]
     now = [np.where(g, v, x) for g, v, x in zip(gaps, o["with"], xs)]
     for t in o["turns"]:
-        i, total = t["at"], sum((now[j] * w for j, w in zip(t["of"], t["weights"])), np.full(len(xs[0]), t["plus"]))
+        i, total = (
+            t["at"],
+            sum((now[j] * w for j, w in zip(t["of"], t["weights"])), np.full(len(xs[0]), t["plus"])),
+        )
         now[i] = np.where(gaps[i], np.clip(total, o["low"][i], o["high"][i]), now[i])
     return now
 
@@ -336,13 +344,17 @@ DO = {
     "affine": lambda o, xs: [(x - m) * t + p for x, m, t, p in zip(xs, o["minus"], o["times"], o["plus"])],
     "beside": lambda o, xs: [y for part in o["parts"] for y in done(part, xs)],
     "clip": lambda o, xs: [np.clip(x, a, b) for x, a, b in zip(xs, o["low"], o["high"])],
-    "cut": lambda o, xs: [np.searchsorted(np.array(e, float), x, side="right") + 0.0 for x, e in zip(xs, o["edges"])],
+    "cut": lambda o, xs: [
+        np.searchsorted(np.array(e, float), x, side="right") + 0.0 for x, e in zip(xs, o["edges"])
+    ],
     "distances": lambda o, xs: [np.sqrt(sum((x - c) ** 2 for x, c in zip(xs, cs))) for cs in o["centres"]],
     "fill": lambda o, xs: [np.where(np.isnan(x), v, x) for x, v in zip(xs, o["with"])],
     "function": lambda o, xs: [NAMED.get(o["name"], getattr(np, o["name"], None))(x) for x in xs],
     "gaps": lambda o, xs: [np.isnan(x) + 0.0 for x in xs],
     "more": lambda o, xs: [np.where(np.isnan(x), np.nan, x > o["than"]) for x in xs],
-    "products": lambda o, xs: [math.prod([x**p for x, p in zip(xs, ps)]) + np.zeros(len(xs[0])) for ps in o["powers"]],
+    "products": lambda o, xs: [
+        math.prod([x**p for x, p in zip(xs, ps)]) + np.zeros(len(xs[0])) for ps in o["powers"]
+    ],
     "take": lambda o, xs: [xs[i] for i in o["of"]],
 } | {f.__name__: f for f in (chained, interp, matrix, polynomial, power, table, unit)}
 
