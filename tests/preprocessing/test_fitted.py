@@ -16,7 +16,10 @@ from sklearn.decomposition import (
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import (
+    SelectFdr,
     SelectFpr,
+    SelectFromModel,
+    SelectFwe,
     VarianceThreshold,
 )
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
@@ -43,7 +46,7 @@ from prepriv.plans.stored import plan_from_json
 from prepriv.preprocessing import Fitted, Normalize, Rescale
 from prepriv.preprocessing.compile_sklearn import taken
 from prepriv.preprocessing.maps import read_map, write_map
-from transformers import CASES, GAPS, NUMBERS, WORDS, rows_of
+from transformers import CASES, FEW, GAPS, NUMBERS, WORDS, rows_of
 
 MIXED = Domain(
     {"a": Numeric(0, 10, "impute"), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)},
@@ -118,6 +121,14 @@ def test_no_fit_makes_more_columns_than_declared(seed):
             step = Fitted.of(pipeline, domain)
             ops = json.loads(step.fit_drawn(*rows_of(domain, int(rng.integers(30, 300)), seed)).ops)
         assert len(ops[-1]["times"]) <= step.features
+
+
+@pytest.mark.parametrize("select", [SelectFpr(), SelectFdr(), SelectFwe(), SelectFromModel(FEW)], ids=str)
+def test_a_selection_that_keeps_nothing_of_the_drawn_rows_ends_no_paid_run(select):
+    step = Fitted.of(select, NUMBERS)  # at its defaults: the made-up labels follow the made-up rows
+    x, labels = rows_of(NUMBERS, 60)
+    made = step.fit_drawn(x, np.random.default_rng(0).permutation(labels))
+    assert made.transform(x).shape == (60, step.features)
 
 
 def test_rows_unlike_those_of_the_fit_stay_in_the_declared_space():

@@ -135,7 +135,7 @@ class Fitted(Step):
             payment=Sketch() if payment is None else payment,
         )
         x, labels = step._uniform(domain)
-        _, rows = fitted_ops(step._spec, step._as_columns(x, labels))
+        _, rows = fitted_ops(step._spec, step._as_columns(x, labels, dry=True))
         kinds = [None if kind is None else len(kind) for kind in step._as_columns(x, labels).kinds]
         classes = 1 if domain.target is not None else len(domain.classes)
         most = max(len(most_columns(step._spec, kinds, classes)), len(rows.columns))
@@ -182,15 +182,16 @@ class Fitted(Step):
         ops += _bounded(rows, self.features)
         return CompiledMap(self.columns, json.dumps(ops, allow_nan=False), self.features, check)
 
-    def _as_columns(self, x: Floats, labels: NDArray[np.integer[Any]]) -> Fitting:
+    def _as_columns(self, x: Floats, labels: NDArray[np.integer[Any]], dry: bool = False) -> Fitting:
         kinds: list[Kind] = [
             None if kind["type"] == "numeric" else (*map(str, kind["categories"]), OTHER, np.nan)
             for kind in self._kinds
         ]
-        return Fitting(compiled_columns(x, self._kinds), kinds, labels)
+        return Fitting(compiled_columns(x, self._kinds), kinds, labels, dry)
 
     def _uniform(self, domain: Domain) -> tuple[Floats, NDArray[Any]]:
-        """Rows spread over the domain, gaps among them where they may be, and labels of every kind."""
+        """Rows spread over the domain, gaps among them where they may be, and labels of every kind, which follow all numbers a
+        little: a selection by the label keeps some of them."""
         numbers, parts = PublicNumbers(0), []
         for kind in self._kinds:
             if kind["type"] == "numeric":
@@ -200,8 +201,10 @@ class Fitted(Step):
             else:
                 width = len(kind["categories"]) + 2
                 parts.append(np.eye(width)[(numbers.uniform(DRY_ROWS) * width).astype(int)])
+        rows = np.hstack(parts)
+        rank = np.argsort(np.argsort(np.nan_to_num(rows).sum(axis=1) + 0.1 * numbers.uniform(DRY_ROWS)))
         of = TARGET_STEPS if domain.target is not None else len(domain.classes)
-        return np.hstack(parts), (numbers.uniform(DRY_ROWS) * of).astype(np.int64)
+        return rows, (rank * of // DRY_ROWS).astype(np.int64)
 
 
 def _names(spec: Any) -> list[str]:
