@@ -4,6 +4,8 @@ A logistic regression without noise stands behind each, so that the fit of the t
 rows, in points lost. And whole private fits beside the default recipe.
 
     python benchmarks/sketch.py --data FOLDER [--rows 2000] [--epsilons 0.05,0.1,1] [--seeds 2] [--whole]
+    python benchmarks/sketch.py --heavy [--epsilons 0.1,1]
+    python benchmarks/sketch.py --transformers
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -197,18 +200,52 @@ def heavy(arguments) -> None:
         print(f"  epsilon {epsilon:g}: {np.mean(made):.2f}, b = {signal_of(plan).b:.0f}", flush=True)
 
 
+def transformers() -> None:
+    """Each transformer of scikit-learn with its defaults: taken, or refused with the reason."""
+    from sklearn.utils import all_estimators
+
+    numbers = prepriv.Domain.box(0, 1, features=6, classes=[0, 1, 2], n=1000)
+    gaps = prepriv.Domain.box(0, 1, features=6, classes=[0, 1, 2], n=1000, missing="impute")
+    words = prepriv.Domain({"a": prepriv.Categorical(["u", "v"])}, classes=[0, 1, 2], n=1000)
+    given = {
+        "estimator": LogisticRegression(),
+        "n_components": 2,
+        "transformers": [("a", StandardScaler(), [0])],
+    }
+    given |= {"transformer_list": [("a", StandardScaler())], "dictionary": np.eye(6)}
+    taken, refused = [], []
+    for name, kind in all_estimators(type_filter="transformer"):
+        asked = [p for p, v in signature(kind).parameters.items() if v.default is v.empty]
+        if name.endswith("RandomProjection"):
+            asked.append("n_components")
+        reasons = []
+        for domain in (numbers, gaps, words):
+            try:
+                Fitted.of(kind(**{p: given[p] for p in asked}), domain)
+            except (ValueError, KeyError) as error:
+                reasons.append(f"{error}".partition(" (")[0])
+        (refused if len(reasons) == 3 else taken).append((name, reasons[0] if reasons else ""))
+    print(f"{len(taken)} of {len(taken) + len(refused)} are taken: {', '.join(name for name, _ in taken)}")
+    for name, why in refused:
+        print(f"  {name}: {why}")
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--rows", type=int, default=None)
     parser.add_argument("--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.05, 0.1])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--whole", action="store_true", help="whole private fits instead")
+    parser.add_argument("--transformers", action="store_true", help="which transformers are taken instead")
     parser.add_argument("--heavy", action="store_true", help="made-up heavy tails instead")
     warnings.simplefilter("ignore")
     arguments = parser.parse_args()
-    (heavy if arguments.heavy else whole if arguments.whole else alone)(arguments)
+    if arguments.transformers:
+        transformers()
+    else:
+        (heavy if arguments.heavy else whole if arguments.whole else alone)(arguments)
 
 
 if __name__ == "__main__":

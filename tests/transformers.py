@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
-from sklearn.cross_decomposition import PLSRegression
+from sklearn.cross_decomposition import CCA, PLSSVD, PLSCanonical, PLSRegression
 from sklearn.decomposition import (
     PCA,
     FactorAnalysis,
@@ -33,6 +33,7 @@ from sklearn.feature_selection import (
 )
 from sklearn.impute import IterativeImputer, MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -62,6 +63,10 @@ FEW = DecisionTreeClassifier(max_depth=3, random_state=0)
 NUMERIC = (
     Binarizer(threshold=0.4),
     BisectingKMeans(3, n_init=1),
+    CCA(1),
+    NeighborhoodComponentsAnalysis(2, max_iter=2, random_state=0),
+    PLSCanonical(1),
+    PLSSVD(1),
     FactorAnalysis(2),
     FastICA(2),
     FunctionTransformer(np.log1p),

@@ -30,6 +30,10 @@ Kind = tuple[Any, ...] | None
 PAIRS = frozenset(
     [
         "PCA",
+        "CCA",
+        "PLSCanonical",
+        "PLSSVD",
+        "NeighborhoodComponentsAnalysis",
         "IncrementalPCA",
         "TruncatedSVD",
         "FastICA",
@@ -541,6 +545,7 @@ def _clusters(e: Any, rows: Fitting) -> Compiled:
 _COMPILED: dict[str, Compiler] = {
     "Binarizer": _binarizer,
     "BisectingKMeans": _clusters,
+    "CCA": _linear,
     "FactorAnalysis": _linear,
     "FastICA": _linear,
     "FunctionTransformer": _function,
@@ -556,11 +561,14 @@ _COMPILED: dict[str, Compiler] = {
     "MiniBatchKMeans": _clusters,
     "MiniBatchSparsePCA": _linear,
     "MissingIndicator": _indicator,
+    "NeighborhoodComponentsAnalysis": _linear,
     "Normalizer": _normalizer,
     "OneHotEncoder": _one_hot,
     "OrdinalEncoder": _ordinal,
     "PCA": _pca,
+    "PLSCanonical": _linear,
     "PLSRegression": _linear,
+    "PLSSVD": _linear,
     "PolynomialFeatures": _polynomial,
     "PowerTransformer": _power,
     "QuantileTransformer": _quantile,

@@ -99,6 +99,10 @@ def _few_classes(p: Params, columns: Widths, classes: int) -> Widths:
 
 _MADE: Mapping[str, Any] = {
     "BisectingKMeans": _components("n_clusters"),
+    "CCA": _components("n_components"),
+    "NeighborhoodComponentsAnalysis": _components("n_components"),
+    "PLSCanonical": _components("n_components"),
+    "PLSSVD": _components("n_components"),
     "FactorAnalysis": _components("n_components"),
     "FastICA": _components("n_components"),
     "GaussianRandomProjection": _components("n_components"),
