@@ -87,6 +87,39 @@ rewrite mulSn; apply: (@leq_trans (count (fun x => (dist x z <= 4%:R * eta)%R) r
   by rewrite -count_predUI leq_addr.
 by apply: leq_add; [apply: crowd; rewrite mem_head|apply: IH => u uz; apply: crowd; rewrite in_cons uz orbT].
 Qed.
+
+(** [deduplicate.md, quantize.md; preprocessing/_crowd.py changed_rows]
+    The corollary's count: if each point that differs is a row of one of the two tables, which holds no more than m rows within 4 eta of it, itself
+    included, at most (m - 1) times their number of common rows are near one of them: 2 (1 + p)(m - 1) for 1 + p rows that differ. *)
+Theorem few_changed_others (common : seq point) (zs : seq point) (m : nat) :
+  (forall z, z \in zs -> exists own, z \in own /\ (count (fun x => (dist x z <= 4%:R * eta)%R) (common ++ own) <= m)%N) ->
+  (count (fun x => has (fun z => (dist x z <= 4%:R * eta)%R) zs) common <= size zs * (m - 1))%N.
+Proof.
+move=> crowd; apply: few_changed => z /crowd[own [zo]]; rewrite count_cat => le.
+have one : (0 < count (fun x => (dist x z <= 4%:R * eta)%R) own)%N.
+  by rewrite -has_count; apply/hasP; exists z => //; rewrite dist0 mulr_ge0 ?ler0n.
+have lt := leq_trans (leq_add (leqnn _) one) le; rewrite addn1 in lt.
+by rewrite subn1 -ltnS (ltn_predK lt).
+Qed.
+
+(** [quantize.md; preprocessing/quantize.py Quantize]
+    Total, centre: if a row moves by at most eta times the number of points that differ near it (one for a row that leaves or joins a cluster, two where
+    both centres differ), and each of these points has at most M common rows near it, all rows move by at most eta |Z| M. *)
+Theorem quantized_total (common zs : seq point) (move : point -> R) (near : point -> point -> bool) (M : nat) :
+  (forall x, x \in common -> move x <= eta * (count (near x) zs)%:R) ->
+  (forall z, z \in zs -> (count (fun x => near x z) common <= M)%N) ->
+  \sum_(x <- common) move x <= eta * (size zs * M)%:R.
+Proof.
+move=> le few; apply: (@le_trans _ _ (\sum_(x <- common) eta * (count (near x) zs)%:R)).
+  by rewrite big_seq [X in _ <= X]big_seq; apply: ler_sum.
+rewrite -mulr_sumr; apply: ler_wpmul2l => //; rewrite -natr_sum ler_nat.
+have -> : (\sum_(x <- common) count (near x) zs = \sum_(z <- zs) count (fun x => near x z) common)%N.
+  by under eq_bigr do rewrite -sum1_count big_mkcond /=; rewrite exchange_big /=;
+     apply: eq_bigr => z _; rewrite -sum1_count [RHS]big_mkcond.
+elim: zs few {le} => [|z zs IH] few; first by rewrite big_nil.
+rewrite big_cons mulSn; apply: leq_add; first by apply: few; rewrite mem_head.
+by apply: IH => y yz; apply: few; rewrite in_cons yz orbT.
+Qed.
 End Fate.
 
 (* Cells, Theorem 2: what stays is the set of occupied keys; a replaced record vacates one at most and occupies one at most. *)

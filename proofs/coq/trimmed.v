@@ -84,7 +84,7 @@ Qed.
 Definition grown s k := rank s ((size s - e).+1 + k) - rank s (e - k).
 
 (** [impute.md; preprocessing/impute_trimmed_mean.py trimmed_distance]
-    A'(k) = x_(N-e+1+k) - x_(e-k): after one cell is replaced, added or removed, A'(k) is at most what A'(k + 1) was, so the distance,
+    A'(k) = x_(N-e+1+k) - x_(e-k), columns of at least e cells: after one cell is replaced, added or removed, A'(k) is at most what A'(k + 1) was, so the distance,
     the least k with A'(k) > spread, is 1-Lipschitz. *)
 Theorem trimmed_distance_lipschitz s s' k : inside s -> inside s' -> (e <= size s)%N -> (e <= size s')%N ->
   replaced s s' \/ added s s' \/ added s' s -> grown s' k <= grown s k.+1.
