@@ -47,7 +47,7 @@ def to_html(found: SketchedTable) -> str:
         *(f"<p>{_text(note)}</p>" for note in claim.notes),
         f"<p>{escape(found.check)}</p>",
         '<p class="lead">Bars are noisy counts; the line on a bar is its 95 % interval, made from the noise alone.</p>',
-        *(f"<h2>{_text(name)}</h2>{picture(found, name)}" for name in columns[:_MOST_PICTURES]),
+        *(f"<h2>{_text(name)}</h2>{sketch_picture(found, name)}" for name in columns[:_MOST_PICTURES]),
         f"<details><summary>Everything, as data</summary><pre>{_text(json_text(found))}</pre></details>",
     ]
     return (
@@ -61,7 +61,7 @@ def _text(words: str) -> str:
     return escape(printable(words, keep="\n"))
 
 
-def picture(found: SketchedTable, column: str) -> str:
+def sketch_picture(found: SketchedTable, column: str) -> str:
     """Lying bars of the noisy counts of one column, a colour for each class, with their 95 % intervals."""
     table = found.table(column)
     names = found.sketch.names(column)[:_MOST_BARS]

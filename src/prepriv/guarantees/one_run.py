@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from scipy.special import betainc, betaincinv, ndtri
 
 from prepriv._arguments import integer, number, settle
-from prepriv.adjacency import Adjacency, check_adjacency
+from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.subsampling import PoissonRemove, PoissonReplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 CONFIDENCE = 0.95  # of the lower bound that is printed
-SURE = 1e-6  # chance of a false alarm, of a run that is as planned
+FALSE_ALARM = 1e-6  # chance of a false alarm, of a run that is as planned
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class OneRun:
     @property
     def curve(self) -> TradeoffFunction:
         """What the plan lets one canary leak in the whole run."""
-        replace = self.adjacency == "replace-one"
         if self.rate == 1.0:
-            return gaussian((2 if replace else 1) * self.shift * math.sqrt(self.steps) * (1 + 1e-12))
-        pair = PoissonReplace(self.shift, self.rate) if replace else PoissonRemove(self.shift, self.rate)
+            return gaussian(rows_changed(self.adjacency) * self.shift * math.sqrt(self.steps) * (1 + 1e-12))
+        kind = PoissonReplace if n_is_public(self.adjacency) else PoissonRemove
+        pair = kind(self.shift, self.rate)
         return compose([(pair, self.steps)]).symmetrized()
 
     @property
@@ -107,7 +107,7 @@ class OneRun:
         """Whether so many right guesses have a chance below 1e-6 in a run that is as planned."""
         if self.correct == 0 or self.planned >= 1.0:
             return False
-        return float(betainc(self.correct, self.canaries - self.correct + 1, self.planned)) < SURE
+        return float(betainc(self.correct, self.canaries - self.correct + 1, self.planned)) < FALSE_ALARM
 
     @property
     def too_quiet(self) -> bool:

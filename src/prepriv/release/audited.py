@@ -40,7 +40,7 @@ def audit_in_words(plan: Plan, found: OneRun) -> str:
     )
 
 
-def fragment(plan: Plan, found: OneRun) -> str:
+def audit_fragment(plan: Plan, found: OneRun) -> str:
     """Its part of the page, as HTML."""
     said = audit_in_words(plan, found)
     covers = (
@@ -48,10 +48,10 @@ def fragment(plan: Plan, found: OneRun) -> str:
         "nothing of the claim, and what they show depends on no record. They see nothing of pre-processing, and the bound takes the noise of "
         "different coordinates to be independent. That they were guessed so often is the word of who ran it."
     )
-    return f'<p>{said[0].upper()}{said[1:]}.</p><figure>{picture(plan, found)}</figure><p class="mute">{covers}</p>'
+    return f'<p>{said[0].upper()}{said[1:]}.</p><figure>{audit_picture(plan, found)}</figure><p class="mute">{covers}</p>'
 
 
-def picture(plan: Plan, found: OneRun) -> str:
+def audit_picture(plan: Plan, found: OneRun) -> str:
     """The claim, what canaries can reach, the estimate, and the lower bound, on one line."""
     most = claimed(plan)
     scale = 480 / (1.15 * max(most, found.estimate, 1e-9))

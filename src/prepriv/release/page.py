@@ -25,7 +25,7 @@ from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
-from prepriv.release.audited import fragment
+from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
@@ -95,7 +95,7 @@ def page(report: Report) -> str:
         left=left(plan, report.model),
         died=died(plan),
         receipt=report.receipt,
-        audited=Markup(fragment(plan, report.audited)) if report.audited is not None else "",
+        audited=Markup(audit_fragment(plan, report.audited)) if report.audited is not None else "",
         review=review(report),
         proofs=proofs_of_report(report) if guarantee is not None else (),
         second=said_of(report) if guarantee is not None else None,

@@ -35,7 +35,7 @@ from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
 from prepriv.rehearsals.rehearsal import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import AuditFailed, Refused, codes_of, sealed
-from prepriv.runs.self_audit import CanaryRun, check_audit, told_of
+from prepriv.runs.self_audit import CanaryRun, check_audit, refuted_in_words
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.tablesketch import TableSketch
 from prepriv.tables.encoding import Table
@@ -103,7 +103,7 @@ def execute(
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None
     if found is not None and found.refuted:
-        raise AuditFailed(told_of(found))
+        raise AuditFailed(refuted_in_words(found))
     return Trained(plan, released, weights, plan.private and session.private, receipt, found)
 
 

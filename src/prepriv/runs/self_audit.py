@@ -31,7 +31,7 @@ from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import Session
 from prepriv.plans.plan import Plan
 
-LEAST, MOST = 100, 1_000_000
+FEWEST_CANARIES, MOST_CANARIES = 100, 1_000_000
 _GROUP = 100  # canaries that are added up together, each in a coordinate of its own
 _LONG = 1 - 1e-4  # of the largest norm: rounding to the grid must not make a row longer than it may be
 _STEER = 1 / 32  # of that norm: in the coordinate that steers the score
@@ -68,7 +68,7 @@ def check_audit(plan: Plan, canaries: int) -> int:
     >>> check_audit(plan, 1000)
     1000
     """
-    canaries = integer("audit", canaries, at_least=LEAST, at_most=MOST)
+    canaries = integer("audit", canaries, at_least=FEWEST_CANARIES, at_most=MOST_CANARIES)
     learner = plan.learner
     if not plan.private:
         raise ValueError("audit: without privacy there is no noise to audit")
@@ -236,7 +236,7 @@ def rate_of(plan: Plan) -> float:
     return rate
 
 
-def told_of(found: OneRun) -> str:
+def refuted_in_words(found: OneRun) -> str:
     """Why a run is refuted by its canaries, in one sentence: of canaries alone."""
     return (
         f"the run was not as planned: of {found.canaries} canaries {found.correct} were guessed, where the plan allows for a chance of "

@@ -23,7 +23,7 @@ from prepriv.sketches.fine_grid import cells_of
 
 Needs: TypeAlias = Literal["columns", "labels", "pairs"]
 
-MOST_COLUMNS = 2000
+_MOST_COLUMNS = 2000
 MOST_PAIRED = 500  # columns of a sketch with pairs: d (d - 1) / 2 numbers
 FEWEST_BINS, _MOST_BINS = 3, 16
 SHARES = {False: (0.15, 0.85, 0.0), True: (0.15, 0.60, 0.25)}  # of mu^2: bins, tables, pairs
@@ -56,7 +56,7 @@ class SketchPlan:
             raise ValueError("n, the number of records, must be declared for a sketch")
         if not (math.isfinite(self.mu) and self.mu > 0):
             raise ValueError(f"a sketch needs a positive share of the budget; got mu = {self.mu!r}")
-        most = MOST_PAIRED if self.paired else MOST_COLUMNS
+        most = MOST_PAIRED if self.paired else _MOST_COLUMNS
         if self.d > most:
             raise ValueError(f"a sketch takes at most {most} columns here; the domain has {self.d}")
         for name, mechanism in self.mechanisms.items():
