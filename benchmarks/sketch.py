@@ -21,14 +21,20 @@ import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold, chi2
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
+    MinMaxScaler,
     OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
     QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
     StandardScaler,
     TargetEncoder,
 )
@@ -71,6 +77,36 @@ def pipelines(numbers: list[str], words: list[str]) -> dict[str, object]:
         "PCA(10)": make_pipeline(both(scaled, hot), PCA(10)),
         "KBins + one-hot": both(bins, hot),
         "trees select": make_pipeline(both(scaled, hot), SelectFromModel(trees)),
+    }
+
+
+def tutorials(numbers: list[str], words: list[str]) -> dict[str, object]:
+    """Ten `make_pipeline`s as tutorials write them, a linear model last."""
+    fill, often = SimpleImputer(strategy="median"), SimpleImputer(strategy="most_frequent")
+    hot = OneHotEncoder(handle_unknown="ignore")
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+    scaled = make_column_transformer((make_pipeline(fill, StandardScaler()), numbers), (hot, words))
+    titanic = make_column_transformer(
+        (make_pipeline(fill, StandardScaler()), numbers),
+        (make_pipeline(often, hot, SelectPercentile(chi2, percentile=50)), words),
+    )
+
+    def alone(*parts: object) -> object:
+        return make_column_transformer((make_pipeline(SimpleImputer(), *parts), numbers))
+
+    return {
+        "impute, scale": alone(StandardScaler()),
+        "impute, min-max": alone(MinMaxScaler()),
+        "impute, scale, PCA(3)": alone(StandardScaler(), PCA(3)),
+        "impute, scale, polynomials of 2": alone(StandardScaler(), PolynomialFeatures(2)),
+        "impute, splines": alone(SplineTransformer()),
+        "impute, power": alone(PowerTransformer()),
+        "scale numbers, one-hot words": scaled,
+        "scale numbers, ordinal words": make_column_transformer(
+            (make_pipeline(fill, RobustScaler()), numbers), (codes, words)
+        ),
+        "of Titanic: scale, one-hot, SelectPercentile(chi2)": titanic,
+        "scale, one-hot, VarianceThreshold": make_pipeline(scaled, VarianceThreshold(0.01)),
     }
 
 
@@ -147,7 +183,8 @@ def whole(arguments) -> None:
             for _ in range(arguments.seeds)
         ]
         print(f"epsilon {epsilon:g}: default recipe {100 * np.mean(scores):.2f}", flush=True)
-        for name, pipeline in pipelines(numbers, words).items():
+        made_of = tutorials if arguments.tutorials else pipelines
+        for name, pipeline in made_of(numbers, words).items():
             pipe = make_pipeline(pipeline, LogisticRegression(max_iter=300))
             try:
                 made = [
@@ -202,6 +239,7 @@ def heavy(arguments) -> None:
 
 def transformers() -> None:
     """Each transformer of scikit-learn with its defaults: taken, or refused with the reason."""
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.utils import all_estimators
 
     numbers = prepriv.Domain.box(0, 1, features=6, classes=[0, 1, 2], n=1000)
@@ -238,6 +276,7 @@ def main() -> None:
     parser.add_argument("--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.05, 0.1])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--whole", action="store_true", help="whole private fits instead")
+    parser.add_argument("--tutorials", action="store_true", help="with --whole: ten usual pipelines")
     parser.add_argument("--transformers", action="store_true", help="which transformers are taken instead")
     parser.add_argument("--heavy", action="store_true", help="made-up heavy tails instead")
     warnings.simplefilter("ignore")
