@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.cross_decomposition import CCA, PLSSVD, PLSCanonical, PLSRegression
@@ -135,6 +137,11 @@ OF_WORDS = (
     TargetEncoder(),
 )
 CASES = [(t, NUMBERS) for t in NUMERIC] + [(t, GAPS) for t in WITH_GAPS] + [(t, WORDS) for t in OF_WORDS]
+
+
+def name_of(case):
+    """The name of a case in test ids: the same in every process."""
+    return re.sub(r" at 0x\w+", "", re.sub(r"\s+", " ", str(case[0])))[:80]
 
 
 def rows_of(domain, n, seed=0):

@@ -46,7 +46,7 @@ from prepriv.plans.stored import plan_from_json
 from prepriv.preprocessing import Fitted, Normalize, Rescale
 from prepriv.preprocessing.compile_sklearn import taken
 from prepriv.preprocessing.maps import read_map, write_map
-from transformers import CASES, FEW, GAPS, NUMBERS, WORDS, rows_of
+from transformers import CASES, FEW, GAPS, NUMBERS, WORDS, name_of, rows_of
 
 MIXED = Domain(
     {"a": Numeric(0, 10, "impute"), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)},
@@ -88,7 +88,7 @@ def check_bits(case, rows, sizes):
     assert np.array_equal(np.delete(made.transform(other), rows // 2, 0), np.delete(whole, rows // 2, 0))
 
 
-by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[0])[:60].replace("\n", ""))
+by_name = pytest.mark.parametrize("case", CASES, ids=name_of)
 
 
 @by_name

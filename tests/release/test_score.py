@@ -17,7 +17,7 @@ import prepriv
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.maps import _READERS
 from transformers import CASES as COMPILED
-from transformers import rows_of
+from transformers import name_of, rows_of
 
 PAGE = Path(prepriv.__file__).parents[2] / "examples" / "score.py"
 
@@ -53,7 +53,7 @@ def test_every_kind_of_released_map_has_a_case():
     assert {*MAPS, "scattering", "compiled"} == set(_READERS) == set(score.MAPS)
 
 
-@pytest.mark.parametrize("case", COMPILED, ids=lambda case: str(case[0])[:60].replace("\n", ""))
+@pytest.mark.parametrize("case", COMPILED, ids=name_of)
 def test_a_compiled_pipeline_scores_alike(case):
     transformer, domain = case
     with warnings.catch_warnings():
