@@ -107,6 +107,8 @@ def schema_init(
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
+        for line in plan.said():
+            say(line, err=True)
         came = Came()
         with says_what_stays(came, out), reserved_file(out, _check_out):
             with private_run(came):

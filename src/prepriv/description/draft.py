@@ -23,6 +23,7 @@ from prepriv._arguments import LARGEST, LEAST, integer
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
 from prepriv.domain import MOST_ROWS, Domain, check_unit
@@ -50,6 +51,9 @@ _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at 
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
+_UNPRICED = Look("schema draft", 1, "replace-one", 1.0, 0.5, ())
+
+
 @dataclass(frozen=True)
 class DraftPlan:
     """What a private draft will release, priced: `look`; and of which columns. unit: the column that says whose row it is, and
@@ -62,9 +66,28 @@ class DraftPlan:
     rows_per_unit: int | None = None
 
     @property
-    def _seen(self) -> float:
+    def seen(self) -> float:
         """How many deviations of noise a count of the first round needs."""
         return float(-ndtri(SEEN / (BINS * max(len(self.columns), 1))))
+
+    @property
+    def needs(self) -> DraftNeeds:
+        """How many records this draft needs to see what: known before one is read."""
+        told = {"first_round": AGAIN, "beyond": BEYOND, "most": MOST_BEYOND, "points": POINTS}
+        return needs_of(self.look, seen=self.seen, **told)  # type: ignore[arg-type]
+
+    def said(self) -> list[str]:
+        """What it needs, and what more epsilon would change: lines to be read before a record is."""
+        look = self.look
+        more = [
+            replace(self, look=_priced(look.n, self, look.epsilon * k)).needs
+            for k in (2, 4)
+            if look.epsilon * k <= 100
+        ]
+        lines = [f"of {look.n:,}: {self.needs}", *map(str, more)]
+        if 4 * self.needs.a_class > look.n or 2 * self.needs.numbers > look.n:
+            lines.append("few records for this ε: declare by hand what you know, bounds and classes first")
+        return [f"before a record is read: {line}" for line in lines]
 
 
 @dataclass(frozen=True)
@@ -140,6 +163,7 @@ class PrivateDraft:
             f"Drafted in private with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
+            f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}.",
             *(f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out),
         ]
         body: dict[str, Any] = {}
@@ -211,23 +235,33 @@ def plan_draft(
     columns = tuple(name for name in names if name not in (label, unit))
     if not columns:
         raise BadSchema("a schema needs a column beside the label and the unit")
+    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit)
+    look = _priced(n, unpriced, epsilon, delta, adjacency)
+    if why := hopeless(look):
+        raise ValueError(why)
+    return DraftPlan(columns, label, look, unit, rows_per_unit)
+
+
+def _priced(
+    n: int, plan: DraftPlan, epsilon: float, delta: float | None = None, adjacency: Adjacency | None = None
+) -> Look:
+    """The price of a draft of these columns; delta and adjacency: those of the plan's look, if they are not given."""
     weights: dict[str, float] = {}
-    for i in range(len(columns)):
+    for i in range(len(plan.columns)):
         weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
     weights["label"] = 1.0
     lone = [name for name in weights if not name.startswith("first")]
-    look = price(
+    return price(
         "schema draft",
         weights,
         n=n,
-        adjacency=adjacency,
+        adjacency=plan.look.adjacency if adjacency is None else adjacency,
         epsilon=epsilon,
-        delta=delta,
+        delta=plan.look.delta if delta is None else delta,
         lone=lone,
-        declared=[list(columns), label] if unit is None else [list(columns), label, unit],
-        unit=unit,
+        declared=[list(plan.columns), plan.label, *([] if plan.unit is None else [plan.unit])],
+        unit=plan.unit,
     )
-    return DraftPlan(columns, label, look, unit, rows_per_unit)
 
 
 def draft_in_private(
@@ -321,7 +355,7 @@ def _column(plan: DraftPlan, i: int, column: DistinctCells, session: Session) ->
     )
     # From here on the first round is public: what follows is chosen by it alone.
     deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
-    used = np.flatnonzero(noisy[:TEXT] > plan._seen * deviation)
+    used = np.flatnonzero(noisy[:TEXT] > plan.seen * deviation)
     if not len(used) or noisy[used].sum() < noisy[TEXT]:
         names = _names(look, second, column, session)
         return Categorical(names) if names else None

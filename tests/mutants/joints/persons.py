@@ -1,12 +1,37 @@
-"""Planted bugs: drafts of persons with several rows."""
+"""Planted bugs: drafts of persons with several rows, and what a draft says before it reads."""
 
 from __future__ import annotations
 
 from mutant import Mutant
 
+NEEDS = "tests/description/test_draft_needs.py"
 PERSONS = "tests/description/test_persons.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a class is said to be seen at the threshold itself",
+        "a promise that holds every second time",
+        "description/draft_needs.py",
+        'math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label"))',
+        'math.ceil(_threshold(look, "label"))',
+        (NEEDS, "-k", "95_drafts"),
+    ),
+    Mutant(
+        "a draft that cannot show two classes is charged",
+        "too few records, told after the charge",
+        "description/draft.py",
+        "    if why := hopeless(look):\n",
+        "    if why := '':\n",
+        (NEEDS, "-k", "before_a_charge"),
+    ),
+    Mutant(
+        "drafts that may well be seen are refused",
+        "a refusal that is not a certainty",
+        "description/draft_needs.py",
+        "    if look.n / 2 + _HOPELESS * _deviation",
+        "    if look.n / 2 - _HOPELESS * _deviation",
+        (NEEDS, "-k", "before_a_charge or would_have"),
+    ),
     Mutant(
         "a draft of persons reads all of their rows",
         "a person who moves a sum once a row",

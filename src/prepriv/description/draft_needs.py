@@ -1,0 +1,85 @@
+"""How many records a private draft needs: said, and refused where there are too few, before anything is charged or read.
+
+All of it follows from the priced plan, whose noise is known. Proof of the thresholds: docs/proofs/stability_histogram.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtri
+
+from prepriv.adjacency import rows_changed
+from prepriv.description.look import Look, multiplier
+from prepriv.guarantees.printed import exact
+from prepriv.mechanisms.quantile import Grid, QuantileRelease
+from prepriv.mechanisms.stability_histogram import StabilityHistogram
+
+_MOSTLY = float(ndtri(0.95))  # what is that many deviations above a threshold passes it 95 times in 100
+_HOPELESS = 2.0  # what is that many below passes it twice in 100, and two such classes five times in 10,000
+
+
+@dataclass(frozen=True)
+class DraftNeeds:
+    """Records that are needed, of which 95 drafts in 100 see what it is.
+
+    epsilon: of the draft. a_class, a_category: with one value. numbers: with a number of one sign and power of two. beyond: how
+    many records a drafted bound is aimed inside of the extreme.
+    """
+
+    epsilon: float
+    a_class: int
+    a_category: int
+    numbers: int
+    beyond: int
+
+    def __str__(self) -> str:
+        return (
+            f"at ε = {exact(self.epsilon)} a class is seen from about {self.a_class:,} records on, a category from "
+            f"{self.a_category:,}, numbers from {self.numbers:,} of one sign and power of two, and a bound leaves about "
+            f"{self.beyond:,} records beyond it"
+        )
+
+
+def needs_of(
+    look: Look, *, seen: float, first_round: float, beyond: float, most: float, points: int
+) -> DraftNeeds:
+    """Of a priced draft of at least one column. seen: the deviations of noise that a count of the first round needs.
+
+    first_round, beyond, most, points: as the draft has them.
+    """
+    kinds = multiplier(look["first 0"]) * math.sqrt(rows_changed(look.adjacency))
+    release = QuantileRelease.of_gdp(
+        look["second 0"].mu * math.sqrt(1 - first_round) / math.sqrt(2) * (1 - 1e-9), Grid(0.0, 1.0, points)
+    )
+    inside = min(most * look.n, beyond * 2 / release.mechanism.epsilon)
+    return DraftNeeds(
+        look.epsilon,
+        math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label")),
+        math.ceil(_threshold(look, "second 0") + _MOSTLY * _deviation(look, "second 0")),
+        math.ceil((seen + _MOSTLY) * kinds),
+        round(inside),
+    )
+
+
+def hopeless(look: Look) -> str:
+    """Why no draft of so few records can show two classes, or nothing: half of the records each would be too few for both."""
+    least = _threshold(look, "label")
+    if look.n / 2 + _HOPELESS * _deviation(look, "label") >= least:
+        return ""
+    return (
+        f"{look.n:,} records are too few for a private draft at this epsilon: a class needs about {math.ceil(least):,} to be seen. "
+        "Draft with a larger epsilon, or declare the schema by hand; nothing was charged"
+    )
+
+
+def _threshold(look: Look, name: str) -> float:
+    part = look[name]
+    return StabilityHistogram(
+        noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
+    ).least
+
+
+def _deviation(look: Look, name: str) -> float:
+    return multiplier(look[name]) * math.sqrt(rows_changed(look.adjacency))

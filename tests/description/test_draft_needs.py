@@ -1,0 +1,110 @@
+"""What a draft says before it reads is so: how many records are seen, and which drafts are refused before a charge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import prepriv
+from prepriv.cli import run
+from prepriv.description.draft import draft_in_private, plan_draft, release_draft
+from prepriv.ledger import Ledger
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+
+BOTH = prepriv.adjacency.ADJACENCIES
+N = 4000
+
+
+def planned(n=N, epsilon=1.0, adjacency="replace-one"):
+    return plan_draft(["a", "b", "y"], label="y", n=n, epsilon=epsilon, delta=1e-6, adjacency=adjacency)
+
+
+def table(needs):
+    """Exactly so many records of a class, of a category, and of numbers of one power of two."""
+    y = np.array(["rare"] * needs.a_class + ["common"] * (N - needs.a_class))
+    b = np.array(["rare"] * needs.a_category + ["common"] * (N - needs.a_category))
+    a = np.array([900.0] * needs.numbers + [3.0] * (N - needs.numbers))
+    return pa.table({"a": a, "b": b, "y": y})
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_so_many_records_are_seen_in_95_drafts_of_100(adjacency):
+    plan, draws = planned(adjacency=adjacency), 30
+    rows, seen = table(plan.needs), np.zeros(3)
+    for seed in range(draws):
+        made = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(seed)))
+        seen += ["rare" in made.classes, "rare" in made.columns["b"].categories, made.columns["a"].high > 100]
+    # Of so few draws a true 95 % is below this once in a thousand. A bound is chosen by noise once more.
+    assert seen[0] >= 0.8 * draws and seen[1] >= 0.8 * draws, seen
+
+
+def test_a_draft_that_cannot_show_two_classes_is_refused_before_a_charge(tmp_path):
+    Ledger.create(tmp_path / "L.db", "few", epsilon=9, delta=1e-3)
+    rows = pa.table({"a": np.arange(40.0), "y": ["u", "v"] * 20})
+    with pytest.raises(ValueError, match="40 records are too few for a private draft at this epsilon"):
+        prepriv.Domain.draft(rows, epsilon=0.5, ledger=tmp_path / "L.db")
+    assert Ledger.open(tmp_path / "L.db").remaining().epsilon == 9 and not prepriv.spent().fits
+    made = planned(n=250, epsilon=1.0)  # not hopeless, though it may fail: that is the curator's to choose
+    assert "few records for this ε" in " ".join(made.said())
+
+
+def test_no_draft_that_is_refused_would_have_been_seen():
+    """The largest number of records that is refused: half of them in each of two classes are never both seen."""
+    refused, good = 2, 400
+    while good - refused > 1:
+        middle = (refused + good) // 2
+        try:
+            planned(n=middle)
+            good = middle
+        except ValueError:
+            refused = middle
+    least = planned(n=refused + 1)
+    rows = pa.table(
+        {"a": np.ones(refused + 1), "b": ["x"] * (refused + 1), "y": (["u", "v"] * N)[: refused + 1]}
+    )
+    made = [release_draft(least, rows, NoisySession(NoiseSource.for_tests(seed))) for seed in range(20)]
+    assert 40 < refused < 120 and not any(len(m.classes) == 2 for m in made)
+
+
+def test_more_epsilon_needs_fewer_records_and_says_so():
+    one, two, four = (planned(epsilon=e).needs for e in (1.0, 2.0, 4.0))
+    assert one.a_class > two.a_class > four.a_class and one.numbers > two.numbers > four.numbers
+    said = planned().said()
+    assert said[0].startswith("before a record is read: of 4,000: at ε = 1 ")
+    assert str(two) in said[1] and str(four) in said[2]
+
+
+def test_the_screen_and_the_file_say_what_is_left_out_and_noisy(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.integers(9)},{'u' if rng.random() < 0.5 else 'v'}" for _ in range(2000)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,y", *lines]) + "\n")
+    words = [
+        "schema",
+        "init",
+        f"{tmp_path}/t.csv",
+        "--epsilon",
+        "1",
+        "--rows",
+        "2000",
+        "--out",
+        f"{tmp_path}/S.yaml",
+    ]
+    assert run(words) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].startswith("before a record is read: of 2,000") and "at ε = 2 " in err[1]
+    assert (
+        "# Bounds are noisy by design, and what is rare is left out: at ε = 1 a class"
+        in (tmp_path / "S.yaml").read_text()
+    )
+    words[words.index("2000")] = "30"
+    assert run([*words[:-1], f"{tmp_path}/T.yaml"]) == 2
+    assert "30 records are too few" in capsys.readouterr().err and not (tmp_path / "T.yaml").exists()
+
+
+def test_what_is_said_depends_on_no_record():
+    plan = planned()
+    assert plan.said() == planned().said()
+    made = draft_in_private(plan, table(plan.needs), session=NoisySession(NoiseSource.for_tests(0)))
+    assert str(plan.needs) in made.text()
