@@ -335,6 +335,24 @@ class Momentum(Learner):
                 average += weights
         return float(np.linalg.norm(average)) / kept
 
+    def response(self, curvature: float) -> tuple[float, float]:
+        """What gradients make of an averaged weight where the loss has this curvature along it: a function of the plan.
+
+        (standard deviation of the weight over that of independent noise in the mean gradients, the weight over a constant that
+        is in all of them). With curvature 0 the first is `noise_gain`.
+        """
+        weights, velocity, average = (np.zeros(self.steps) for _ in range(3))
+        kept = max(1, round(self.average * self.steps))
+        with np.errstate(all="ignore"):
+            for step in range(self.steps):
+                ahead = weights + self.momentum * velocity
+                new = ahead - self.learning_rate * curvature * ahead
+                new[step] -= self.learning_rate
+                velocity, weights = new - weights, new
+                if step >= self.steps - kept:
+                    average += weights
+            return float(np.linalg.norm(average)) / kept, -float(average.sum()) / kept
+
     def descend(self, shape: tuple[int, int], gradient: Callable[[Floats], Floats], run: Run) -> Floats:
         """From zero weights of this shape; `gradient` is asked once a step, at a point of the ball."""
         weights = np.zeros(shape)

@@ -23,7 +23,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.learners.learner import Learner, Run, Setting
 from prepriv.learners.losses import Loss
-from prepriv.learners.targets import SquaredError, decoded
+from prepriv.learners.targets import SquaredError, decoded, shrinkage
 
 LARGEST_D = 2000  # features: a sum then has 4 million entries, and as many eigenvectors
 
@@ -145,7 +145,8 @@ class SufficientStatistics(Learner):
         noisy = run.gradient(total, sensitivity, rows.grid, setting.n)
         run.done(1, 1)
         noise = run.noise_multiplier * self.unit(setting) if run.session.private else 0.0
-        return ridge_regression(noisy[:, :width], noisy[:, -1:] / scale, noise, self.ridge)
+        moment, products = noisy[:, :width], noisy[:, -1:] / scale
+        return drawn_to_centre(moment, products, noise, scale, self.ridge, self.bias)
 
 
 def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: float) -> Floats:
@@ -158,3 +159,40 @@ def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: floa
     edge = math.sqrt(2 * len(values)) * noise
     raised = np.maximum(values, 0.0) + max(ridge * edge, 1e-9 * max(float(values[-1]), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ products) / raised[:, None]))
+
+
+def drawn_to_centre(
+    moment: Floats, products: Floats, noise: float, scale: float, ridge: float, bias: float
+) -> Floats:
+    """The weights of `ridge_regression`, (d + 1, 1), with less of their noise: post-processing of the same release.
+
+    A score is that of the mean row, which the release holds, and how far slopes take another row from it. Each is multiplied by
+    the estimate of James and Stein. scale: T, over which products were multiplied. Proof: docs/proofs/shrunk_predictions.md.
+    """
+    weights = ridge_regression(moment, products, noise, ridge)
+    count = float(moment[-1, -1])
+    if noise == 0 or bias == 0 or count <= 0:
+        return weights
+    values, vectors = np.linalg.eigh((moment + moment.T) / 2)
+    edge, values = math.sqrt(2 * len(values)) * noise, np.maximum(values, 0.0)
+    raised = values + max(ridge * edge, 1e-9 * max(float(values[-1]), 1e-12))
+    kept = (vectors * values) @ vectors.T  # the part of the moment that is a moment
+    inverse = (vectors / raised**2) @ vectors.T
+    row = np.append((moment[:-1, -1] + moment[-1, :-1]) * bias / (2 * count), bias)
+    about = kept[:-1, :-1] - np.outer(row[:-1], row[:-1]) * count / bias**2
+    slopes, last = weights[:-1, 0], float(weights[-1, 0])
+
+    def variance(square: float) -> float:
+        """Of each of the products less moment times weights of this squared norm: what the inverse carries to the weights."""
+        return noise**2 * (1 / scale**2 + square / 2)
+
+    square, said = float(slopes @ slopes), float(slopes @ about @ slopes)
+    factor = shrinkage(variance(square + last**2) * float((inverse[:-1, :-1] * about).sum()), said)
+    pull = float(weights[:, 0] @ (vectors * (values**2 / raised)) @ vectors.T @ weights[:, 0])
+    whole = float(weights[:, 0] @ kept @ weights[:, 0])
+    factor = min(1.0, factor * whole / pull) if pull > 0 else factor  # the ridge has shrunk them already
+    score = float(row @ weights[:, 0])
+    left = variance((score / bias) ** 2) * float(row @ inverse @ row)
+    held = shrinkage(left, score**2) * score
+    out = np.append(factor * slopes, (held - factor * float(row[:-1] @ slopes)) / bias)
+    return np.asarray(out[:, None]) if np.isfinite(out).all() else weights

@@ -33,6 +33,11 @@ def _outside(targets: NDArray[Any]) -> NDArray[np.bool_]:
     return (targets < 0) | (targets > TARGET_STEPS)
 
 
+def shrinkage(noise: float, square: float) -> float:
+    """The positive part of James and Stein's factor, in [0, 1], of a vector of this squared norm and expected squared noise."""
+    return min(1.0, max(0.0, 1.0 - noise / square)) if square > 0 else 0.0
+
+
 class TargetLoss(Loss):
     """A loss of score - y, one output."""
 

@@ -106,3 +106,7 @@ class Center(Step):
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         total = mechanisms.sum(rows, dim=space.d, radius=space.radius)
         return Subtract(self._inside(total / n, space))
+
+    def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
+        """Expected squared norm of the noise in the mean; noise: standard deviation of one of its cells."""
+        return space.d * noise**2

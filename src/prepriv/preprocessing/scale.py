@@ -320,3 +320,13 @@ class StandardScaler(Step):
         middle, half = (space.low + space.high)[columns] / 2, space.widths[columns] / 2
         mean = np.clip(mean, middle - half, middle + half)
         return ScaleReleased(self._affine(space, mean, np.minimum(variance, half * half), self._floored))
+
+    def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
+        """Expected squared norm of the noise in the mean that a budget paid for, in scaled units; None without a mean.
+
+        noise: standard deviation of one released mean of powers. A function of the plan and of what was released.
+        """
+        if self.center != "mean" or not isinstance(fitted, ScaleReleased):
+            return None
+        columns, unit = self._columns(space), self._frame(space)[1]
+        return float(np.square(noise * unit * fitted.affine.factor[columns]).sum())

@@ -29,6 +29,7 @@ CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
 _ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
 _STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
+_SLOWEST = 0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -92,7 +93,7 @@ def regression_learner(space: Space, s: float, *, moved: bool, row: float | None
     if space.d <= LARGEST_D and s >= _ENOUGH * space.d**1.5:
         longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
-    reach = min(_LONGEST, max(SHORTEST, REACH * s / math.sqrt(space.d + 1)))
+    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), REACH * s / math.sqrt(space.d + 1)))
     return GradientDescent(
         SquaredError(),
         steps=_STEPS,

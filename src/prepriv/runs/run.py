@@ -31,6 +31,7 @@ from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import check_fitted, handed, held, mechanisms_of, singly
 from prepriv.placed.rows import Mapped, public_rows
 from prepriv.plans.plan import Plan
+from prepriv.plans.shrink import shrunk
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
 from prepriv.rehearsals.rehearsal import as_written
 from prepriv.runs.apart import check_apart
@@ -100,6 +101,7 @@ def execute(
 
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         weights = sealed(codes_of(plan), plan.private and session.private, train)
+        weights = shrunk(plan, released, weights)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None
     if found is not None and found.refuted:
