@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import datasets
 
 import prepriv
 from prepriv import preprocessing as pre
+from prepriv._arrays import Floats
 from prepriv.learners import GradientDescent, Huber, Quantile, SquaredError, SufficientStatistics
 
-Floats = NDArray[np.float64]
 Table = tuple[Floats, Floats, Floats, tuple[float, float]]
 EPSILONS, DELTA, TEST = (0.05, 0.1, 0.3, 1.0, 4.0), 1e-5, 4000
 

@@ -25,6 +25,7 @@ from joints import (
     premises,
     resources,
     results,
+    shrunk,
     sketches,
     steps,
     third_party,
@@ -2159,4 +2160,5 @@ MUTANTS = (
     *papers.MUTANTS,
     *persons.MUTANTS,
     *results.MUTANTS,
+    *shrunk.MUTANTS,
 )

@@ -33,15 +33,20 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     noise, slopes, bias = plan.learner_noise / plan.n, weights[:-1, 0], learner.bias
     at, norm = centred(plan, maps)
     d = len(slopes)
-    curvature = norm**2 / max(d, 1)
+    cut = min(1.0, learner.clip(plan.space.radius) / math.hypot(norm, bias)) if norm or bias else 0.0
+    # Where scores are longer than the cut, most residuals are cut, and have no curvature.
+    square = float(slopes @ slopes)
+    uncut = min(1.0, cut / max(norm * math.sqrt(square / max(d, 1)), 1e-300))
+    curvature = norm**2 / max(d, 1) * uncut
     gain, pull = learner.response(curvature)
     # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
-    cut = min(1.0, learner.clip(plan.space.radius) / math.hypot(norm, bias)) if norm or bias else 0.0
     variance = (gain * noise) ** 2 + (pull * cut) ** 2 * curvature / plan.n
-    kept = shrinkage(d * variance, float(slopes @ slopes))
+    longest = d / max(norm**2, 1e-300)  # of signal: no target lies further than 1 from the middle
+    kept = shrinkage(max(d * variance, square - longest), square)
     kept = min(1.0, kept / max(pull * curvature, 1e-12))  # descent that stops early has shrunk them already
-    score, square = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
-    held = shrinkage((learner.response(square)[0] * noise) ** 2 * square, score**2)
+    score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
+    law = (learner.response(length * uncut)[0] * noise) ** 2 * length
+    held = shrinkage(max(law, score**2 - 1.0), score**2)
     if bias == 0:  # there is no intercept that could hold the centre
         return weights * kept
     out = np.append(kept * slopes, (held * score - kept * float(at @ slopes)) / bias)

@@ -29,7 +29,9 @@ CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
 _ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
 _STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
-_SLOWEST = 0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
+_SLOWEST = (
+    0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
+)
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 

@@ -1,0 +1,160 @@
+"""Predictions of a target are drawn to their centre by the known noise: its law, the best multiple, and what comes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prepriv import Budget, Domain, Model, Numeric, PrivateRegressor, make_plan
+from prepriv import preprocessing as pre
+from prepriv.learners import GradientDescent, Huber, Logistic, Quantile, SquaredError
+from prepriv.learners.learner import Run
+from prepriv.learners.sufficient_statistics import drawn_to_centre, ridge_regression
+from prepriv.learners.targets import shrinkage
+from prepriv.mechanisms.session import ExactSession
+from prepriv.plans.shrink import centred, shrunk
+
+N, D = 2000, 10
+LEARNER = GradientDescent(SquaredError(), steps=60, learning_rate=0.05, clip_norm=0.5)
+
+
+def plan_of(steps=(), learner=LEARNER, epsilon=0.3, **declared):
+    declared = declared or {"target": Numeric(-4, 4)}
+    domain = Domain.box(-4, 4, features=D, n=N, **declared)
+    return make_plan(domain, steps, learner, epsilon=epsilon, delta=1e-5)
+
+
+def mapped(plan, rows, weights):
+    return rows @ weights[:-1, 0] + plan.learner.bias * weights[-1, 0]
+
+
+def ball():
+    """A plan whose rows are centred at the origin and of norm one: nothing but a map of each row by itself."""
+    domain = Domain.ball(D, n=N, target=Numeric(-4, 4))
+    return make_plan(domain, [], LEARNER, epsilon=0.3, delta=1e-5)
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.05, 0.6])
+def test_the_response_of_descent_is_what_descent_does(curvature):
+    """Descent itself, on a quadratic, its noise drawn: the mean and the deviation of a weight."""
+    rng, width, level, sigma = np.random.default_rng(0), 4000, 0.3, 0.2
+
+    def gradient(w):
+        return curvature * w - level + sigma * rng.normal(size=w.shape)
+
+    made = LEARNER.descend((width, 1), gradient, Run(ExactSession(), 1.0))[:, 0]
+    gain, pull = LEARNER.response(curvature)
+    assert made.mean() == pytest.approx(level * pull, abs=4 * sigma * gain / width**0.5)
+    assert made.std() == pytest.approx(sigma * gain, rel=0.05)
+    assert LEARNER.response(0.0)[0] == pytest.approx(LEARNER.noise_gain(), rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 30, 200])
+def test_what_is_left_of_pure_noise_is_about_that_of_one_weight(d):
+    w = np.random.default_rng(d).normal(size=(20_000, d))
+    square = (w * w).sum(axis=1)
+    kept = np.array([shrinkage(d, q) for q in square])
+    assert (kept >= 0).all() and (kept <= 1).all()
+    assert (kept**2 * square).mean() < 1.1
+
+
+def test_noise_alone_leaves_the_centre_and_signal_stays():
+    plan = ball()
+    noise = plan.learner_noise / plan.n
+    gain, pull = LEARNER.response(1 / D)
+    rng = np.random.default_rng(1)
+    alone = gain * noise * rng.normal(size=(D + 1, 1))
+    strong = np.append(np.ones(D), 0.2)[:, None]
+    assert np.linalg.norm(shrunk(plan, (), alone)[:-1]) < 0.8 * np.linalg.norm(alone[:-1])
+    assert np.linalg.norm(shrunk(plan, (), 0.5 * alone)[:-1]) == 0
+    np.testing.assert_allclose(shrunk(plan, (), strong), strong, atol=0.01)
+    # The best multiple of weights that stopped early, by simulation: that which is released is about as good.
+    best, ours, theirs, truth = [], [], [], 3 * gain * noise * rng.normal(size=D)
+    early = pull / D
+    for _ in range(2000):
+        w = np.append(early * truth + gain * noise * rng.normal(size=D), 0.0)[:, None]
+        best.append(w[:-1, 0])
+        ours.append(shrunk(plan, (), w)[:-1, 0])
+        theirs.append(w[:-1, 0])
+    best = np.array(best)
+    multiple = min(1.0, float((best @ truth).sum() / (best * best).sum()))
+    error = [((np.array(x) - truth) ** 2).sum(axis=1).mean() for x in (multiple * best, ours, theirs)]
+    assert error[1] < 1.3 * error[0] and error[1] < 1.02 * error[2], error
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), Huber(0.25), Quantile(0.5)])
+def test_the_score_of_the_centre_is_held(loss):
+    """Rows of a box about 0.5 in encoded cells: slopes that are shrunk there would move every prediction otherwise."""
+    plan = plan_of((), GradientDescent(loss, steps=60, learning_rate=0.05, clip_norm=0.5))
+    at, norm = centred(plan, ())
+    np.testing.assert_allclose(at, 0.5)
+    assert norm == plan.space.radius
+    weights = np.append(0.02 * np.random.default_rng(2).normal(size=D), 0.9)[:, None]
+    out = shrunk(plan, (), weights)
+    was, now = mapped(plan, at[None], weights)[0], mapped(plan, at[None], out)[0]
+    assert 0.9 * was < now <= was
+    assert np.linalg.norm(out[:-1]) < np.linalg.norm(weights[:-1])
+
+
+def test_what_no_target_can_be_is_noise():
+    """A score of the centre beyond the declared bounds, and slopes whose scores would be, whatever the law says."""
+    plan = ball()
+    far = np.append(np.zeros(D), 4.0)[:, None]
+    assert shrunk(plan, (), far)[-1, 0] <= 0.25
+    steep = np.append(np.full(D, 4.0), 0.5)[:, None]
+    assert shrunk(plan, (), steep)[:-1].max() < 2.0
+
+
+def test_classes_other_learners_and_runs_without_noise_stay_as_they_are():
+    weights = np.full((D + 1, 1), 1e-9)
+    classes = plan_of((), GradientDescent(Logistic(), clip_norm=0.5), classes=(0, 1))
+    assert shrunk(classes, (), weights) is weights
+    free = plan_of((), LEARNER, epsilon=np.inf)
+    assert shrunk(free, (), weights) is weights
+    moments = np.diag(np.full(D + 1, 100.0))
+    exact = drawn_to_centre(moments, np.ones((D + 1, 1)), 0.0, 1.0, 0.4, 1.0)
+    np.testing.assert_array_equal(exact, ridge_regression(moments, np.ones((D + 1, 1)), 0.0, 0.4))
+
+
+def test_a_mean_that_is_mostly_noise_is_not_taken_for_the_centre():
+    """Behind a scaler the centre is the origin where its mean is known, and the image of the middle where it is not."""
+    scaler = pre.StandardScaler(0.05, payment=Budget(0.05))
+    rows = np.random.default_rng(3).normal(1.0, 1.0, (N, D)).clip(-4, 4)
+    length = []
+    for epsilon in (0.02, 100.0):
+        plan = plan_of([scaler], epsilon=epsilon)
+        reg = PrivateRegressor(plan.domain, epsilon=epsilon, steps=[scaler], learner=LEARNER).fit(
+            rows, rows[:, 0]
+        )
+        at, norm = centred(plan, reg.model_.maps)
+        image = reg.model_.maps[0].transform(np.full((1, D), 0.5))[0]
+        length.append(np.linalg.norm(at) / np.linalg.norm(image))
+        assert norm == pytest.approx(D**0.5)
+    assert length[0] > 0.5 and length[1] < 1e-3
+
+
+def test_moments_that_are_noise_predict_the_mean_and_clear_ones_their_line():
+    rng = np.random.default_rng(4)
+    x = np.column_stack([rng.normal(size=(N, 5)) / 5**0.5, np.ones(N)])
+    line = np.array([0.3, -0.2, 0.1, 0.0, 0.2, 0.25])
+    for truth, noise, least in ((np.append(np.zeros(5), 0.25), 150.0, 0.8), (line, 1.0, 0.0)):
+        y = x @ truth + 0.1 * rng.normal(size=N)
+        worse, better = [], []
+        for _ in range(50):
+            moment = x.T @ x + noise * rng.normal(size=(6, 6))
+            products = (x.T @ y)[:, None] + noise * rng.normal(size=(6, 1))
+            plain = ridge_regression(moment, products, noise, 0.4)
+            drawn = drawn_to_centre(moment, products, noise, 1.0, 0.4, 1.0)
+            for errors, w in ((worse, plain), (better, drawn)):
+                errors.append(((x @ w[:, 0] - x @ truth) ** 2).mean())
+        assert np.mean(better) < (1 - least) * np.mean(worse) + 1e-6 + 1.05 * (least == 0) * np.mean(worse)
+
+
+def test_a_file_holds_the_weights_that_predict(tmp_path):
+    """One set of weights: a model that is read back, and scikit-learn's, predict the same."""
+    rows = np.random.default_rng(5).uniform(-4, 4, (N, D))
+    domain = Domain.box(-4, 4, features=D, target=Numeric(-4, 4))
+    reg = PrivateRegressor(domain, epsilon=0.3, steps=[], learner=LEARNER).fit(rows, rows[:, 0] / 2)
+    said = reg.predict(rows[:20])
+    np.testing.assert_array_equal(Model.load(reg.model_.save(tmp_path)).predict(rows[:20]), said)
+    np.testing.assert_allclose(np.clip(reg.model_.to_sklearn().predict(rows[:20]), -4, 4), said, atol=1e-9)
