@@ -145,8 +145,8 @@ class SufficientStatistics(Learner):
         noisy = run.gradient(total, sensitivity, rows.grid, setting.n)
         run.done(1, 1)
         noise = run.noise_multiplier * self.unit(setting) if run.session.private else 0.0
-        moment, products = noisy[:, :width], noisy[:, -1:] / scale
-        return drawn_to_centre(moment, products, noise, scale, self.ridge, self.bias)
+        moment, labels = noisy[:, :width], noisy[:, -1:] / scale
+        return drawn_to_centre(moment, labels, noise, scale, self.ridge, self.bias)
 
 
 def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: float) -> Floats:
