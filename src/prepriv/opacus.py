@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import integer, length, truth
+from prepriv._rounding import UP
 from prepriv.accounts.account import rests_on, steps_of, zero_rows
 from prepriv.accounts.other_libraries import COIN, PoissonBatches, ShuffledBatches
 from prepriv.accounts.ran import what_ran
@@ -134,7 +135,7 @@ class Calibrated:
         """
         ran, batches = list(history), self.steps // self.epochs
         # Of a DataLoader the rate itself is compared, and Opacus says one over its length.
-        most = 1 / (batches if data_loader is None else counted(batches)) * (1 + 1e-12)
+        most = 1 / (batches if data_loader is None else counted(batches)) * UP
         if optimizer is None and data_loader is None and not ran:
             raise ValueError(
                 "nothing was given to check: give optimizer, data_loader or a history of batches that ran"
@@ -173,7 +174,7 @@ class Calibrated:
         else:
             rate = 1 / max(length, 1)
         check_sampler(loader)
-        if not rate <= 1 / batches * (1 + 1e-12):
+        if not rate <= 1 / batches * UP:
             raise ValueError(f"the DataLoader draws at rate {rate:g}; the guarantee is of {1 / batches:g}")
         if length > batches:
             raise ValueError(f"the DataLoader has {length} batches an epoch; the guarantee is of {batches}")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
+from prepriv._rounding import round_up
 from prepriv.exact.lattice import Lattice
-from prepriv.exact.rounding import round_up
 from prepriv.mechanisms import lattice_noise
 from prepriv.mechanisms.gaussian_sum import check_room, coarsen
 from prepriv.mechanisms.lattice_noise import (

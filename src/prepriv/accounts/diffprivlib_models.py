@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._arguments import number, shown
+from prepriv._rounding import UP
 from prepriv.accounts.library_settings import SETTINGS
 from prepriv.accounts.ran import PureMechanism
 from prepriv.accounts.settings import unread
@@ -32,7 +33,7 @@ def _twice(given: Mapping[str, Any]) -> float:
 def _length(given: Mapping[str, Any]) -> float:
     """Of a row and its constant column: `Vector` has R where the curvature has R² (docs/proofs/account.md)."""
     row = given["data_norm"]
-    return max(1.0, math.hypot(row, 1.0) if given.get("fit_intercept", True) else row) * (1 + 1e-12)
+    return max(1.0, math.hypot(row, 1.0) if given.get("fit_intercept", True) else row) * UP
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from prepriv._arguments import integer, length, number, shown, truth
+from prepriv._rounding import DOWN, UP
 from prepriv.accounts.diffprivlib_models import pure_model
 from prepriv.accounts.library_settings import NAMES, SETTINGS
 from prepriv.accounts.ran import Ran
@@ -193,7 +194,7 @@ def _batches(library: str, given: Mapping[str, Any], n: int) -> tuple[float, int
         if "num_microbatches" in given and given["num_microbatches"] is not None:
             raise ValueError(f"{library}: num_microbatches goes with batch_size, which it must be")
         # One over a rate that is one over a whole number is that number, but for the last bit.
-        return rate + coin, max(1, math.floor(1 / rate * (1 + 1e-12))), math.ceil(1 / rate * (1 - 1e-12))
+        return rate + coin, max(1, math.floor(1 / rate * UP)), math.ceil(1 / rate * DOWN)
     batch = integer("batch_size", given["batch_size"])
     if batch > n:
         raise ValueError(f"{library}: batch_size {batch} is larger than the number of records, {n}")

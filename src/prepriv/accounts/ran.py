@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._arguments import number, real, shown
+from prepriv._rounding import UP
 from prepriv.guarantees import approximate_dp, gaussian, laplace
 from prepriv.guarantees.families import Gaussian
 from prepriv.guarantees.loss_distribution import compose
@@ -87,7 +88,7 @@ class ReleasedStatistic(Ran):
         """The mechanism at epsilon (1 + L tau / sensitivity); a dropped row counts as a replaced record."""
         incoming = setting.incoming
         grown = 1 + self.lipschitz * incoming.total_shift / self.sensitivity + incoming.rows_dropped
-        epsilon = self.epsilon * grown * (1 + 1e-12)
+        epsilon = self.epsilon * grown * UP
         if self.kind == "gaussian":
             return gaussian(epsilon)
         if self.kind == "laplace":
@@ -105,8 +106,8 @@ class ReleasedStatistic(Ran):
     def group(self, size: int, alone: TradeoffFunction) -> TradeoffFunction | None:
         epsilon = size * self.epsilon
         if self.kind == "gaussian":
-            return gaussian(epsilon * (1 + 1e-12))
-        return approximate_dp(epsilon * (1 + 1e-12), 0.0) if epsilon < 500 else None
+            return gaussian(epsilon * UP)
+        return approximate_dp(epsilon * UP, 0.0) if epsilon < 500 else None
 
     def over_zeros(self, n: int) -> str:
         return (
@@ -143,7 +144,7 @@ class NoisyLearner(Ran):
         if not self.learner.exact:
             return None
         assert isinstance(alone, Gaussian)
-        return gaussian(size * alone.mu * (1 + 1e-12))
+        return gaussian(size * alone.mu * UP)
 
     def over_zeros(self, n: int) -> str:
         seen = f"every batch is drawn from all {n}" if self.learner.samples else f"every sum is over all {n}"
@@ -189,7 +190,7 @@ class PureMechanism(Ran):
             raise ValueError(
                 f"what ran takes the number of rows for public: the account is for adjacency {self.adjacency}; got {setting.adjacency}"
             )
-        return approximate_dp(self.epsilon * math.ceil(setting.incoming.records) * (1 + 1e-12), 0.0)
+        return approximate_dp(self.epsilon * math.ceil(setting.incoming.records) * UP, 0.0)
 
     def smooth(self, setting: Setting) -> SmoothMechanism | None:
         return None

@@ -10,6 +10,7 @@ import functools
 from typing import Any
 
 from prepriv._arguments import shown
+from prepriv._rounding import UP
 from prepriv.accounts.library_settings import SETTINGS
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
@@ -58,7 +59,7 @@ def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, in
     if hasattr(loader, "sample_rate"):
         if not poisson:
             raise ValueError("the DataLoader draws Poisson batches: give poisson_sampling true")
-        if not check_poisson(loader, n, None) <= 1 / batches * (1 + 1e-12):
+        if not check_poisson(loader, n, None) <= 1 / batches * UP:
             raise ValueError(
                 f"the DataLoader draws at rate {shown(loader.sample_rate)}, above one over its {batches} batches"
             )

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms.noise import NoiseSource
 
@@ -142,7 +143,7 @@ def audit(
 
 def rate_at_most(count: int, of: int, doubt: float) -> float:
     """Clopper-Pearson: the rate behind `count` of `of` trials is at most this, with confidence 1 - doubt."""
-    return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 1 - doubt)) * (1 + 1e-12)
+    return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 1 - doubt)) * UP
 
 
 def distance(alpha: float, beta: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.audit.judgement import Finding
 from prepriv.audit.sensitivity_case import (
     QUANTITIES,
@@ -109,7 +110,7 @@ class RowsAfterSteps:
         """The same against what step k declares for rows that come in as far apart as these do, not as far as they could."""
         planned, n = self._plan.steps[k - 1], self._plan.n
         grown = dataclasses.replace(
-            came, row_shift=came.row_shift * (1 + 1e-9), total_shift=came.total_shift * (1 + 1e-9)
+            came, row_shift=came.row_shift * FAR_UP, total_shift=came.total_shift * FAR_UP
         )
         try:
             bound = planned.step.paid.outgoing(planned.step, planned.before, n, grown)

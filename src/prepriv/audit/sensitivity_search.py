@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, FAR_UP
 from prepriv.audit.sensitivity_case import QUANTITIES, Beaten, Case, Pair, beaten
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.audit.sensitivity_worst import MAKERS, corner, inside, point
@@ -285,7 +286,7 @@ class _Attack:
         far = np.linalg.norm(gap, axis=1, keepdims=True)
         shrink = np.minimum(1.0, incoming.row_shift / np.maximum(far, 1e-300))
         total = float((far * shrink).sum())
-        shrink *= min(1.0, incoming.total_shift / max(total, 1e-300)) * (1 - 1e-12)
+        shrink *= min(1.0, incoming.total_shift / max(total, 1e-300)) * DOWN
         return np.where(far > 0, rows + gap * shrink, rows)
 
     # ---------------------------------------------------------------------------------------- climbing
@@ -296,7 +297,7 @@ class _Attack:
         while vain < CLIMB and self.tried < limit and time.process_time() < deadline:
             new = self._changed(pair)
             value = self.score(new, goal)
-            vain = 0 if value > score * (1 + 1e-9) else vain + 1
+            vain = 0 if value > score * FAR_UP else vain + 1
             if value >= score:
                 pair, score = new, value
 

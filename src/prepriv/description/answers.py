@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_DOWN
 from prepriv.adjacency import n_is_public
 from prepriv.columns import MISSING, OTHER, Numeric, Text
 from prepriv.description.asked import (
@@ -227,7 +228,7 @@ class Asker:
         return 2 if by is not None and self.replaced else 1
 
     def _choice(self, piece: Piece, by: str | None) -> QuantileRelease:
-        mu = self.look[self.plan.pieces[piece]].mu / math.sqrt(self._moved(by)) * (1 - 1e-9)
+        mu = self.look[self.plan.pieces[piece]].mu / math.sqrt(self._moved(by)) * FAR_DOWN
         return QuantileRelease.of_gdp(mu, Grid(0.0, 1.0, POINTS))
 
     @staticmethod

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from prepriv._arguments import integer, number, shown
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.look import Look, price
@@ -161,15 +162,13 @@ class AskedPlan:
 
     def multiplier(self, piece: Piece) -> float:
         """The noise multiplier of a Gaussian release."""
-        return 1 / self.look[self.pieces[piece]].mu * (1 + 1e-12)
+        return 1 / self.look[self.pieces[piece]].mu * UP
 
     def prices(self) -> list[tuple[str, float, float]]:
         """(release, share of the budget, noise multiplier) of each, in order."""
         square = math.fsum(part.mu**2 for part in self.look.parts)
         names = {part: piece for piece, part in self.pieces.items()}
-        return [
-            (piece_in_words(names[p.name]), p.mu**2 / square, 1 / p.mu * (1 + 1e-12)) for p in self.look.parts
-        ]
+        return [(piece_in_words(names[p.name]), p.mu**2 / square, 1 / p.mu * UP) for p in self.look.parts]
 
 
 def piece_in_words(piece: Piece) -> str:

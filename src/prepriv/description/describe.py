@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_DOWN
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
@@ -407,7 +408,7 @@ class _Asker:
         found: dict[float, Estimate] = {}
         for q in plan.quantiles:
             release = QuantileRelease.of_gdp(
-                plan.look[f"quantile {i} {q!r}"].mu * (1 - 1e-9), Grid(0.0, 1.0, POINTS)
+                plan.look[f"quantile {i} {q!r}"].mu * FAR_DOWN, Grid(0.0, 1.0, POINTS)
             )
             above = rank_above(q, max(round(present), 1))
             value = release.release(there, name=f"quantile {i}", above=above, session=self.session)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST, integer
+from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
@@ -406,7 +407,7 @@ def _narrowed(
     found = dict(zip((-1, 1), coarse))
     for sign in open_ends:
         near, far = sorted(sign * end for end in coarse)
-        release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * (1 - 1e-9), Grid(near, far, POINTS))
+        release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * FAR_DOWN, Grid(near, far, POINTS))
         above = min(most, round(BEYOND * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, far)

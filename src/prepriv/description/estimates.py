@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
 IN_GROUPS = (
@@ -20,7 +21,7 @@ IN_GROUPS = (
     1.2,
 )  # the same where a replaced record can leave one group and enter another: rows of norm sqrt 2 at most
 # The same where no record is replaced: it adds or takes a row of at most this norm. Fewer cells count for less than in IN_GROUPS.
-ADDED, ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * (1 + 1e-12)
+ADDED, ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * UP
 SHIFT = 2.0  # how far one record moves the sum, replaced, added or removed
 SURE = 1.96  # deviations of a 95 % interval
 _NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, more than enough

@@ -17,6 +17,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer
+from prepriv._rounding import CLOSE_UP, UP
 from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.drafts import curve_of
 from prepriv.guarantees.gaussian import gdp_mu
@@ -41,7 +42,7 @@ class LookPart:
 
 def multiplier(part: LookPart) -> float:
     """The noise multiplier of a Gaussian release that is part.mu-GDP, rounded up."""
-    return 1 / part.mu * (1 + 1e-12)
+    return 1 / part.mu * UP
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Look(Priced):
     @cached_property
     def guarantee(self) -> Guarantee:
         """Gaussian curves composed exactly; in front of them the chance that a lone value is seen."""
-        square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
+        square = math.fsum(part.mu**2 for part in self.parts) * CLOSE_UP
         mu, leak = self.mu, self.leak
         shares = tuple((part.name, math.nan if leak else part.mu**2 / square) for part in self.parts)
         curve, exact = curve_of(mu, leak), None if leak else mu
@@ -73,13 +74,13 @@ class Look(Priced):
     @property
     def mu(self) -> float:
         """Of the Gaussian releases together."""
-        square = math.fsum(part.mu**2 for part in self.parts) * (1 + 1e-13)
-        return math.sqrt(square) * (1 + 1e-13)
+        square = math.fsum(part.mu**2 for part in self.parts) * CLOSE_UP
+        return math.sqrt(square) * CLOSE_UP
 
     @property
     def leak(self) -> float:
         """The chance that a lone value is seen."""
-        return math.fsum(part.delta for part in self.parts) * (1 + 1e-13)
+        return math.fsum(part.delta for part in self.parts) * CLOSE_UP
 
     def to_json(self) -> list[Any]:
         """Plain data: all that was decided."""

@@ -18,6 +18,7 @@ import numpy as np
 from prepriv._arguments import integer, number
 from prepriv._arguments import numbers as several
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.columns import Numeric
 from prepriv.description.estimates import NOTHING, Estimate
@@ -399,9 +400,7 @@ def quantiles(
         raise ValueError("levels names one quantile twice, and each costs a part of epsilon: name each once")
     declared = (bounds.low, bounds.high, tuple(wanted))
     question = Question("quantiles", _n(column, n, adjacency), adjacency, epsilon, declared)
-    release = QuantileRelease.of_epsilon(
-        epsilon / len(wanted) * (1 - 1e-12), Grid(bounds.low, bounds.high, _POINTS)
-    )
+    release = QuantileRelease.of_epsilon(epsilon / len(wanted) * DOWN, Grid(bounds.low, bounds.high, _POINTS))
     source, _ = pay(question, session, ledger)
     unit = unit_of(column, bounds)
     filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)

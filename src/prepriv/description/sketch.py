@@ -15,6 +15,7 @@ import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer, truth
 from prepriv._callers import callers_level
+from prepriv._rounding import DOWN
 from prepriv.columns import Numeric
 from prepriv.description.estimates import SURE, Estimate
 from prepriv.description.look import Look, price
@@ -240,7 +241,7 @@ def plan_sketch(
         declared=[domain.to_json(), needs],
         unit=domain.unit,
     )
-    return PricedSketch(start.with_mu(look.mu * (1 - 1e-12)), look)
+    return PricedSketch(start.with_mu(look.mu * DOWN), look)
 
 
 def with_gaps(domain: Domain) -> Domain:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._rounding import FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.asked import asked_names
@@ -93,7 +94,7 @@ def sum(
     exact = np.array([steps.sum()], dtype=np.int64)
     # A cell against a gap, or another cell; each is rounded to a step, and a step is what that can add.
     apart = max(largest, bounds.high - bounds.low) if n_is_public(adjacency) else largest
-    moves = math.ceil(apart / largest * FINE * (1 + 1e-9)) + 1
+    moves = math.ceil(apart / largest * FINE * FAR_UP) + 1
     release = LaplaceSum(moves, epsilon, largest=2 * question.n * FINE, coordinates=1)
     noisy = float(source.release("sum", release, exact)[0])
     made = laplace_curve(noisy, moves, epsilon, 0.05)

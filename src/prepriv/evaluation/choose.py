@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
+from prepriv._rounding import UP
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate, candidates_of
@@ -420,7 +421,7 @@ def _best_of_trials(
             "score",
             GaussianSum(
                 sensitivity=steps,
-                noise_multiplier=1 / plan.chosen.epsilon * (1 + 1e-12),
+                noise_multiplier=1 / plan.chosen.epsilon * UP,
                 exponent=-COUNT_BITS,
                 largest=2 * plan.n * steps,
                 coordinates=1,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
+from prepriv._rounding import UP
 from prepriv.columns import MISSING, OTHER, Categorical
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
@@ -109,7 +110,7 @@ class EvaluationPlan(Priced):
     @cached_property
     def noise_multiplier(self) -> float:
         """Noise over sensitivity, the same for each release."""
-        return math.sqrt(len(self.releases)) / budget(self.epsilon, self.delta) * (1 + 1e-12)
+        return math.sqrt(len(self.releases)) / budget(self.epsilon, self.delta) * UP
 
     @property
     def noise(self) -> float:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from prepriv._rounding import FAR_UP
+
 _BLOCK = 2048  # rows whose contributions are added up in float64 before they go into int64, at most
 FINE_BLOCK = 256  # the same on fine grids, which need the bits
 EXACT = 52  # bits a float64 product sum may use
@@ -63,4 +65,4 @@ class Grid:
         r_part = (
             math.sqrt(outputs) * 2.0**-self.r_bits * radius + 1e-14 * radius
         )  # and the residual's own rounding
-        return rows * (x_part + r_part) * (1 + 1e-9)
+        return rows * (x_part + r_part) * FAR_UP

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from prepriv._arguments import integer, kind, length, number
+from prepriv._rounding import DOWN, UP
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public
 from prepriv.guarantees.families import gaussian, laplace
 from prepriv.guarantees.guarantee import Guarantee
@@ -44,7 +45,7 @@ def to_dp_event(guarantee: Guarantee) -> Any:
         )
     if guarantee.mu == 0:
         return dp_event.NoOpDpEvent()
-    return dp_event.GaussianDpEvent(1 / guarantee.mu * (1 - 1e-12))
+    return dp_event.GaussianDpEvent(1 / guarantee.mu * DOWN)
 
 
 def _apart(guarantee: Guarantee) -> list[str]:
@@ -77,7 +78,7 @@ def from_dp_event(event: Any, adjacency: Adjacency) -> Guarantee:
 
 
 def _gaussians(parts: list[Part], adjacency: Adjacency) -> Guarantee:
-    mu = sum(count * f.mu**2 for f, count in parts) ** 0.5 * (1 + 1e-12)  # type: ignore[attr-defined]
+    mu = sum(count * f.mu**2 for f, count in parts) ** 0.5 * UP  # type: ignore[attr-defined]
     return Guarantee(gaussian(mu), adjacency, mu=mu)
 
 
@@ -100,7 +101,7 @@ def _kind(event: Any) -> str:
 
 def _scale(event: Any) -> float:
     """The scale of the mechanism's curve: sensitivity over noise, rounded up."""
-    return 1 / length(f"noise_multiplier of a {type(event).__name__}", event.noise_multiplier) * (1 + 1e-12)
+    return 1 / length(f"noise_multiplier of a {type(event).__name__}", event.noise_multiplier) * UP
 
 
 def _parts(event: Any, adjacency: Adjacency, count: int) -> list[Part]:

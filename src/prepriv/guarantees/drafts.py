@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any, overload
 
+from prepriv._rounding import FAR_UP
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.guarantees.families import approximate_dp, gaussian
@@ -37,7 +38,7 @@ def check_drafts(domain: Domain, delta: float) -> None:
     leak = sum(drafted.leak for drafted in domain.drafts)
     for drafted in domain.drafts:
         of_draft(drafted, domain)
-    if domain.drafts and not delta > leak * (1 + 1e-9):
+    if domain.drafts and not delta > leak * FAR_UP:
         raise ValueError(
             f"delta must be above {up(leak)}, the chance that the draft of this domain showed a value of one record "
             f"alone; got {exact(delta)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv._arguments import instance, integer, length, settle, shown
+from prepriv._rounding import CLOSE_UP, FAR_DOWN
 from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.gaussian import gdp_mu
@@ -35,7 +36,7 @@ class GaussianEvent:
     @property
     def mu_squared(self) -> float:
         """The GDP parameter squared, rounded up: squares of Gaussian mechanisms add (Dong, Roth and Su)."""
-        return self.count / self.noise_multiplier**2 * (1 + 1e-13)
+        return self.count / self.noise_multiplier**2 * CLOSE_UP
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +132,7 @@ class Guarantee:
             With mu, and the share of each event.
         """
         total = sum(e.mu_squared for e in events)
-        mu = math.sqrt(total) * (1 + 1e-13)
+        mu = math.sqrt(total) * CLOSE_UP
         shares = tuple((e.name, e.mu_squared / total) for e in events) if total > 0 else ()
         return Guarantee(gaussian(mu), adjacency, tuple(conditions), shares, mu, unit=unit)
 
@@ -237,11 +238,11 @@ class Guarantee:
         -----
         It is for a plan: this guarantee and that µ are fixed before anything leaves (see `compose`).
         """
-        whole = gdp_mu(epsilon, delta) * (1 - 1e-9)
+        whole = gdp_mu(epsilon, delta) * FAR_DOWN
         if self.mu is not None:
             left = whole**2 - self.mu**2
             if left > 1e-12 * whole**2:
-                return math.sqrt(left) * (1 - 1e-9)
+                return math.sqrt(left) * FAR_DOWN
         elif self.epsilon(delta) < epsilon:
             low, high = 0.0, whole
             while high - low > 1e-3 * high and high > 1e-6 * whole:

@@ -14,9 +14,8 @@ import numpy as np
 
 from prepriv._arguments import integer, number, numbers
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.guarantees.subsampling import GaussianMixture
-
-_UP = 1.0 + 1e-12
 
 
 def taut_string(shifts: Floats) -> Floats:
@@ -125,4 +124,4 @@ def random_stopping(
         along = 2.0 * after / room * np.minimum(rest, w * min(most, rest))
         norm = np.sqrt(before + after**2 / room + along + others) + each * math.sqrt(seen * count)
         shifts = np.minimum(shifts, norm)
-    return GaussianMixture(shifts * _UP, weights * (1.0 - 1e-15))
+    return GaussianMixture(shifts * UP, weights * (1.0 - 1e-15))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from scipy.special import betainc, betaincinv, ndtri
 
 from prepriv._arguments import integer, number, settle
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.guarantees.families import gaussian
 from prepriv.guarantees.loss_distribution import compose
@@ -71,7 +72,7 @@ class OneRun:
     def curve(self) -> TradeoffFunction:
         """What the plan lets one canary leak in the whole run."""
         if self.rate == 1.0:
-            return gaussian(rows_changed(self.adjacency) * self.shift * math.sqrt(self.steps) * (1 + 1e-12))
+            return gaussian(rows_changed(self.adjacency) * self.shift * math.sqrt(self.steps) * UP)
         kind = PoissonReplace if n_is_public(self.adjacency) else PoissonRemove
         pair = kind(self.shift, self.rate)
         return compose([(pair, self.steps)]).symmetrized()

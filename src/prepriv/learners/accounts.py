@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.mixtures.mixture import Mixture
@@ -30,7 +31,6 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.count_tails import binomial_tail, hypergeometric_tail
 from prepriv.learners.hidden_rows import Moved, hidden_curve
 
-_UP = 1.0 + 1e-9
 _SMALLEST_TAIL = 1e-18
 _MOST_SHOWN = 40  # shifts of a batch that are told apart where its rows are shown
 _CHERNOFF = 2.0**-43  # relative error of the two halves of its exponent: θ·a ≤ 300 rounded, expm1, log1p
@@ -119,7 +119,7 @@ def _law(
     moments = log_moment(theta) * (1 + _CHERNOFF)
     chernoff = np.min(moments[None, :] - theta[None, :] * points[:, None] * (1 - _CHERNOFF), axis=1)
     counted = count_tail(np.maximum(np.floor(points / big * (1 - 1e-15) - 1e-9), 0.0))
-    tail = np.minimum(np.minimum(counted, np.exp(np.minimum(chernoff, 0.0)) * _UP), 1.0)
+    tail = np.minimum(np.minimum(counted, np.exp(np.minimum(chernoff, 0.0)) * FAR_UP), 1.0)
     tail = np.minimum.accumulate(tail)
     shifts, weights, above = [], [], 1.0
     for point, beyond in zip(points, tail):
@@ -254,7 +254,7 @@ def _shown(shifts: Floats, weights: Floats, record: DenseTradeoff) -> Mixture:
         transitive(GaussianMixture(np.array([h]), np.ones(1)).dense_lines(), lines) if h > 0 else record
         for h in shifts
     ]
-    return Mixture(tuple(curves), tuple(float(w) * _UP for w in weights))
+    return Mixture(tuple(curves), tuple(float(w) * FAR_UP for w in weights))
 
 
 def _coarser(shifts: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 
 _UNIT = 2.0**-53
 _LEAST = 1e-60  # of the term at the mode: the sums end there
@@ -51,7 +52,7 @@ def _tail(k: Floats, mode: int, least: int, most: int, n: int, ratio: Callable[[
     terms, first, last = np.concatenate([below[::-1], [1.0], above]), mode - len(below), mode + len(above)
     rest = 0.0
     if last < most:  # ratios fall: a geometric series
-        step = float(ratio(np.array([float(last)]))[0]) * (1.0 + 1e-12)
+        step = float(ratio(np.array([float(last)]))[0]) * UP
         if step >= 1.0:
             return sure
         rest = float(terms[-1]) * step / (1.0 - step)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import rows_changed
 from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
@@ -99,7 +100,7 @@ class GradientDescent(Momentum):
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release: the steps compose without loss."""
-        return ((gaussian(math.sqrt(self.steps) / noise_multiplier * (1 + 1e-12)), 1),)
+        return ((gaussian(math.sqrt(self.steps) / noise_multiplier * UP), 1),)
 
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
         return (Event(self.name, noise_multiplier, self.steps),)
@@ -117,19 +118,19 @@ class GradientDescent(Momentum):
         # A release is rounded to a coarser grid, once for each of the two legs (docs/proofs/smooth_renyi.md).
         coarse = coarse_steps((setting.d + 1) * setting.outputs) * self.unit(setting)
         return full_batch_gradient(
-            lipschitz=clip * (1 + 1e-9) + coarse / 2,
-            smoothness=mu * (1 + 1e-9),
+            lipschitz=clip * FAR_UP + coarse / 2,
+            smoothness=mu * FAR_UP,
             noise=noise * clip / setting.n,
             n=setting.n,
             steps=self.steps,
-            rounding=rounding * (1 + 1e-9) + coarse,
+            rounding=rounding * FAR_UP + coarse,
         )
 
     def weight_noise(self, noise: float, n: int) -> float:
         return self.noise_gain() * noise / n
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
+        sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * FAR_UP)
         with rows.gradient_sum(self.loss) as gradient_sum:
 
             def mean(weights: Floats) -> Floats:

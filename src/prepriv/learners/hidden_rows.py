@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.mixtures.mixture import Mixture
 from prepriv.guarantees.subsampling import (
@@ -40,7 +41,6 @@ class Moved:
 MOST_DRAWN = 8.0  # moved rows in a batch, in the mean: with more of them hiding gains nothing
 ORDER = 2.0  # of the moment by which r is chosen: any choice is valid
 _ALL = 1.0 - 1e-6  # of the mass, given to groups
-_UP = 1.0 + 1e-9  # far above the rounding of a binomial weight: a few hundred products
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 18, 28)  # groups of sizes between two of these count as the larger
 _RATES = np.geomspace(1e-6, 1.0, 49)
 _EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-4, 30.0, 160)])
@@ -67,7 +67,7 @@ def hidden_curve(moved: Moved, noise: float, rate: float) -> TradeoffFunction | 
     ]
     lines = record.dense_lines()
     curves = [transitive(group.dense_lines(), lines) for group in (*groups, _shown(rest))]
-    return Mixture((record, *curves), (alone * _UP, *map(float, shares), beyond))
+    return Mixture((record, *curves), (alone * FAR_UP, *map(float, shares), beyond))
 
 
 def _shown(shift: float) -> DenseTradeoff:
@@ -85,7 +85,7 @@ def _groups(rows: int, rate: float) -> tuple[Floats, Floats, float]:
             mass += p
         if mass == 0.0:
             break
-        weights.append(mass * _UP)
+        weights.append(mass * FAR_UP)
         largest.append(float(min(size, rows)))
         below = size
     left = float(binomial_tail(np.array([largest[-1]]), rows, rate)[0]) if below < rows else 0.0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, FAR_UP
 from prepriv.adjacency import Adjacency
 from prepriv.engines.engine import Held
 from prepriv.exact.grid import Grid
@@ -283,7 +284,7 @@ class Learner(abc.ABC):
             grid, norm = self.grid(setting.radius, setting.n, incoming), self.row_norm(setting.radius)
             rounding = grid.rounding(incoming.rows_moved, setting.d + 1, outputs, norm, lipschitz)
             moved = min(lipschitz * incoming.total_shift + rounding, 2 * clip * incoming.rows_moved)
-        shift = (record + moved + clip * incoming.rows_dropped) * (1 + 1e-9)
+        shift = (record + moved + clip * incoming.rows_dropped) * FAR_UP
         if not math.isfinite(shift):
             raise ValueError(
                 "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
@@ -297,7 +298,7 @@ class Learner(abc.ABC):
     def check_room(self, noise_multiplier: float, setting: Setting) -> None:
         """ValueError if the noise of a release is too large to be drawn: before any charge."""
         grid = self.grid(setting.radius, setting.n, setting.incoming)
-        steps = math.ceil(self.unit(setting) * 2.0**-grid.exponent * (1 + 1e-9))
+        steps = math.ceil(self.unit(setting) * 2.0**-grid.exponent * FAR_UP)
         check_room(self.name, steps, noise_multiplier, 2 * max(setting.n, 1) * grid.clip)
 
     @abc.abstractmethod
@@ -372,5 +373,5 @@ def project(weights: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
     """The nearest point of the ball of radius `bound`, a hair inside it; an infinite bound changes nothing."""
     if math.isinf(bound):
         return weights
-    norm, limit = float(np.linalg.norm(weights)), bound * (1 - 1e-12)
+    norm, limit = float(np.linalg.norm(weights)), bound * DOWN
     return weights if norm <= limit else weights * (limit / norm)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, integer, number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv._said import says
 from prepriv.exact.ball import row_sum
 from prepriv.learners.loss_arrays import as_matrix, class_indices, class_signs, row_max
@@ -32,7 +33,6 @@ from prepriv.learners.loss_constants import (
 )
 
 # Every constant is the float value of a formula, a handful of operations; this covers their rounding.
-_ROUND_UP = 1.0 + 1e-12
 
 
 BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
@@ -150,13 +150,13 @@ class Logistic(Loss):
         return np.multiply(result, -signs, out=out)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        return radius * _sigmoid(_reach(radius, weight_norm)) * _ROUND_UP
+        return radius * _sigmoid(_reach(radius, weight_norm)) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return logistic_input_lipschitz(_reach(radius, weight_norm)) * _ROUND_UP
+        return logistic_input_lipschitz(_reach(radius, weight_norm)) * UP
 
     def smoothness(self, radius: float) -> float:
-        return 0.25 * radius**2 * _ROUND_UP
+        return 0.25 * radius**2 * UP
 
 
 @dataclass(frozen=True)
@@ -207,13 +207,13 @@ class Softmax(Loss):
         return result
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        return radius * softmax_residual_norm(_reach(radius, weight_norm)) * _ROUND_UP
+        return radius * softmax_residual_norm(_reach(radius, weight_norm)) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return softmax_input_lipschitz(_reach(radius, weight_norm)) * _ROUND_UP
+        return softmax_input_lipschitz(_reach(radius, weight_norm)) * UP
 
     def smoothness(self, radius: float) -> float:
-        return 0.5 * radius**2 * _ROUND_UP
+        return 0.5 * radius**2 * UP
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ class Hinge(MarginLoss):
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
         _reach(radius, weight_norm)
-        return radius * math.sqrt(self._columns) / self.margin * _ROUND_UP
+        return radius * math.sqrt(self._columns) / self.margin * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
         _reach(radius, weight_norm)
@@ -357,14 +357,14 @@ class SquaredHinge(MarginLoss):
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
         reach = self._scaled_reach(radius, weight_norm)
-        return 0.0 if radius == 0 else radius * (math.sqrt(self._columns) + reach) / self.margin * _ROUND_UP
+        return 0.0 if radius == 0 else radius * (math.sqrt(self._columns) + reach) / self.margin * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
         reach = self._scaled_reach(radius, weight_norm)
-        return (math.sqrt(self._columns) + 2.0 * reach) / self.margin * _ROUND_UP
+        return (math.sqrt(self._columns) + 2.0 * reach) / self.margin * UP
 
     def smoothness(self, radius: float) -> float:
-        return (radius / self.margin) ** 2 * _ROUND_UP
+        return (radius / self.margin) ** 2 * UP
 
 
 @dataclass(frozen=True)
@@ -416,7 +416,7 @@ class HuberisedHinge(MarginLoss):
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
         _reach(radius, weight_norm)
-        return radius * math.sqrt(self._columns) / self.margin * _ROUND_UP
+        return radius * math.sqrt(self._columns) / self.margin * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
         reach, outputs = self._scaled_reach(radius, weight_norm), self._columns
@@ -425,10 +425,10 @@ class HuberisedHinge(MarginLoss):
             # One output at least is on the rounded part; its r(r + r′s) is at most (2 − 1/h)₊, the others' 1.
             drift = outputs - 1.0 + max(0.0, 2.0 - 1.0 / self.width)
             result = max(result, direction_bound(1.0 / self.width, reach, drift))
-        return result / self.margin * _ROUND_UP
+        return result / self.margin * UP
 
     def smoothness(self, radius: float) -> float:
-        return (radius / self.margin) ** 2 / self.width * _ROUND_UP
+        return (radius / self.margin) ** 2 / self.width * UP
 
 
 @dataclass(frozen=True)
@@ -491,13 +491,13 @@ class LeastSquares(Loss):
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
         reach = _reach(radius, weight_norm)
-        return 0.0 if radius == 0 else radius * (reach + self.target_bound) * _ROUND_UP
+        return 0.0 if radius == 0 else radius * (reach + self.target_bound) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return (2.0 * _reach(radius, weight_norm) + self.target_bound) * _ROUND_UP
+        return (2.0 * _reach(radius, weight_norm) + self.target_bound) * UP
 
     def smoothness(self, radius: float) -> float:
-        return radius**2 * _ROUND_UP
+        return radius**2 * UP
 
 
 def _reach(radius: float, weight_norm: float) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, FAR_UP
 from prepriv.adjacency import n_is_public
 from prepriv.engines.engine import Held
 from prepriv.exact.grid import Grid
@@ -117,8 +118,8 @@ class OnePassSGD(StochasticLearner):
             rounding=drift / noise_multiplier,
             again=Passes(
                 -(-self.steps // blocks),
-                self.learning_rate * self.weight_decay * (1.0 - 1e-12),
-                2.0 * self.weight_bound / (reach * noise_multiplier) * (1.0 + 1e-9),
+                self.learning_rate * self.weight_decay * DOWN,
+                2.0 * self.weight_bound / (reach * noise_multiplier) * FAR_UP,
             ),
         )
         return ((curve, 1),)

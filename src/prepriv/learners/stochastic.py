@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
@@ -78,8 +79,8 @@ class StochasticLearner(Learner, abc.ABC):
             total = min(along + cut * rows, each * rows)
         return MovedRows(
             rows,
-            each / clip * (1 + 1e-9),
-            total / clip * (1 + 1e-9),
+            each / clip * FAR_UP,
+            total / clip * FAR_UP,
             math.ceil(incoming.rows_dropped),
             # Releases are rounded to a coarser grid (mechanisms.session.coarsen).
             coarse_steps((setting.d + 1) * setting.outputs),
@@ -120,10 +121,8 @@ class StochasticLearner(Learner, abc.ABC):
 
     def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
         # Whatever the batches are, one sum moves by at most its reach: no amplification.
-        most = float(self.reach(setting)) * (1 + 1e-12)
-        plain: tuple[Part, ...] = (
-            (gaussian(most / noise_multiplier * math.sqrt(self.steps) * (1 + 1e-12)), 1),
-        )
+        most = float(self.reach(setting)) * UP
+        plain: tuple[Part, ...] = ((gaussian(most / noise_multiplier * math.sqrt(self.steps) * UP), 1),)
         if most - 2 > HOPELESS * noise_multiplier:
             unmoved = replace(UNTOUCHED, any_order=setting.incoming.any_order)
             self.parts(
@@ -375,13 +374,13 @@ class FixedBatchSGD(BatchLearner):
         rounding = self._cut(setting, mu) * drawn + coarse_steps((setting.d + 1) * setting.outputs) * clip
         return sampled_gradient(
             lipschitz=clip,
-            smoothness=mu * (1 + 1e-9),
+            smoothness=mu * FAR_UP,
             noise=noise * clip,
             n=setting.n,
             batch=self.batch_size,
             steps=self.steps,
             row_shift=incoming.row_shift,
-            rounding=rounding * (1 + 1e-9),
+            rounding=rounding * FAR_UP,
         )
 
     def events(self, noise_multiplier: float, setting: Setting) -> Events:

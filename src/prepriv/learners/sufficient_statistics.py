@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import length_or_inf, number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import n_is_public
 from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
@@ -107,7 +108,7 @@ class SufficientStatistics(Learner):
     def clip(self, radius: float) -> float:
         """Norm of one record's products: ‖x‖·‖(x, T y)‖, scaled down to √2 T² where it is more."""
         norm = self.scale(radius)
-        return norm * math.hypot(norm, norm) * (1 + 1e-12)
+        return norm * math.hypot(norm, norm) * UP
 
     def scale(self, radius: float) -> float:
         """T: what a target is multiplied by, and the norm up to which rows weigh the same."""
@@ -132,14 +133,14 @@ class SufficientStatistics(Learner):
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
         """One Gaussian release."""
-        return ((gaussian(1 / noise_multiplier * (1 + 1e-12)), 1),)
+        return ((gaussian(1 / noise_multiplier * UP), 1),)
 
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
         return (Event(self.name, noise_multiplier),)
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         scale, width = self.scale(setting.radius), rows.shape[1]
-        sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * (1 + 1e-9))
+        sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * FAR_UP)
         with rows.gradient_sum(_Products(scale)) as products:
             total = products(np.eye(width, width + 1))
         noisy = run.gradient(total, sensitivity, rows.grid, setting.n)

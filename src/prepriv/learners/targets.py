@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.domain import TARGET_STEPS
 from prepriv.learners.loss_arrays import as_matrix
 from prepriv.learners.losses import Loss
-
-_ROUND_UP = 1.0 + 1e-12
 
 
 def decoded(targets: NDArray[Any]) -> Floats:
@@ -93,13 +92,13 @@ class SquaredError(TargetLoss):
         return error
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        return 0.0 if radius == 0 else radius * (radius * weight_norm + 1.0) * _ROUND_UP
+        return 0.0 if radius == 0 else radius * (radius * weight_norm + 1.0) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
-        return math.inf if math.isinf(weight_norm) else (2.0 * radius * weight_norm + 1.0) * _ROUND_UP
+        return math.inf if math.isinf(weight_norm) else (2.0 * radius * weight_norm + 1.0) * UP
 
     def smoothness(self, radius: float) -> float:
-        return radius**2 * _ROUND_UP
+        return radius**2 * UP
 
 
 @dataclass(frozen=True)
@@ -144,14 +143,14 @@ class Huber(TargetLoss):
         return np.clip(error, -self.width, self.width, out=error)
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        return radius * min(self.width, SquaredError().gradient_norm(1.0, radius * weight_norm)) * _ROUND_UP
+        return radius * min(self.width, SquaredError().gradient_norm(1.0, radius * weight_norm)) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
         # In direction v the gradient r x moves by r v + (w·v) x where |r| < width, and by r v elsewhere.
-        return math.inf if math.isinf(weight_norm) else (self.width + radius * weight_norm) * _ROUND_UP
+        return math.inf if math.isinf(weight_norm) else (self.width + radius * weight_norm) * UP
 
     def smoothness(self, radius: float) -> float:
-        return radius**2 * _ROUND_UP
+        return radius**2 * UP
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ class Quantile(TargetLoss):
         return error
 
     def gradient_norm(self, radius: float, weight_norm: float) -> float:
-        return radius * max(self.level, 1.0 - self.level) * _ROUND_UP
+        return radius * max(self.level, 1.0 - self.level) * UP
 
     def input_lipschitz(self, radius: float, weight_norm: float) -> float:
         return math.inf

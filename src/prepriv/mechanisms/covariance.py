@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
+from prepriv._rounding import FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.exact.ball import INSIDE, into_ball, plain_norms
 from prepriv.exact.grid import EXACT
@@ -47,7 +48,7 @@ def integer_sensitivity(grid: Lattice, d: int, adjacency: Adjacency, apart: Apar
     """
     norm = grid.sensitivity
     record = math.isqrt(2 * norm**4) + 1 if n_is_public(adjacency) else norm**2
-    steps = math.ceil(apart.total_shift / grid.step * (1 + 1e-9))
+    steps = math.ceil(apart.total_shift / grid.step * FAR_UP)
     steps += math.ceil(apart.rows_moved) * (math.isqrt(d) + 2)
     return record + 2 * norm * steps + norm**2 * math.ceil(apart.rows_dropped)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, FAR_UP
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.covariance import Apart, private_second_moment, second_moment_grid
 from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
@@ -98,7 +99,7 @@ class Mechanisms:
             record = math.sqrt(rows_changed(self.adjacency))
             needed = radius**2 * (record + math.sqrt(2) * (self.apart.rows_moved + self.apart.rows_dropped))
             self._check_covered("a second moment", radius, needed)
-        if needed > grid.step**2 * steps * (1 + 1e-9):
+        if needed > grid.step**2 * steps * FAR_UP:
             raise NotCovered(
                 f"{self.name} asks for a second moment of rows of norm {radius:g} that can move by {needed:g}; the noise "
                 f"of a second moment of the rows as they reach it is for {grid.step**2 * steps:g}"
@@ -155,7 +156,7 @@ class Mechanisms:
         self.check_records(len(values))
         mu = LARGEST_MU
         if self.noise_multiplier > 0:
-            mu = min(LARGEST_MU, (1 - 1e-12) / self.noise_multiplier)
+            mu = min(LARGEST_MU, DOWN / self.noise_multiplier)
         mechanism = _Recorded(
             ExponentialMechanism.of_gdp(mu, SCORE_RANGE).epsilon, SCORE_RANGE, self.name, self.session
         )
@@ -190,7 +191,7 @@ class Mechanisms:
 
     def _check_covered(self, what: str, radius: float, needed: float) -> None:
         """NotCovered where a step that states no `l2_sensitivity` asks for a sum that moves further than its noise is for."""
-        if not self.stated and needed > self.l2_sensitivity * (1 + 1e-9):
+        if not self.stated and needed > self.l2_sensitivity * FAR_UP:
             raise NotCovered(
                 f"{self.name} asks for {what} of rows of norm {radius:g}, which one record can move by {needed:g}; its "
                 f"noise is for {self.l2_sensitivity:g}: override l2_sensitivity with what this sum can move by"
@@ -201,7 +202,7 @@ class Mechanisms:
         record = rows_changed(self.adjacency)
         pulled = radius * (record + self.apart.rows_dropped) + self.apart.total_shift
         needed = min(self.plain, pulled)
-        if self.stated and math.isfinite(self.plain) and needed > self.l2_sensitivity * (1 + 1e-9):
+        if self.stated and math.isfinite(self.plain) and needed > self.l2_sensitivity * FAR_UP:
             raise NotCovered(
                 f"{self.name} says that its sum can move by {self.l2_sensitivity:g} (l2_sensitivity), and asks for that of the rows "
                 f"as they reach it, which one record can move by {needed:g}: say at least that"

@@ -17,6 +17,7 @@ import numpy as np
 
 from prepriv._arguments import integer, number
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.exact.ball import into_ball, plain_norms
 from prepriv.mechanisms.gaussian_sum import GaussianSum
@@ -114,7 +115,7 @@ def noisy_search(
             name,
             GaussianSum(
                 sensitivity=sensitivity,
-                noise_multiplier=noise_multiplier * math.sqrt(rounds) * (1 + 1e-12),
+                noise_multiplier=noise_multiplier * math.sqrt(rounds) * UP,
                 exponent=-COUNT_BITS,
                 largest=2 * max(n, 1) << COUNT_BITS,
                 coordinates=dim,
@@ -183,9 +184,7 @@ def instance_optimal_mean(
     rotation = Rotation(d, session.batch_source())
     turned = _Rotated(rows, rotation, float(radius))
     fine = radius / n**2 if precision is None else number("precision", precision, above=0.0)
-    parts = [
-        noise_multiplier / math.sqrt(s) * (1 + 1e-12) for s in (shares.center, shares.distance, shares.mean)
-    ]
+    parts = [noise_multiplier / math.sqrt(s) * UP for s in (shares.center, shares.distance, shares.mean)]
     center = noisy_search(
         turned,
         name=f"{name} (center)",
@@ -222,7 +221,7 @@ def instance_optimal_mean(
         name=f"{name} (clipped mean)",
         dim=rotation.width,
         radius=clip,
-        shift=rows_changed(adjacency) * clip * (1 + 1e-12),
+        shift=rows_changed(adjacency) * clip * UP,
         moved=0.0,
         n=n,
         noise_multiplier=parts[2],

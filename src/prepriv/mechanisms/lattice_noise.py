@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._rounding import round_up
 from prepriv.exact.lattice import check_sensitivity, is_finite, is_int
-from prepriv.exact.rounding import round_up
 from prepriv.mechanisms.noise import LARGEST_SCALE, SMALLEST_GAUSSIAN_SCALE, NoiseSource
 
 CAPACITY = 2**62  # |sum| + 40 noise scales stay below it

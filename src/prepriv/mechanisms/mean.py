@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._rounding import FAR_UP
 from prepriv.exact.ball import INSIDE, into_ball, plain_norms
 from prepriv.exact.lattice import Lattice
 from prepriv.mechanisms.gaussian_sum import GaussianSum
@@ -52,7 +53,7 @@ def gaussian_sum(
             inside = into_ball(block, radius, plain_norms(block), inside=INSIDE)
             total += grid.quantize(inside).sum(axis=0)
     rounding = (moved + 1) * (math.isqrt(dim) + 1)
-    sensitivity = math.ceil(shift / grid.step * (1 + 1e-9)) + math.ceil(rounding)
+    sensitivity = math.ceil(shift / grid.step * FAR_UP) + math.ceil(rounding)
     return session.release(
         name,
         GaussianSum(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arguments import number
+from prepriv._rounding import FAR_UP
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.mechanisms.lattice_noise import laplace_scale, noise_scale
@@ -28,7 +29,6 @@ from prepriv.mechanisms.noise import NoiseSource
 _STEPS = 2**20  # grid steps for a distance of one
 LARGEST_TEST_DELTA = 0.25
 _FURTHEST = 2.0**30  # distances are clamped to this: beyond, the test passes anyway
-_UP = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class LaplaceTest(DistanceTest):
     def _quantile(self) -> int:
         # P(L >= T) = t^T / (1 + t), t = e^{-1 / scale}
         log_odds = -math.log(self.delta) - math.log1p(math.exp(-1.0 / self.scale))
-        return math.ceil(self.scale * log_odds * _UP) + 1
+        return math.ceil(self.scale * log_odds * FAR_UP) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ class GaussianTest(DistanceTest):
         return source.rounded_gaussian(self.scale, 1)
 
     def _quantile(self) -> int:
-        return math.ceil(-float(ndtri(self.delta)) * self.scale * _UP) + 1
+        return math.ceil(-float(ndtri(self.delta)) * self.scale * FAR_UP) + 1
 
 
 @dataclass(frozen=True, eq=False)

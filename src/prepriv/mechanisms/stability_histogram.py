@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from prepriv._arguments import length, number
+from prepriv._rounding import CLOSE_UP, FAR_UP
 from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.tradeoff import TradeoffFunction
@@ -21,8 +22,6 @@ from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.lattice_noise import noise_scale
 from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
-
-_UP = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ class StabilityHistogram(Mechanism):
         """Grid steps needed: what one record has, and what noise adds with chance at most delta."""
         # P(round(N) >= q) <= P(N >= q - 1)
         scale = noise_scale(self.sensitivity, self.noise_multiplier)
-        return (1 << COUNT_BITS) + math.ceil(-float(ndtri(self.delta)) * scale * _UP) + 1
+        return (1 << COUNT_BITS) + math.ceil(-float(ndtri(self.delta)) * scale * FAR_UP) + 1
 
     @property
     def least(self) -> float:
@@ -86,7 +85,7 @@ class StabilityHistogram(Mechanism):
     @property
     def tradeoff(self) -> TradeoffFunction:
         """What all that leaves satisfies: the Gaussian curve of the common values, and delta once."""
-        mu = 1 / self.noise_multiplier * (1 + 1e-13)
+        mu = 1 / self.noise_multiplier * CLOSE_UP
         return gaussian(mu).compose(approximate_dp(0.0, self.delta))
 
     def release(self, counts: Mapping[str, int], source: NoiseSource) -> dict[str, float]:

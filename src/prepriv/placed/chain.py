@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from prepriv._arguments import number
 from prepriv._kinds import is_ours
+from prepriv._rounding import UP
 from prepriv.domain import Domain
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.premise import Premise
@@ -233,7 +234,7 @@ def _placed(
     planned = PlannedStep(step, before, after, incoming, dataclasses.replace(outgoing, conditions=kept), own)
     if paid.share == 0:
         return planned
-    multiplier = (1 + 1e-12) / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
+    multiplier = UP / (mu * math.sqrt(paid.share)) if mu < math.inf else 0.0
     sketch = paid.sketch_of(
         step, domain.with_n(n), (1 - 1e-11) / multiplier if multiplier else NO_NOISE, first
     )

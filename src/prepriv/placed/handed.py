@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
+from prepriv._rounding import FAR_UP
 from prepriv.domain import Domain
 from prepriv.exact.ball import row_norms
 from prepriv.mechanisms.covariance import Apart
@@ -193,7 +194,7 @@ class Inside(ReleasedMap):
         gaps = np.isnan(x) & space.may_miss
         x = np.nan_to_num(np.asarray(x, dtype=np.float64))
         inside = np.clip(x, space.low, space.high)
-        far = row_norms(self._filled(inside, gaps))[:, 0] > space.radius * (1 + 1e-9)
+        far = row_norms(self._filled(inside, gaps))[:, 0] > space.radius * FAR_UP
         if far.any():
             inside[far] = self._shrunk(x[far], gaps[far])
         inside[gaps] = np.nan

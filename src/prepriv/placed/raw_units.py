@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.preprocessing.base import ReleasedMap, Step
@@ -72,7 +73,7 @@ class RawUnits(Step):
         low, high = low + space.low * width, low + space.high * width
         ends = np.maximum(np.abs(low), np.abs(high))[numeric]
         radius = math.hypot(float(np.linalg.norm(ends)), rest_radius(space, np.flatnonzero(numeric)))
-        return Space(low, high, radius * (1 + 1e-12), space.may_miss, space.names)
+        return Space(low, high, radius * UP, space.may_miss, space.names)
 
     def lipschitz(self, space: Space) -> float:
         return float(self._affine(space)[1].max())

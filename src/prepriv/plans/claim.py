@@ -10,6 +10,7 @@ import functools
 import math
 from dataclasses import replace
 
+from prepriv._rounding import UP
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
@@ -107,7 +108,7 @@ def calibrated_noise(
         if not math.isfinite(mu):
             return 0.0
         left = _training_mu(steps.stages, mu, epsilon, delta) if steps.tested else mu
-        return math.sqrt(learner.steps) / left * (1 + 1e-12)
+        return math.sqrt(learner.steps) / left * UP
     if not math.isfinite(epsilon):
         raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
     try:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv._arguments import integer
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.guarantees.premise import Premise, at_least, radius_units
 from prepriv.guarantees.printed import exact
 from prepriv.preprocessing._grid import RowGrid, finite_rows
@@ -72,7 +73,7 @@ class Uncrowded(Premise):
     def of(m: int, eta: float, space: Space, *, by_label: bool = False) -> Uncrowded:
         """The condition of clusters of radius eta."""
         hidden = 2 * math.sqrt(space.d) * cluster_grid(space.radius).step
-        reach = (4 * eta + hidden) * (1 + 1e-9)  # and what floats do to a distance
+        reach = (4 * eta + hidden) * FAR_UP  # and what floats do to a distance
         return Uncrowded(m, at_least(reach), space.d, space.radius, by_label, reading=space.reading)
 
     def holds(self, rows: Rows, n: int) -> bool:
@@ -112,7 +113,7 @@ class Uncrowded(Premise):
 
 def _squared(grid: RowGrid, reach: float) -> int:
     """A bound on squared distances in steps that no pair within `reach` exceeds."""
-    return math.ceil((reach / grid.step) ** 2 * (1 + 1e-12))
+    return math.ceil((reach / grid.step) ** 2 * UP)
 
 
 def changed_rows(m: int, incoming: RowShift) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import Rows, RowShift
@@ -57,7 +58,7 @@ def histogram_shift(
     if incoming.rows_moved > 0 and len(columns):
         per_unit = math.sqrt(2) * _CELLS / float(space.widths[columns].min())
         moved = min(incoming.rows_moved * jump, incoming.total_shift * per_unit)
-    return (record + moved + jump * incoming.rows_dropped) * (1 + 1e-9)
+    return (record + moved + jump * incoming.rows_dropped) * FAR_UP
 
 
 def noisy_quantiles(

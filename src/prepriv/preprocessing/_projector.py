@@ -17,6 +17,7 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv._arguments import LEAST, number
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.guarantees.premise import Premise, radius_units
 from prepriv.guarantees.printed import down, exact
 from prepriv.preprocessing._grid import SLACK, RowGrid
@@ -108,7 +109,7 @@ class SpectrumCaps(pay.Caps):
 
     def check(self, k: int, radius: float) -> SpectrumCaps:
         """The same. ValueError for a gap that no data set in the ball has."""
-        if self.gap is not None and self.gap > radius**2 / k * (1 + 1e-9):
+        if self.gap is not None and self.gap > radius**2 / k * FAR_UP:
             raise ValueError(
                 f"gap must be at most radius^2 / k = {down(radius**2 / k)}: no data set has {self.gap}"
             )
@@ -130,7 +131,7 @@ class SpectrumCaps(pay.Caps):
             gap = left
         if self.tail is not None:
             cut = math.sqrt(d) * grid.step * SLACK  # no row moves further
-            tail = (math.sqrt(self.tail + error) + cut) ** 2 * (1 + 1e-12)
+            tail = (math.sqrt(self.tail + error) + cut) ** 2 * UP
         return SpectrumCaps(gap, tail)
 
 

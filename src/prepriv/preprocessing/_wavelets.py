@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.rounding import rounded_up
+from prepriv._rounding import FAR_UP, rounded_up
 
 Singles = NDArray[np.float32]
 PIXEL, TAP = 2.0**11, 2.0**12  # steps in one
@@ -73,7 +73,7 @@ def frame_bound(octaves: int, angles: int) -> float:
         for tap in taps:
             total += np.abs(np.fft.fft2(tap / TAP, (_GRID, _GRID))) ** 2
         degree = max(degree, taps.shape[1] - 1)
-    return rounded_up(float(total.max()) / math.cos(math.pi * degree / _GRID) ** 2 * (1 + 1e-9))
+    return rounded_up(float(total.max()) / math.cos(math.pi * degree / _GRID) ** 2 * FAR_UP)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from prepriv._arguments import number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, need_filled, need_untouched
@@ -90,7 +91,7 @@ class AugmentByDistance(Step):
     def check_release(
         self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
-        if noise_multiplier > (1 - 1e-12) / SMALLEST_MU:
+        if noise_multiplier > DOWN / SMALLEST_MU:
             raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:

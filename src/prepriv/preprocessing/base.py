@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, length, number
 from prepriv._arrays import Floats
+from prepriv._rounding import rounded_up
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.domain import Domain
-from prepriv.exact.rounding import rounded_up
 from prepriv.guarantees.premise import Premise
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.payment import FREE, WAYS, Caps, Payment, Way, check_payment, default_payment

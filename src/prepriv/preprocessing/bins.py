@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import Frozen, integer, names, number, numbers, settle, shown, truth
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import Adjacency
 from prepriv.columns import MISSING
 from prepriv.mechanisms.handle import Mechanisms
@@ -26,7 +27,6 @@ from prepriv.preprocessing.scale_map import rest_radius
 from prepriv.space import Space
 
 _MOST_BINS, _MOST_CELLS = 1024, 1 << 17  # of a feature, of all: each is a cell of every row
-_UP = 1 + 1e-12
 
 
 def codes(bins: int, smooth: float | None) -> Floats:
@@ -152,7 +152,7 @@ class _Binned(Step):
         return Space(
             np.concatenate([space.low[rest], np.full(new, 0.0 if self._smooth() is None else -1.0)]),
             np.concatenate([space.high[rest], np.ones(new)]),
-            math.hypot(rest_radius(space, np.flatnonzero(~rest)), math.sqrt(len(columns))) * _UP,
+            math.hypot(rest_radius(space, np.flatnonzero(~rest)), math.sqrt(len(columns))) * UP,
             np.concatenate([space.may_miss[rest], np.zeros(new, dtype=bool)]),
             tuple(found),
         )
@@ -167,7 +167,7 @@ class _Binned(Step):
             return incoming
         ways = zip(self._columns(space), self._counts(space))
         wide = [_diameter(count + 1, self._smooth(), bool(space.may_miss[j])) for j, count in ways]
-        jump = math.hypot(*wide) * (1 + 1e-9)
+        jump = math.hypot(*wide) * FAR_UP
         return replace(
             incoming,
             row_shift=math.hypot(incoming.row_shift, jump),

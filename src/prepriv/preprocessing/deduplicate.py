@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -245,7 +246,7 @@ class DeduplicateCells(_Dropping):
             )
         if self.centre or self.side == 0:
             return RowShift(conditions=incoming.conditions, any_order=True)
-        diagonal = min(self.side * math.sqrt(space.d) * CELL_SLACK, space.diameter) * (1 + 1e-12)
+        diagonal = min(self.side * math.sqrt(space.d) * CELL_SLACK, space.diameter) * UP
         return RowShift(1.0, diagonal, diagonal, 0.0, incoming.conditions, any_order=True)
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, Frozen, number, settle, shown
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.columns import MISSING
 from prepriv.preprocessing.base import ReleasedMap, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
@@ -133,7 +134,7 @@ class OneHot(Step):
         """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
         if incoming.rows_moved == 0:
             return incoming
-        jump = math.sqrt(2 * len(self.categories)) * (1 + 1e-12)
+        jump = math.sqrt(2 * len(self.categories)) * UP
         return replace(
             incoming,
             row_shift=math.hypot(incoming.row_shift, jump),

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import rounded_up
 from prepriv.columns import OTHER, Text
 from prepriv.domain import TARGET_STEPS, Domain
-from prepriv.exact.rounding import rounded_up
 from prepriv.payment import Payment, Sketch
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, Fitting, Kind, Ops, fitted_ops

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
@@ -96,7 +97,7 @@ class MeanImputer(Imputer):
         """
         half = float(np.linalg.norm(space.widths[space.may_miss])) / 2
         record = rows_changed(adjacency) * half
-        return (record + incoming.total_shift + 2 * half * incoming.rows_dropped) * (1 + 1e-12)
+        return (record + incoming.total_shift + 2 * half * incoming.rows_dropped) * UP
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns = np.flatnonzero(space.may_miss)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arguments import LARGEST, number, settle
+from prepriv._rounding import UP
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.space import Space
@@ -57,7 +58,7 @@ class ConstantImputer(Step):
         high = np.where(filled, np.maximum(space.high, self.value), space.high)
         # The cells that are there keep their norm; what is filled in comes on top of it.
         radius = math.hypot(space.radius, abs(self.value) * math.sqrt(int(filled.sum())))
-        return Space(low, high, radius * (1 + 1e-12), np.zeros(space.d, dtype=bool), space.names)
+        return Space(low, high, radius * UP, np.zeros(space.d, dtype=bool), space.names)
 
     def lipschitz(self, space: Space) -> float:
         return 1.0

@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.exact.ball import norms
 from prepriv.guarantees.premise import Premise, at_least
@@ -86,7 +87,7 @@ def gradient_diameter(bound: float) -> float:
     The largest 2 (1 + B c) sqrt(1 - c^2) over 0 <= c <= 1, at the root of 2 B c^2 + c = B (docs/proofs/impute.md).
     """
     c = 2 * bound / (1 + math.sqrt(1 + 8 * bound * bound))
-    return 2 * (1 + bound * c) * math.sqrt(1 - c * c) * (1 + 1e-12)
+    return 2 * (1 + bound * c) * math.sqrt(1 - c * c) * UP
 
 
 def read_error(k: int) -> float:
@@ -305,7 +306,7 @@ class RegressionImputer(Imputer):
         if self._curvature() > 0 and space.may_miss.any():
             frame, curvature = Frame.of(space), at_least(self._curvature())
             # A row moved by d moves z by d / radius, and zz' by twice that; one record moves zz' by 1.
-            unit = min(came.records, 1 + 2 * came.total_shift / frame.radius) * (1 + 1e-12)
+            unit = min(came.records, 1 + 2 * came.total_shift / frame.radius) * UP
             for a in self._moments(rows, frame)[0]:
                 error = 3 * read_error(len(a)) * n
                 room = float(np.linalg.eigvalsh(a)[0]) - curvature * n - error
@@ -354,7 +355,7 @@ class RegressionImputer(Imputer):
         if incoming.rows_moved > 0 and t:
             per_unit = np.linalg.norm([2 / frame.radius, *(1 / frame.radius + 1 / frame.half)])
             moved = float(per_unit) * incoming.total_shift
-        return (record + moved + math.sqrt(2 + 4 * t) * incoming.rows_dropped) * (1 + 1e-9)
+        return (record + moved + math.sqrt(2 + 4 * t) * incoming.rows_dropped) * FAR_UP
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         frame = Frame.of(space)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import choice, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.domain import Domain, as_space
 from prepriv.preprocessing._cells import CELL_SLACK, Cells, check_cells
 from prepriv.preprocessing._crowd import (
@@ -134,8 +135,8 @@ class Quantize(Step):
         came = incoming.rows_moved
         others = max(0.0, min(changed_rows(m, incoming), n - 1.0 - came))  # common rows that came unmoved
         mean = self.representative == "mean"
-        wide = self.output(space).diameter * (1 + 1e-9)  # of rows on the grid
-        eta = min(self.eta, wide) * (1 + 1e-9) if m > 1 or came > 0 else 0.0
+        wide = self.output(space).diameter * FAR_UP  # of rows on the grid
+        eta = min(self.eta, wide) * FAR_UP if m > 1 or came > 0 else 0.0
         row = (4 if mean and came > 0 else 2) * eta
         # Centres: eta, and eta more where both centres are points that differ. Means: docs/proofs/quantize.md.
         total = eta * (others + 1 + came if mean else min(changed_rows(m, incoming), 2 * others))

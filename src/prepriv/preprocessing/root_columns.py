@@ -17,6 +17,7 @@ import numpy as np
 
 from prepriv._arguments import settle
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down
@@ -24,7 +25,6 @@ from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.space import Space
 
 STRAIGHT = 1e9  # a root that starts so far away is a straight line
-_UP = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +112,17 @@ class RootColumns(Step):
     def output(self, space: Space) -> Space:
         start = self._start(space)
         fitted = Roots(start)
-        low, high = fitted.transform(space.low[None])[0] / _UP, fitted.transform(space.high[None])[0] * _UP
+        low, high = (
+            fitted.transform(space.low[None])[0] / FAR_UP,
+            fitted.transform(space.high[None])[0] * FAR_UP,
+        )
         radius = float(np.linalg.norm(high))
         if (
             space.high <= 1
         ).all():  # t^2 <= u, so that a rooted cell adds at most u - u^2 <= 1/4 to the squared norm
             rooted = int((start < STRAIGHT).sum())
             radius = min(radius, math.sqrt(space.radius**2 + rooted / 4))
-        return dataclasses.replace(space, low=low, high=high, radius=radius * _UP)
+        return dataclasses.replace(space, low=low, high=high, radius=radius * FAR_UP)
 
     def lipschitz(self, space: Space) -> float:
         return math.inf

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from prepriv._kinds import is_ours
+from prepriv._rounding import FAR_UP
 from prepriv._said import check_said, says
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
@@ -132,7 +133,7 @@ def _check_numbers(step: Step, out: RowShift) -> None:
     said = _numbers(out)[:3]
     if is_ours(type(step)) or not any(said):
         return
-    if not all(said) or out.total_shift > out.rows_moved * out.row_shift * (1 + 1e-9):
+    if not all(said) or out.total_shift > out.rows_moved * out.row_shift * FAR_UP:
         raise ValueError(
             f"{step.name} gives a RowShift of rows_moved={said[0]:g}, row_shift={said[1]:g}, total_shift={said[2]:g}: give all three "
             "above 0, or none, with a total_shift of at most rows_moved * row_shift; a number left out is 0, which is a claim"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from prepriv import payment as pay
 from prepriv._arguments import choice, length, names, number, settle
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_DOWN, FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.domain import Domain, as_space
 from prepriv.guarantees.premise import Premise, at_least
@@ -246,7 +247,7 @@ class StandardScaler(Step):
         shift = scaling.moved_variance(came)
         error = 2 * SUM_ERROR * scaling.variance_shift()  # of a computed variance: more records with n
         room = (variance - least**2 - error) / (shift / n + 2 * error)
-        return float(room.min()) * (1 - 1e-9)
+        return float(room.min()) * FAR_DOWN
 
     # --------------------------------------------------------------------------------------------- fits
 
@@ -306,7 +307,7 @@ class StandardScaler(Step):
         _, unit, _, radius, shift = self._frame(space)
         record = shift if n_is_public(adjacency) else radius
         moved = math.sqrt(5) / float(unit.min()) * incoming.total_shift
-        return (record + moved + 2 * radius * incoming.rows_dropped) * (1 + 1e-9)
+        return (record + moved + 2 * radius * incoming.rows_dropped) * FAR_UP
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns, first = self._columns(space), self.center == "mean"

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_UP
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing._whole import square_shift, whole_shift, worst_drop
 from prepriv.preprocessing.base import RowShift
-
-_UP = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,7 @@ class Scaling:
         rounding = 8 * n * SUM_ERROR * float(np.linalg.norm(ratio**2 + ratio))
         return (
             worst_drop(n, incoming, lambda kept, gone: self._total(n, kept, gone, incoming)) + rounding
-        ) * _UP
+        ) * FAR_UP
 
     def _total(self, n: int, kept: float, dropped: float, incoming: RowShift) -> float:
         """Of `kept` common rows when `dropped` others were: the smallest of what is proved."""
@@ -138,7 +137,7 @@ class Scaling:
             whole_shift(1.0, self.lipschitz, squares + self.diameter**2),
             self._clipped(n, 1 + dropped, tau) + arrived,
         )
-        return min(row * (1 + 8 * n * SUM_ERROR), 2 * self.radius) * _UP
+        return min(row * (1 + 8 * n * SUM_ERROR), 2 * self.radius) * FAR_UP
 
 
 def _root_shift(ratio: Floats) -> Floats:
@@ -146,4 +145,4 @@ def _root_shift(ratio: Floats) -> Floats:
     k = ratio**2 / 4
     x = np.maximum(0.0, np.sqrt(k * k + 3 * k) - (1 + k))
     # At the maximiser the derivative vanishes, so rounding of x matters in second order only.
-    return np.asarray(ratio * np.sqrt(k * x / (1 + x) ** 3 + 1 / (1 + x)) * _UP)
+    return np.asarray(ratio * np.sqrt(k * x / (1 + x) ** 3 + 1 / (1 + x)) * FAR_UP)

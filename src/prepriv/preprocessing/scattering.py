@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number, settle
 from prepriv._arrays import Floats
-from prepriv.exact.rounding import rounded_up
+from prepriv._rounding import rounded_up
 from prepriv.preprocessing._wavelets import (
     PIXEL,
     Bank,

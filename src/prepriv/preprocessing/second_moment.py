@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, rows_changed
 from prepriv.preprocessing._grid import RowGrid, finite_rows
 from prepriv.preprocessing._sums import Total, pieces
@@ -105,8 +106,8 @@ def moment_shift(
         each = (square, math.sqrt(2) * square, 2 * square)
         mean = 0.0
     caps = (square, math.sqrt(2) * square, 2 * square)
-    op, frobenius, nuclear = (min((e + more) / n, cap) * (1 + 1e-12) for e, cap in zip(each, caps))
-    return MomentShift(op, frobenius, nuclear, mean * (1 + 1e-12))
+    op, frobenius, nuclear = (min((e + more) / n, cap) * UP for e, cap in zip(each, caps))
+    return MomentShift(op, frobenius, nuclear, mean * UP)
 
 
 def second_moment_shift(radius: float, adjacency: Adjacency, incoming: RowShift) -> float:

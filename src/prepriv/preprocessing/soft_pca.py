@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
+from prepriv._rounding import FAR_UP, UP
 from prepriv.domain import Domain, as_space
 from prepriv.guarantees.printed import up
 from prepriv.preprocessing._grid import ExactMatrix, GridLinear
@@ -132,7 +133,7 @@ class SoftPCA(Step):
             whole_shift(1.0, steep, came + record),
             2 * grid.reach,
         )
-        going = min(worst_drop(n, incoming, total) + n * rounding, (n - 1) * row) * (1 + 1e-9)
+        going = min(worst_drop(n, incoming, total) + n * rounding, (n - 1) * row) * FAR_UP
         return RowShift(
             float(n - 1), row, going, incoming.rows_dropped, incoming.conditions, incoming.any_order
         )
@@ -163,7 +164,7 @@ def whole_constant(radius: float, strength: float) -> float:
     9/8, at s^2 = 3 strength, or the slope at the largest singular value.
     """
     t = radius**2 / strength
-    return 9 / 8 if t >= 3 else (t * t + 3 * t) / (1 + t) ** 2 * (1 + 1e-12)
+    return 9 / 8 if t >= 3 else (t * t + 3 * t) / (1 + t) ** 2 * UP
 
 
 def map_shift(radius: float, strength: float, n: int, incoming: RowShift, *, centred: bool) -> float:
@@ -175,7 +176,7 @@ def map_shift(radius: float, strength: float, n: int, incoming: RowShift, *, cen
     square = (4 if centred else 1) * radius**2
     record = square / (n * strength + square) * (1 + incoming.rows_dropped)
     moved = (4 if centred else 2) * radius * incoming.total_shift / (n * strength)
-    return min(record + moved, radius**2 / (radius**2 + strength)) * (1 + 1e-12)
+    return min(record + moved, radius**2 / (radius**2 + strength)) * UP
 
 
 def weighted_shift(radius: float, strength: float, frobenius: float, step: float) -> float:
@@ -188,4 +189,4 @@ def weighted_shift(radius: float, strength: float, frobenius: float, step: float
     else:
         plain = 1 / (2 * math.sqrt(strength))
     first_order = (1 + math.sqrt(2) * step) / math.sqrt(8 * strength)
-    return frobenius * min(plain, first_order) * (1 + 1e-12)
+    return frobenius * min(plain, first_order) * UP

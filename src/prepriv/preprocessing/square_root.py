@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import UP
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.space import Space
-
-_UP = 1 + 1e-12
 
 
 def signed_root(x: Floats) -> Floats:
@@ -68,7 +67,7 @@ class SquareRoot(Step):
         low, high = signed_root(space.low), signed_root(space.high)
         corner = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
         # sum |x_j| <= sqrt(d) norm(x)
-        radius = min(math.sqrt(math.sqrt(space.d) * space.radius), corner) * _UP
+        radius = min(math.sqrt(math.sqrt(space.d) * space.radius), corner) * UP
         return Space(low, high, radius, space.may_miss, space.names)
 
     def lipschitz(self, space: Space) -> float:

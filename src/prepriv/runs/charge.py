@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prepriv._arguments import shown
+from prepriv._rounding import UP
 from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
 from prepriv.ledger.urls import check_no_password
 from prepriv.plans.priced import Priced
@@ -54,7 +55,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         epsilon=plan.guarantee.epsilon(plan.delta),
         delta=plan.delta,
         mu=mu,
-        rho=None if mu is None else mu * mu / 2 * (1 + 1e-12),
+        rho=None if mu is None else mu * mu / 2 * UP,
         note=condition_note(
             plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
         ),

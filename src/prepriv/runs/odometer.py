@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from prepriv._callers import callers_level
+from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency
 from prepriv.guarantees.algebra import smallest, then
 from prepriv.guarantees.families import approximate_dp
@@ -110,7 +111,7 @@ class Spent:
         each = {fit.plan_hash: fit for fit in self.fits}
         epsilons = [k * _answer(each[h].guarantee, each[h].delta) for h, k in count.items()]
         deltas = [k * each[h].delta for h, k in count.items()]
-        return math.fsum(epsilons) * (1 + 1e-12), math.fsum(deltas) * (1 + 1e-12)
+        return math.fsum(epsilons) * UP, math.fsum(deltas) * UP
 
     @cached_property
     def epsilon(self) -> dict[str, float]:
@@ -203,7 +204,7 @@ class Odometer:
             fits = (*fits, self._fit(plan, plan.guarantee, None))
             total = Spent(max(fit.delta for fit in fits) or _PURE, fits)
             if total.above_the_sum:
-                total = Spent(min(math.fsum(fit.delta for fit in fits) * (1 + 1e-12) or _PURE, 0.999), fits)
+                total = Spent(min(math.fsum(fit.delta for fit in fits) * UP or _PURE, 0.999), fits)
             warnings.warn(
                 f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
                 f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN
 from prepriv.columns import Column, Numeric
 
 
@@ -50,7 +51,7 @@ def mass_bins(mass: Floats, edges: Floats, bins: int) -> Floats:
             cuts.append(float(edges[cell]))
             held = 0.0
         held += own
-        if held >= enough * (1 - 1e-12):
+        if held >= enough * DOWN:
             cuts.append(float(edges[cell + 1]))
             held = 0.0
     if cuts[-1] < 1.0:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_DOWN
 from prepriv.exact.lattice import Lattice
 from prepriv.sketches.tables import SketchShape
 
@@ -69,7 +70,7 @@ def integer_scores(
     square = (z * z).sum(axis=1)  # below 2^62: |z| <= 4 steps of 2^-22 of the radius, at most 500 columns
     long = square > grid.sensitivity**2
     if long.any():
-        factor = grid.sensitivity * (1 - 1e-9) / np.sqrt(square[long].astype(np.float64))
+        factor = grid.sensitivity * FAR_DOWN / np.sqrt(square[long].astype(np.float64))
         z[long] = np.trunc(z[long] * factor[:, None]).astype(np.int64)
     return grid.certify(z)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from prepriv._rounding import UP
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import Domain
@@ -156,7 +157,7 @@ class SketchPlan:
         return sum((cost.mu_squared for cost in costs if cost is not None), Fraction(0))
 
     def _multiplier(self, name: str) -> float:
-        return 1 / (self.mu * math.sqrt(self.shares[name])) * (1 + 1e-12)
+        return 1 / (self.mu * math.sqrt(self.shares[name])) * UP
 
     def _counts(self, columns: int) -> tuple[int, int]:
         """(L2 sensitivity of counts of so many columns in grid steps, exponent of the step)."""

@@ -39,7 +39,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a record more moves sums less than it weighs",
         "a sensitivity below the norm of a row",
         "description/estimates.py",
-        "ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * (1 + 1e-12)",
+        "ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * UP",
         "ADDED_SHIFT = (0.7, 1.0), 1.0",
         APART,
     ),

@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a row of scores that is not shortened",
         "our own: a row of many extreme codes moves the products further than declared",
         "sketches/pairs.py",
-        "    if long.any():\n        factor = grid.sensitivity * (1 - 1e-9) / np.sqrt(square[long].astype(np.float64))\n        z[long] = np.trunc(z[long] * factor[:, None]).astype(np.int64)\n    return grid.certify(z)\n",
+        "    if long.any():\n        factor = grid.sensitivity * FAR_DOWN / np.sqrt(square[long].astype(np.float64))\n        z[long] = np.trunc(z[long] * factor[:, None]).astype(np.int64)\n    return grid.certify(z)\n",
         "    return z\n",
         (*ACCOUNT, "further"),
     ),

@@ -19,6 +19,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 
 from prepriv._arguments import number
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.gaussian import delta_upper
 from prepriv.guarantees.printed import exact
@@ -68,7 +69,7 @@ class UnclippedShift:
     def second(self) -> float:
         """E mu^2."""
         cross = 2.0 * self.base * math.sqrt(2.0 / math.pi) if self.added else 0.0
-        return (self.base * self.base + cross + 1.0) / (self.noise * self.noise) * (1.0 + 1e-12)
+        return (self.base * self.base + cross + 1.0) / (self.noise * self.noise) * UP
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +111,10 @@ class RandomInitialization(TradeoffFunction):
         share = np.where(width > 0.0, (law.mean - law.left) / np.where(width > 0.0, width, 1.0), 1.0)
         chord = at_left + (at_right - at_left) * np.clip(share, 0.0, 1.0)
         turn = math.sqrt(2.0 * epsilon)
-        convex, concave = law.right <= turn * (1.0 - 1e-12), law.left >= turn * (1.0 + 1e-12)
+        convex, concave = law.right <= turn * DOWN, law.left >= turn * UP
         above = np.where(convex, chord, np.where(concave, at_mean, at_right))
         below = np.where(convex, at_mean, np.where(concave, chord, at_left))
-        upper = float(np.sum(law.mass * above)) * (1.0 + 1e-12) + law.beyond
+        upper = float(np.sum(law.mass * above)) * UP + law.beyond
         return float(np.sum(law.mass * below)) * (1.0 - 1e-8), min(upper, 1.0)
 
     def _renyi(self, order: float) -> float:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv._rounding import FAR_DOWN
 
 _SPLIT = 134217729.0  # 2^27 + 1, Veltkamp
 _STIRLING = np.array(  # log n! - log(sqrt(2 pi n) (n/e)^n), n = 0..15 (entry 0 is never used)
@@ -223,19 +224,19 @@ def _window(law: Binomial, log_lower: int, log_upper: int) -> tuple[int, int]:
     start, top = min(int(mean), law.trials), law.trials
     low = 0
     # P[C <= k] <= e^{-exponent(k)} for k below the mean: the largest k that is rare enough
-    if law.exponent(0) * (1.0 - 1e-9) >= -log_lower:
+    if law.exponent(0) * FAR_DOWN >= -log_lower:
         good, bad = 0, start
         while bad - good > 1:
             middle = (good + bad) // 2
-            rare = law.exponent(middle) * (1.0 - 1e-9) >= -log_lower
+            rare = law.exponent(middle) * FAR_DOWN >= -log_lower
             good, bad = (middle, bad) if rare else (good, middle)
         low = good + 1
     high = top
-    if law.exponent(top) * (1.0 - 1e-9) >= -log_upper:
+    if law.exponent(top) * FAR_DOWN >= -log_upper:
         good, bad = top, start
         while good - bad > 1:
             middle = (good + bad) // 2
-            rare = middle > mean and law.exponent(middle) * (1.0 - 1e-9) >= -log_upper
+            rare = middle > mean and law.exponent(middle) * FAR_DOWN >= -log_upper
             good, bad = (middle, bad) if rare else (good, middle)
         high = good - 1
     return min(low, start), max(high, start)

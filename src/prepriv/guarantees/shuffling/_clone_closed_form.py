@@ -12,8 +12,7 @@ import math
 import numpy as np
 
 from prepriv._arrays import Floats
-
-_UP = 1.0 + 1e-13
+from prepriv._rounding import CLOSE_UP
 
 
 def closed_form_epsilon(epsilon0: float, n: int, delta: float) -> float:
@@ -22,14 +21,14 @@ def closed_form_epsilon(epsilon0: float, n: int, delta: float) -> float:
         return epsilon0
     grow = math.exp(epsilon0)  # the condition keeps epsilon0 below log n
     share = 4.0 * math.sqrt(2.0 * math.log(4.0 / delta) / ((grow + 1.0) * n)) + 4.0 / n
-    return min(math.log1p(math.expm1(epsilon0) * share) * _UP, epsilon0)
+    return min(math.log1p(math.expm1(epsilon0) * share) * CLOSE_UP, epsilon0)
 
 
 def closed_form_delta(epsilon0: float, n: int, epsilon: Floats) -> Floats:
     """The smallest delta that the theorem gives at each epsilon >= 0, rounded up."""
     inside = np.minimum(epsilon, epsilon0)
     # what every epsilon0-DP mechanism satisfies: (e^eps0 - e^eps) / (e^eps0 + 1)
-    pure = np.minimum(-np.expm1(inside - epsilon0) / (1.0 + math.exp(-epsilon0)) * _UP, 1.0)
+    pure = np.minimum(-np.expm1(inside - epsilon0) / (1.0 + math.exp(-epsilon0)) * CLOSE_UP, 1.0)
     if epsilon0 == 0.0 or epsilon0 > math.log(n) + 1.0:
         return pure
     grow = math.exp(epsilon0)
@@ -37,7 +36,7 @@ def closed_form_delta(epsilon0: float, n: int, epsilon: Floats) -> Floats:
     level = share * share * ((grow + 1.0) * n / 32.0)
     value = 4.0 * np.exp(-np.minimum(level, 1500.0)) * (1.0 + 1e-13 * (1.0 + level))
     # the condition of the theorem, solved for delta
-    least = 2.0 * math.exp(-min(n / (8.0 * (grow + 1.0)), 700.0)) * _UP
+    least = 2.0 * math.exp(-min(n / (8.0 * (grow + 1.0)), 700.0)) * CLOSE_UP
     value = np.maximum(value, max(least, 1e-300))
     return np.where(value <= 1.0, np.minimum(value, pure), pure)
 

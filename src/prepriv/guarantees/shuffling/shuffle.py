@@ -20,6 +20,7 @@ from scipy.special import logsumexp
 
 from prepriv._arguments import instance, integer, number
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN
 from prepriv.guarantees._near import epsilon_near
 from prepriv.guarantees.gaussian import epsilon_upper
 from prepriv.guarantees.lines import LossAtoms, SupportLines, support_lines
@@ -240,7 +241,7 @@ def shuffle(
             "one of prepriv.guarantees: k_randomized_response, local_laplace",
         )
         signal = randomizer.signal(local)
-        if signal < math.tanh(0.5 * local) * (1.0 - 1e-12):
+        if signal < math.tanh(0.5 * local) * DOWN:
             return BlanketShuffle(local, users, signal)
         return ExactShuffle(local, users)  # epsilon0 alone says as much or more
     if method == "paper":

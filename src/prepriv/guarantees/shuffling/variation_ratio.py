@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from prepriv._arguments import integer, number
 from prepriv._arrays import Floats
+from prepriv._rounding import DOWN, UP
 from prepriv.guarantees.shuffling._binomial import Binomial, clones, half_pmf
 from prepriv.guarantees.shuffling._clone_pair import DeltaBounds, clone_pair_bounds
 
@@ -222,8 +223,8 @@ def _excess_rows(
     error = _TAIL_ERROR * (tail + tail[:, middle : middle + 1])
     first = 0.5 * (x + 1.0) * after
     mass = law.pmf_rows(law.trials - z, low, high)
-    above = np.maximum(first * (1.0 + 1e-12) - excess * np.maximum(tail - error, 0.0), 0.0)
-    below = np.maximum(first * (1.0 - 1e-12) - excess * (tail + error), 0.0)
+    above = np.maximum(first * UP - excess * np.maximum(tail - error, 0.0), 0.0)
+    below = np.maximum(first * DOWN - excess * (tail + error), 0.0)
     return np.sum(mass * below, axis=1) * (1.0 - 1e-11), np.sum(mass * above, axis=1) * (1.0 + 1e-11)
 
 
