@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import prepriv
 from prepriv.audit import replay_plan
 from prepriv.learners import GradientDescent, Logistic
-from prepriv.mechanisms.mechanism import Mechanism
+from prepriv.mechanisms.mechanism import Cost, Mechanism, squared_distance
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Metered, NoisySession, SpentError
 from prepriv.preprocessing import Step
@@ -94,3 +95,34 @@ def test_a_mechanism_says_three_things_and_no_less(name):
     body = {k: v for k, v in vars(kind).items() if k in said(kind) - {name}}
     with pytest.raises(TypeError, match=name):
         type("Less", (Mechanism,), body)()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"mu_squared": Fraction(-1)}, {"mu_squared": 0.25}, {"mu_squared": Fraction(1), "delta": Fraction(2)}],
+)
+def test_a_cost_gives_nothing_back(bad):
+    """A negative cost refilled the meter: a share of 1 became 6."""
+    with pytest.raises(ValueError, match="of a Cost must be"):
+        Cost(**bad)
+
+
+def test_a_subclass_of_a_cost_is_not_counted():
+    class Cheap(Cost):
+        pass
+
+    class Dear(smallest.NoisyCount):
+        @property
+        def cost(self):
+            return Cheap(Fraction(1, 100))
+
+    with pytest.raises(SpentError, match="must be a Cost"):
+        Metered(NoisySession(), "counts", 1.0).release("count", Dear(noise_multiplier=2.0), 3)
+
+
+def test_distances_of_floats_are_refused_and_a_count_is_recorded():
+    """Float rows 0.9 apart counted as 0."""
+    with pytest.raises(TypeError, match="integers alone"):
+        squared_distance(np.array([0.0]), np.array([0.9]))
+    count = smallest.NoisyCount(noise_multiplier=2.0)
+    assert count.moved_squared(count.recorded(7), count.recorded(8)) == 1

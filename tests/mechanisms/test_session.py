@@ -22,6 +22,7 @@ from prepriv.mechanisms import (
     SpentError,
     StabilityHistogram,
 )
+from prepriv.mechanisms.in_groups import ChoiceInGroups
 from prepriv.mechanisms.mechanism import Mechanism
 
 GAUSSIAN = GaussianSum(
@@ -30,6 +31,11 @@ GAUSSIAN = GaussianSum(
 ASKED = {
     "sum": (GAUSSIAN, np.arange(3) << 16, 0.25),
     "choice": (ExponentialMechanism.of_gdp(0.5, 2), Scores.single(np.arange(5)), 0.25),
+    "choices in groups": (
+        ChoiceInGroups(ExponentialMechanism.of_gdp(0.5, 2), moved=2),
+        [Scores.single(np.arange(5))] * 3,
+        0.5,
+    ),
     "test": (GaussianTest(mu=0.5, delta=1e-5), 100.0, 0.25),
     "names": (
         StabilityHistogram(noise_multiplier=2.0, delta=1e-6, adjacency="replace-one"),

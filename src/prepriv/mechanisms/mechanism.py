@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,11 @@ class Cost:
     delta : Fraction, default 0
         The chance that the release shows a value of one record alone.
 
+    Raises
+    ------
+    ValueError
+        For a number below 0, which would give back what other releases have spent, or a delta above 1.
+
     Examples
     --------
     >>> from prepriv.mechanisms.mechanism import Cost
@@ -32,6 +38,14 @@ class Cost:
 
     mu_squared: Fraction
     delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.mu_squared, Fraction) and self.mu_squared >= 0):
+            raise ValueError(
+                "mu_squared of a Cost must be a Fraction, 0 or more: a release gives nothing back"
+            )
+        if not (isinstance(self.delta, Fraction) and 0 <= self.delta <= 1):
+            raise ValueError("delta of a Cost must be a Fraction in [0, 1]")
 
     @classmethod
     def of_noise(cls, noise_multiplier: float, delta: float = 0.0) -> Cost | None:
@@ -81,7 +95,7 @@ class Mechanism(abc.ABC):
 
     def recorded(self, exact: Any) -> Any:
         """The private value as audits keep it: a copy, in the units of `reach`."""
-        return exact.copy()
+        return copy.copy(exact)
 
     def moved_squared(self, one: Any, two: Any) -> int:
         """The square of how far two recorded values are apart, exactly: for audits."""
@@ -89,8 +103,10 @@ class Mechanism(abc.ABC):
 
 
 def squared_distance(one: Any, two: Any) -> int:
-    """Squared L2 distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md)."""
+    """Squared L2 distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md). TypeError for others."""
     difference = np.subtract(one, two).ravel()
+    if difference.dtype.kind not in "iuO":
+        raise TypeError("distances are exact of integers alone: give `recorded` in whole units of `reach`")
     small = difference.min(initial=0) > -(2**24) and difference.max(initial=0) < 2**24
     if small and difference.size < 2**14:
         return int(difference @ difference)

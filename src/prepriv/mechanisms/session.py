@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from prepriv.mechanisms.mechanism import Mechanism
+from prepriv.mechanisms.mechanism import Cost, Mechanism
 from prepriv.mechanisms.noise import NoiseSource
 
 
@@ -85,6 +85,10 @@ class Metered(Session):
         cost = mechanism.cost
         if cost is None:
             raise SpentError(f"{self._name} asked for a release that no share of a Gaussian budget pays for")
+        if type(cost) is not Cost:  # a subclass could say anything of what it costs
+            raise SpentError(
+                f"{self._name}: the cost of a mechanism must be a Cost; got {type(cost).__name__}"
+            )
         if os.getpid() != self._process:
             raise SpentError(
                 f"{self._name} asked for a release in a process that it forked off: its share of the budget is counted in one "
