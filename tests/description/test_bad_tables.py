@@ -84,7 +84,10 @@ def test_no_cell_decides_a_line(here, capsys, model, kind):
     code, lines = said(capsys, f"schema init t.csv --epsilon 1 --rows {N} --out D.yaml")
     assert code == 0 and SECRET not in (here / "D.yaml").read_text()
     told = ("private: ", "LEFT OUT '", "TO BE COMPLETED: ", "Free, in the file: ")
-    before = ("before a record is read: ", "one row, one person: ")  # of the plan, and of the names of columns
+    before = (
+        "before a record is read: ",
+        "one row, one person: ",
+    )  # of the plan, and of the names of columns
     assert all(line.startswith((*told, *before)) for line in lines.splitlines())
 
 

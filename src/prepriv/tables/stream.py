@@ -22,6 +22,8 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 
+from prepriv._kinds import is_ours
+from prepriv._quiet import silent
 from prepriv.tables.readers import (
     ENDINGS,
     BadData,
@@ -45,7 +47,12 @@ _TYPED_BY_FIRST = "a {} of texts types its columns by their first cells: give th
 
 
 class Stream(abc.ABC):
-    """A table that is read in parts. rows: their number where it is known without a look at a cell."""
+    """A table that is read in parts. rows: their number where it is known without a look at a cell.
+
+    A subclass gives one row for each record, in an order that no record decides, and each row is a function of that record
+    alone: a line that cannot be read is a row of empty cells, not a row less. Its errors are withheld, since they can hold
+    cells.
+    """
 
     once: bool = False
     """Whether it can be read only once."""
@@ -221,12 +228,53 @@ class Batches(Stream):
                 yield pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
 
 
+_END = object()
+
+
+class _Outside(Stream):
+    """A third-party stream: what it says while it reads records is withheld, the sentence of a BadData, too."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self.once = stream, stream.once
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._stream.names
+
+    @property
+    def rows(self) -> int | None:
+        return self._stream.rows
+
+    def check(self, columns: Sequence[str]) -> None:
+        self._stream.check(columns)
+
+    def count(self) -> int:
+        return int(self._asked(self._stream.count))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Any]:
+        parts = self._asked(lambda: iter(self._stream.parts(columns)))
+        while (part := self._asked(lambda: next(parts, _END))) is not _END:
+            yield part
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        try:
+            with silent():
+                return ask()
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException:  # a panic in polars is not an Exception
+            pass
+        raise BadData(  # outside of every handler: it holds no other error
+            f"the stream {type(self._stream).__name__} could not be read to its end; what it says could hold cells and is not shown"
+        )
+
+
 def as_stream(data: Any) -> Stream | None:
     """The stream behind a path, a folder, a glob, a dataset, a reader, a LazyFrame or a Dask DataFrame; None for a table
     in memory.
     """
     if isinstance(data, Stream):
-        return data
+        return data if is_ours(type(data)) or isinstance(data, _Outside) else _Outside(data)
     if isinstance(data, str | os.PathLike):
         return Files(files(data))
     library = type(data).__module__.partition(".")[0]

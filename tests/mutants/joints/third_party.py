@@ -254,4 +254,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "        pass\n",
         attacked("account_rehearses"),
     ),
+    Mutant(
+        "a third-party stream speaks of the cells that it reads",
+        "our own: an error of third-party code quotes a record",
+        "tables/stream.py",
+        "return data if is_ours(type(data)) or isinstance(data, _Outside) else _Outside(data)",
+        "return data",
+        ("tests/tables/test_third_party_stream.py",),
+    ),
+    Mutant(
+        "a cost that gives back what was spent",
+        "our own: a share of the budget is refilled",
+        "mechanisms/mechanism.py",
+        "isinstance(self.mu_squared, Fraction) and self.mu_squared >= 0",
+        "isinstance(self.mu_squared, Fraction)",
+        ("tests/test_smallest.py", "-k", "gives_nothing_back"),
+    ),
 )
