@@ -177,6 +177,12 @@ def held_out(kind: str, X: Any, y: Any) -> Any:
     return prepriv.PrivateClassifier(KINDS[kind][0], steps="linear", holdout=0.3, threads=1).fit(X, y)
 
 
+def sketched(kind: str, X: Any, y: Any) -> Any:
+    return (
+        None if kind == "ball" else prepriv.sketch(X, KINDS[kind][0], y, epsilon=90.0, delta=0.01).to_json()
+    )
+
+
 def with_public(kind: str, X: Any, y: Any) -> Any:
     return prepared(kind, matrix(KINDS[kind][1]), Public(X))
 
@@ -185,6 +191,7 @@ CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "validate": lambda kind, X, y: prepriv.validate(KINDS[kind][0], X, y),
     "describe": lambda kind, X, y: prepriv.describe(X, KINDS[kind][0], epsilon=1.0, **in_groups(kind)),
     "ask": lambda kind, X, y: asked(X, KINDS[kind][0]),
+    "sketch": lambda kind, X, y: sketched(kind, X, y),
     "PrivateTransformer.fit": lambda kind, X, y: prepared(kind, X),
     "Public": with_public,
     "PrivateTransformer.transform": lambda kind, X, y: preparer(kind).transform(X),

@@ -595,14 +595,19 @@ WORDS = {
     "public": ("lipschitz", "propagate"),
     "budget": ("lipschitz", "propagate", "l2_sensitivity"),
     "sensitivity": ("sensitivity", "conditions", "distance", "after_drops"),
+    "sketch": ("lipschitz", "propagate"),
 }
 MOVED = RowShift(2.0, 0.1, 0.2, 1.0)
 
 
 def payments(cls, way):
-    return {"free": None, "public": pay.Public(), "budget": BUDGET, "sensitivity": pay.Sensitivity(test=0.1)}[
-        way
-    ]
+    return {
+        "free": None,
+        "public": pay.Public(),
+        "budget": BUDGET,
+        "sensitivity": pay.Sensitivity(test=0.1),
+        "sketch": pay.Sketch(0.1),
+    }[way]
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda c: c.__name__)

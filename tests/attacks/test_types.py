@@ -99,13 +99,14 @@ MAKERS = {
             "label": ("y", {"None", "text", "no text", "lines"}),
         },
     ),
+    # a domain without classes declares no label: for questions alone
     "Domain.box": (
         Domain.box,
         {
             "low": (-2.0, {"-1", "-0.5", "0", "1e-320", "Fraction below 0", "array"}),
             "high": (1.0, {"-1", "-0.5", "0", "1e-320", "Fraction below 0", "array"}),
             "features": (2, WHOLE),
-            "classes": (CLASSES, {"array"}),
+            "classes": (CLASSES, {"array", "list"}),
             "n": (10, {"None"}),
             "adjacency": ("replace-one", NUMBER),
             "missing": ("impute", NUMBER),
@@ -115,7 +116,7 @@ MAKERS = {
         Domain.ball,
         {
             "features": (2, WHOLE),
-            "classes": (CLASSES, {"array"}),
+            "classes": (CLASSES, {"array", "list"}),
             "radius": (1.0, NUMBER),
             "n": (10, {"None"}),
             "adjacency": ("replace-one", NUMBER),
@@ -128,7 +129,7 @@ MAKERS = {
             "height": (2, WHOLE),
             "width": (2, WHOLE),
             "channels": (1, WHOLE),
-            "classes": (CLASSES, {"array"}),
+            "classes": (CLASSES, {"array", "list"}),
             "high": (1.0, NUMBER),
             "n": (10, {"None"}),
             "adjacency": ("replace-one", NUMBER),

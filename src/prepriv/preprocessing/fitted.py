@@ -170,6 +170,11 @@ class Fitted(Step):
         ones = np.ones(self.features)
         return Space(-ones, ones, rounded_up(math.sqrt(self.features)), ones < 0)
 
+    def lipschitz(self, space: Space) -> float:
+        return (
+            math.inf
+        )  # nothing bounds what transformers of another library do to a distance: it must be the first step
+
     def rows_wanted(self, n: float) -> int:
         """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
         counted = frozenset(_names(self._spec)) & _BY_COUNT
