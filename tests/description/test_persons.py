@@ -177,7 +177,7 @@ def test_a_mistake_is_one_sentence(options, says, tmp_path, capsys):
 
 
 def test_the_plan_of_a_draft_of_persons_claims_them():
-    told = {"label": "y", "n": 9, "epsilon": 1.0, "delta": 1e-6}
+    told = {"label": "y", "n": 900, "epsilon": 1.0, "delta": 1e-6}
     plan = plan_draft(["who", "a", "y"], **told, unit="who", rows_per_unit=2)
     assert plan.look.guarantee.unit == "who" and plan.columns == ("a",)
     assert plan.look.hash != plan_draft(["a", "y"], **told).look.hash

@@ -60,8 +60,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the draft of persons is claimed for single rows",
         "a claim without its unit",
         "description/draft.py",
-        "        unit=unit,\n    )\n    return DraftPlan(columns, label, look, unit, rows_per_unit)\n",
-        "    )\n    return DraftPlan(columns, label, look, unit, rows_per_unit)\n",
+        "        unit=plan.unit,\n    )\n\n\ndef draft_in_private(",
+        "    )\n\n\ndef draft_in_private(",
         (PERSONS, "-k", "adds_to_persons or claims_them"),
     ),
 )
