@@ -1979,8 +1979,8 @@ _OLDER = (
         "a stream is read before its charge",
         "diffprivlib: check at the start, spend at the end",
         "placed/rows.py",
-        "            check_stream(stream, self.domain, *self._label)\n            return stream.rows if",
-        "            check_stream(stream, self.domain, *self._label)\n            _ = list(stream.parts(stream.names))\n            return stream.rows if",
+        "            check_stream(self.stream, self.domain, *self._label)\n",
+        "            check_stream(self.stream, self.domain, *self._label)\n            _ = list(self.stream.parts(self.stream.names))\n",
         ("tests/commands/test_cli_streams.py", "-k", "before_a_record"),
     ),
     Mutant(
