@@ -353,6 +353,20 @@ def _hidden_and_single():
         yield f"{name} after imputation", Pipeline(table(), (mean,), sampler=sampler)
 
 
+def _flattened():
+    """Descent that releases the mean row first: records alone, rows that moved, batches."""
+    for adjacency in (ONE, ADD):
+        flat = GradientDescent(Logistic(), steps=2, learning_rate=3.0, flatten=0.2)
+        yield f"flat, {adjacency}", Pipeline(ball(adjacency), (), flat)
+    batches = PoissonSGD(Logistic(), batch_size=8, steps=2, flatten=0.2)
+    yield "flat Poisson SGD", Pipeline(ball(), sampler=batches)
+    moved = GradientDescent(Softmax(), steps=2, weight_bound=0.01, flatten=0.2)
+    soft = pre.SoftPCA(0.3, payment=Sensitivity())
+    yield "flat after rows that moved", Pipeline(box(), (soft,), moved)
+    target = GradientDescent(SquaredError(), steps=2, clip_norm=0.5, flatten=0.2)
+    yield "flat, a target", Pipeline(numbers(), (), target)
+
+
 def _recipes():
     """DPSGD-F and its relatives, as `dpsgd_f.RECIPES` builds them, with fewer steps."""
     for name, build in RECIPES.items():
@@ -397,6 +411,7 @@ def pipelines() -> dict[str, Pipeline]:
         _regression,
         _hidden_and_single,
         _sketches,
+        _flattened,
         _recipes,
         _automatic,
     )

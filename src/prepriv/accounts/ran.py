@@ -134,7 +134,13 @@ class NoisyLearner(Ran):
         return self.learner.loss.outputs(classes)
 
     def direct(self, setting: Setting, delta: float) -> TradeoffFunction:
-        accounts = self.learner.accounts(self.deviation / self.learner.unit(setting), setting, delta)
+        multiplier = self.deviation / self.learner.unit(setting)
+        if self.learner.once(multiplier, setting):
+            raise ValueError(
+                f"{self.learner.name} with flatten releases the sum of the rows, too, of whose noise an account of what ran elsewhere "
+                "knows nothing: give flatten=0, and add the guarantee of that sum"
+            )
+        accounts = self.learner.accounts(multiplier, setting, delta)
         return smallest([compose(parts).symmetrized() for parts in accounts])
 
     def smooth(self, setting: Setting) -> SmoothMechanism | None:

@@ -297,6 +297,8 @@ def overspent(plan: Plan, session: Recorder) -> list[str]:
     """Releases that no event of the plan pays for: more of a name, or less noise, than is claimed."""
     paid = [(e.name, e.noise_multiplier, e.count) for p in plan.steps for e in p.events]
     paid.append(("gradient", plan.learner_noise_multiplier, plan.learner.steps))
+    once = plan.learner.once(plan.learner_noise_multiplier, plan.setting) if plan.private else ()
+    paid += [(e.name, e.noise_multiplier, e.count) for e in once]
     left: dict[str, Fraction] = {}
     for name, z, count in paid:
         left[name] = left.get(name, Fraction(0)) + (Fraction(count) / Fraction(z) ** 2 if z > 0 else 0)

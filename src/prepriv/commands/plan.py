@@ -161,9 +161,11 @@ def plan(
 def show_learner(plan: Plan) -> None:
     """Its settings, how far one record moves what it sums, and its noise: one line."""
     learner, setting = plan.learner, plan.setting
+    share = getattr(learner, "flatten", 0.0)
+    flat = f", flatten {share:g}" if share else ""
     console.print(
         f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
-        f"clip {learner.clip_norm:g}; one record moves a gradient sum by at most "
+        f"clip {learner.clip_norm:g}{flat}; one record moves a gradient sum by at most "
         f"{up(float(learner.reach(setting)) * learner.unit(setting), 5)}, noise {down(plan.learner_noise, 5)}"
     )
 

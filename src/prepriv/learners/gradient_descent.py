@@ -9,7 +9,7 @@ adaptively without loss).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from prepriv._arrays import Floats
@@ -21,7 +21,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
-from prepriv.learners.learner import Momentum, Run, Setting
+from prepriv.learners.learner import OMITTED, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.gaussian_sum import coarse_steps
 
@@ -49,6 +49,9 @@ class GradientDescent(Momentum):
         The last share of the iterates that is averaged, in (0, 1].
     bias : float, default 1.0
         Value of the appended bias feature; it counts in the norm of a row.
+    flatten : float, default 0.0
+        Share of the budget of training, in [0, 1), for the mean of the rows. Where rows have much in common, gradients are
+        shortened along that mean, so that fewer and longer steps do not overshoot. 0: none.
 
     Raises
     ------
@@ -80,13 +83,15 @@ class GradientDescent(Momentum):
     weight_bound: float = math.inf
     average: float = 0.5
     bias: float = 1.0
+    flatten: float = field(default=0.0, metadata=OMITTED)
 
     def __post_init__(self) -> None:
         self.check_settings("steps")
         self.check_descent()
 
     def premise(self, n: int) -> str:
-        return f"every step sums the gradients of all {n} records (full batch)"
+        before = f"the rows of all {n} records are summed once, and " if self.flatten else ""
+        return f"{before}every step sums the gradients of all {n} records (full batch)"
 
     def unit(self, setting: Setting) -> float:
         """s: how far the clipped gradient sum moves between neighbours, in gradient units (section 0).
@@ -94,16 +99,17 @@ class GradientDescent(Momentum):
         2C (C under add-or-remove-one) for the record, min(µ·Δ12, 2C·Δ∞) for rows that moved, C a dropped row.
         """
         clip = self.clip(setting.radius)
-        mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
+        mu = self.row_lipschitz(setting)
         record = rows_changed(setting.adjacency) * clip
         return self.shift(setting, record, mu, setting.outputs)
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
-        """One Gaussian release: the steps compose without loss."""
-        return ((gaussian(math.sqrt(self.steps) / noise_multiplier * UP), 1),)
+        """One Gaussian release: the steps compose without loss. And the sum of the rows, if there is one."""
+        steps = (gaussian(math.sqrt(self.steps) / noise_multiplier * UP), 1)
+        return (steps, *self.once_parts(noise_multiplier, setting))
 
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
-        return (Event(self.name, noise_multiplier, self.steps),)
+        return (Event(self.name, noise_multiplier, self.steps), *self.once_events(noise_multiplier, setting))
 
     def canary_rate(self, setting: Setting) -> float:
         return 1.0
@@ -111,7 +117,7 @@ class GradientDescent(Momentum):
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(norm, self.weight_bound)
-        if not math.isfinite(mu):
+        if not math.isfinite(mu) or self.flatten:  # the curves know of no release that steers the steps
             return None
         grid = self.grid(setting.radius, setting.n, incoming)
         rounding = grid.rounding(incoming.rows_moved, setting.d + 1, setting.outputs, norm, mu)
@@ -131,9 +137,10 @@ class GradientDescent(Momentum):
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * FAR_UP)
+        flat = self.flattener(rows, setting, run)
         with rows.gradient_sum(self.loss) as gradient_sum:
 
             def mean(weights: Floats) -> Floats:
                 return run.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n
 
-            return self.descend((rows.shape[1], setting.outputs), mean, run)
+            return self.descend((rows.shape[1], setting.outputs), lambda w: flat(mean(w)), run)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,14 +18,17 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import LARGEST, instance, integer, length, length_or_inf, number, settle
 from prepriv._arrays import Floats
-from prepriv._rounding import DOWN, FAR_UP
+from prepriv._rounding import DOWN, FAR_UP, UP
 from prepriv.adjacency import Adjacency
 from prepriv.engines.engine import Held
 from prepriv.exact.grid import Grid
+from prepriv.guarantees import gaussian
+from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.loss_distribution import Part
-from prepriv.guarantees.second_account import Events, NoEvents
+from prepriv.guarantees.second_account import Event, Events, NoEvents
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.losses import Loss
+from prepriv.learners.row_mean import RowSum, flattener
 from prepriv.mechanisms.gaussian_sum import GaussianSum, check_room
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import Session
@@ -105,11 +109,23 @@ class Run:
 
     def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: Grid, n: int) -> Floats:
         """A sum of gradients with noise, in gradient units. sensitivity: in steps of the grid."""
+        return self.total("gradient", self.noise_multiplier, total, sensitivity, grid, n)
+
+    def total(
+        self,
+        name: str,
+        noise_multiplier: float,
+        total: NDArray[np.int64],
+        sensitivity: int,
+        grid: Grid,
+        n: int,
+    ) -> Floats:
+        """A sum over records with noise of another multiplier, under its name."""
         return self.session.release(
-            "gradient",
+            name,
             GaussianSum(
                 sensitivity=sensitivity,
-                noise_multiplier=self.noise_multiplier,
+                noise_multiplier=noise_multiplier,
                 exponent=grid.exponent,
                 largest=2 * max(n, 1) * grid.clip,
                 coordinates=total.size,
@@ -123,6 +139,9 @@ class Run:
             self.progress(step, steps)
 
 
+OMITTED = MappingProxyType({"omitted": True})
+"""Of an option that a plan leaves out while it has its default: plans that were written before it keep their hash."""
+
 CLAIMS = (
     "exact",
     "takes_units",
@@ -132,6 +151,7 @@ CLAIMS = (
     "shift",
     "parts",
     "accounts",
+    "once",
     "smooth",
     "reach",
 )
@@ -260,6 +280,20 @@ class Learner(abc.ABC):
         """
         return 0.0
 
+    def once(self, noise_multiplier: float, setting: Setting) -> tuple[GaussianEvent, ...]:
+        """What a run releases once, beside its steps: its `parts` count it. Third-party releases are metered by it."""
+        return ()
+
+    def once_parts(self, noise_multiplier: float, setting: Setting) -> tuple[Part, ...]:
+        """The same as parts to compose."""
+        once = self.once(noise_multiplier, setting)
+        return tuple((gaussian(UP / e.noise_multiplier), e.count) for e in once)
+
+    def once_events(self, noise_multiplier: float, setting: Setting) -> Events:
+        """The same in the words of another accountant."""
+        once = self.once(noise_multiplier, setting)
+        return tuple(Event(e.name, e.noise_multiplier, e.count) for e in once)
+
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         """Its two Renyi curves, where "Provable Privacy with Non-Private Pre-Processing" (corrected) has them.
 
@@ -273,6 +307,10 @@ class Learner(abc.ABC):
         noise: on a sum of gradients. n: declared records.
         """
         return None
+
+    def row_lipschitz(self, setting: Setting) -> float:
+        """How far what a record adds to a sum moves with its row."""
+        return self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
 
     def shift(self, setting: Setting, record: float, lipschitz: float, outputs: int) -> float:
         """How far a sum of clipped gradients moves between neighbours (docs/proofs/gradient_descent.md).
@@ -298,8 +336,15 @@ class Learner(abc.ABC):
     def check_room(self, noise_multiplier: float, setting: Setting) -> None:
         """ValueError if the noise of a release is too large to be drawn: before any charge."""
         grid = self.grid(setting.radius, setting.n, setting.incoming)
+        largest = 2 * max(setting.n, 1) * grid.clip
         steps = math.ceil(self.unit(setting) * 2.0**-grid.exponent * FAR_UP)
-        check_room(self.name, steps, noise_multiplier, 2 * max(setting.n, 1) * grid.clip)
+        check_room(self.name, steps, noise_multiplier, largest)
+        for event in self.once(noise_multiplier, setting):
+            check_room(event.name, self.whole(setting, grid), event.noise_multiplier, largest)
+
+    def whole(self, setting: Setting, grid: Grid) -> int:
+        """How far a sum of clipped gradients of all rows moves between neighbours, at most, in steps of the grid."""
+        return math.ceil(float(self.reach(setting)) * self.unit(setting) * 2.0**-grid.exponent * FAR_UP)
 
     @abc.abstractmethod
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
@@ -309,23 +354,67 @@ class Learner(abc.ABC):
         """
 
 
+def allowance(learner: Learner, noise_multiplier: float, setting: Setting) -> float:
+    """µ² of the steps that a learner declares and of what it releases once: what a third-party one may take."""
+    once = learner.once(noise_multiplier, setting)
+    return learner.steps / noise_multiplier**2 + sum(e.count / e.noise_multiplier**2 for e in once)
+
+
 class Momentum(Learner):
     """Descent with Nesterov momentum, in [0, 1), and the average of the last share of the iterates, in (0, 1].
 
-    What is done with noisy gradients is post-processing.
+    flatten: share of the budget, in [0, 1), for the mean of the rows, along which gradients are then shortened; 0: none. What is
+    done with noisy gradients is post-processing.
     """
 
     momentum: float
     average: float
+    flatten: float
 
     def check_descent(self) -> None:
-        """ValueError unless momentum and average are in range."""
+        """ValueError unless momentum, average and flatten are in range."""
         number("momentum", self.momentum, at_least=0.0, below=1.0)
         number("average", self.average, above=0.0, at_most=1.0)
+        number("flatten", self.flatten, at_least=0.0, below=1.0)
+
+    def seen(self, n: int) -> float:
+        """The share of the records that a step sees."""
+        return 1.0
+
+    def once(self, noise_multiplier: float, setting: Setting) -> tuple[GaussianEvent, ...]:
+        """The sum of the rows, if there is one."""
+        if not self.flatten:
+            return ()
+        return (GaussianEvent(f"{self.name}: mean row", self.mean_multiplier(noise_multiplier, setting)),)
+
+    def mean_multiplier(self, noise_multiplier: float, setting: Setting) -> float:
+        """Noise of the sum of the rows over how far it moves: `flatten` of the µ² of a run, to first order in `seen`."""
+        steps = math.sqrt(self.steps * self.flatten / (1.0 - self.flatten))
+        return noise_multiplier / (steps * self.seen(setting.n) * float(self.reach(setting)))
+
+    def row_lipschitz(self, setting: Setting) -> float:
+        mu = super().row_lipschitz(setting)
+        return max(mu, self._row_factor(setting)) if self.flatten else mu
+
+    def _row_factor(self, setting: Setting) -> float:
+        """What brings rows to the clip norm, where the sum of gradients has its grid and its bound."""
+        return self.clip(setting.radius) / self.row_norm(setting.radius)
+
+    def flattener(self, rows: Held, setting: Setting, run: Run) -> Callable[[Floats], Floats]:
+        """What noisy mean gradients become, in each step alike (`row_mean.flattener`); it asks for the sum of the rows."""
+        if not self.flatten:
+            return lambda gradient: gradient
+        factor, grid = self._row_factor(setting), rows.grid
+        with rows.gradient_sum(RowSum(factor)) as row_sum:
+            total = row_sum(np.zeros((rows.shape[1], 1)))
+        multiplier = self.mean_multiplier(run.noise_multiplier, setting)
+        name = f"{self.name}: mean row"
+        noisy = run.total(name, multiplier, total, self.whole(setting, grid), grid, setting.n)
+        return flattener(noisy / (setting.n * factor))
 
     def noise_gain(self) -> float:
         """Standard deviation of an averaged weight over that of the noise in one mean gradient, where the loss has no curvature:
-        `descend` is linear in its gradients. Post-processing of the plan."""
+        `descend` is linear in its gradients. Post-processing of the plan. With `flatten` at most that, in every direction."""
         weights, velocity, average = (np.zeros(self.steps) for _ in range(3))
         kept = max(1, round(self.average * self.steps))
         for step in range(self.steps):

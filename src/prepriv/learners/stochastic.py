@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ from prepriv.guarantees.smooth_mechanisms import sampled_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.learner import Learner, Momentum, Run, Setting
+from prepriv.learners.learner import OMITTED, Learner, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.gaussian_sum import coarse_steps
@@ -67,8 +67,7 @@ class StochasticLearner(Learner, abc.ABC):
         incoming = setting.incoming
         if incoming.is_zero:
             return MovedRows()
-        norm, clip = self.row_norm(setting.radius), self.clip(setting.radius)
-        mu = self.loss.input_lipschitz(norm, self.weight_bound)
+        clip, mu = self.clip(setting.radius), self.row_lipschitz(setting)
         cut = self._cut(setting, mu)
         rows = math.ceil(incoming.rows_moved)
         each = total = 0.0  # a dropped row needs no Lipschitz constant
@@ -106,7 +105,7 @@ class StochasticLearner(Learner, abc.ABC):
             raise ValueError(
                 "the gradient has no finite bound: give the learner a clip_norm or a weight_bound"
             )
-        return self._parts(noise_multiplier, setting, delta)
+        return (*self._parts(noise_multiplier, setting, delta), *self.once_parts(noise_multiplier, setting))
 
     def unit(self, setting: Setting) -> float:
         """The bound on one record's gradient."""
@@ -122,7 +121,10 @@ class StochasticLearner(Learner, abc.ABC):
     def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
         # Whatever the batches are, one sum moves by at most its reach: no amplification.
         most = float(self.reach(setting)) * UP
-        plain: tuple[Part, ...] = ((gaussian(most / noise_multiplier * math.sqrt(self.steps) * UP), 1),)
+        plain: tuple[Part, ...] = (
+            (gaussian(most / noise_multiplier * math.sqrt(self.steps) * UP), 1),
+            *self.once_parts(noise_multiplier, setting),
+        )
         if most - 2 > HOPELESS * noise_multiplier:
             unmoved = replace(UNTOUCHED, any_order=setting.incoming.any_order)
             self.parts(
@@ -139,7 +141,10 @@ class StochasticLearner(Learner, abc.ABC):
                 "event for that"
             )
         rate = min(1.0, self.batch_size / setting.n)
-        return (Event(self.name, noise_multiplier, self.steps, sampling, rate),)
+        return (
+            Event(self.name, noise_multiplier, self.steps, sampling, rate),
+            *self.once_events(noise_multiplier, setting),
+        )
 
     def tradeoff(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> TradeoffFunction:
         """The guarantee of one run on its own."""
@@ -173,19 +178,24 @@ class StochasticLearner(Learner, abc.ABC):
 class BatchLearner(Momentum, StochasticLearner):
     """Noisy sums over batches, each released: what is done with them is post-processing.
 
-    momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged.
+    momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged. flatten: share of the budget for
+    the mean of all rows.
     """
 
     takes_units: ClassVar[bool] = True
     momentum: float = 0.0
     average: float = 0.5
+    flatten: float = field(default=0.0, metadata=OMITTED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_descent()
 
     def about_least_mu(self, noise_multiplier: float, n: int) -> float:
-        return self.batch_size / n * math.sqrt(self.steps) / noise_multiplier
+        return self.seen(n) * math.sqrt(self.steps) / noise_multiplier
+
+    def seen(self, n: int) -> float:
+        return self.batch_size / n
 
     @abc.abstractmethod
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
@@ -193,13 +203,14 @@ class BatchLearner(Momentum, StochasticLearner):
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
         source, n, grid = run.batches(), setting.n, rows.grid
+        flat = self.flattener(rows, setting, run)
         with rows.gradient_sum(self.loss) as gradient_sum:
 
             def mean(weights: Floats) -> Floats:
                 batch = self._batch(source, rows.shape[0], n)
                 return run.gradient(gradient_sum(weights, batch), grid.clip, grid, n) / self.batch_size
 
-            return self.descend((rows.shape[1], setting.outputs), mean, run)
+            return self.descend((rows.shape[1], setting.outputs), lambda w: flat(mean(w)), run)
 
 
 def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: float) -> float:
@@ -265,6 +276,8 @@ class PoissonSGD(BatchLearner):
         Nesterov's, in [0, 1).
     average : float, default 0.5
         The last share of the iterates that is averaged, in (0, 1].
+    flatten : float, default 0.0
+        Share of the budget of training, in [0, 1), for the mean of all rows, as of `GradientDescent`. 0: none.
 
     Raises
     ------
@@ -335,6 +348,8 @@ class FixedBatchSGD(BatchLearner):
         Nesterov's, in [0, 1).
     average : float, default 0.5
         The last share of the iterates that is averaged, in (0, 1].
+    flatten : float, default 0.0
+        Share of the budget of training, in [0, 1), for the mean of all rows, as of `GradientDescent`. 0: none.
 
     Raises
     ------
@@ -367,7 +382,7 @@ class FixedBatchSGD(BatchLearner):
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, incoming = self.clip(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
-        if not math.isfinite(mu):
+        if not math.isfinite(mu) or self.flatten:
             return None
         # Of each moved row in a batch, and of the release as a whole (docs/proofs/stochastic.md).
         drawn = min(self.batch_size, math.ceil(incoming.rows_moved))

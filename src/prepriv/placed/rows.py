@@ -125,35 +125,43 @@ class PrivateTable:
     learned: bool = True
     sealed: bool = False
 
-    stream: Stream | None = field(init=False)
-    """The rows, if they are read part by part."""
-
     def __post_init__(self) -> None:
-        stream = as_stream(self.rows)
-        object.__setattr__(self, "stream", stream)
-        object.__setattr__(self, "rows", self.rows if stream is None else stream)
+        if (stream := as_stream(self.rows)) is not None:
+            object.__setattr__(self, "rows", stream)
 
     @property
     def tables(self) -> tuple[Any, ...]:
         """The rows and the labels."""
         return self.rows, self.labels
 
+    @property
+    def stream(self) -> Stream | None:
+        """The rows, if they are read part by part."""
+        return self.rows if isinstance(self.rows, Stream) else None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of rows is public, and the plan's."""
+        return self.domain.n_is_public
+
     def check(self) -> None:
         """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
         if self.sealed:
             return
-        public = self.domain.n_is_public
-        if self.stream is not None:
-            check_stream(self.stream, self.domain, *self._label)
-            there = self.stream.rows if public else None
-        elif self.learned:
-            there = count_rows(self.rows, self.labels, self.domain)
-        else:
-            there = rows_of(self.rows, self.domain)
+        there = self._checked_columns()
         if self.domain.unit is not None:
             check_units(self.rows, self.domain)
-        elif public and there not in (None, self.n):
+        elif self.counted and there not in (None, self.n):
             raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
+
+    def _checked_columns(self) -> int | None:
+        """How many rows there are, where it is known."""
+        if (stream := self.stream) is not None:
+            check_stream(stream, self.domain, *self._label)
+            return stream.rows if self.counted else None
+        if not self.learned:
+            return rows_of(self.rows, self.domain)
+        return count_rows(self.rows, self.labels, self.domain)
 
     @property
     def _label(self) -> tuple[str, ...]:
@@ -165,23 +173,25 @@ class PrivateTable:
         The n declared rows of a stream stay in `memory` if they fit. Where nothing is to be learned they are -1:
         every record contributes nothing.
         """
-        domain, stream = self.domain, self.stream
-        table: Table
-        if domain.unit is not None:
-            table, targets = by_unit(self.rows, self.labels, domain, self.n)
-        elif self.learned and stream is not None:
-            keep = stream.once or self.n * 8 * domain.n_inputs <= memory
-            table, targets = encode_stream(stream, domain, *self._label, keep=keep)
-        else:
-            table = encode(self.rows, domain)
-            unlabelled = np.full(table.n, -1, dtype=np.int32)
-            targets = encode_targets(self.labels, domain) if self.learned else unlabelled
-        if domain.n_is_public and table.n != self.n:
+        table, targets = self._read(memory)
+        if self.counted and table.n != self.n:
             raise BadData(
                 f"the plan is for {self.n} {self.what}, which is not what the table has; a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return table, targets
+
+    def _read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
+        domain, stream = self.domain, self.stream
+        if domain.unit is not None:
+            return by_unit(self.rows, self.labels, domain, self.n)
+        if not self.learned:
+            table = encode(self.rows, domain)
+            return table, np.full(table.n, -1, dtype=np.int32)
+        if stream is None:
+            return encode(self.rows, domain), encode_targets(self.labels, domain)
+        keep = stream.once or self.n * 8 * domain.n_inputs <= memory
+        return encode_stream(stream, domain, *self._label, keep=keep)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

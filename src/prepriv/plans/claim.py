@@ -15,7 +15,7 @@ from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.loss_distribution import Part, compose
 from prepriv.guarantees.tradeoff import TradeoffFunction
-from prepriv.learners.learner import Learner, Setting
+from prepriv.learners.learner import Learner, Setting, allowance
 from prepriv.learners.stochastic import smallest_noise
 from prepriv.mechanisms.propose_test_release import LARGEST_TEST_DELTA
 from prepriv.placed.chain import Chain, Stages
@@ -52,14 +52,15 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
     adjacency, conditions = setting.adjacency, tuple(str(c) for c in setting.incoming.conditions)
     if learner.exact:
         events.append(GaussianEvent(learner.name, multiplier, learner.steps))
+        events += learner.once(multiplier, setting)
         exact = Guarantee.of_gaussians(events, adjacency, conditions)
         if not steps.tested:
             return exact
         breakdown = exact.breakdown
     else:
-        breakdown = tuple(
-            (name, math.nan) for name in (*(e.name for e in events), learner.name)
-        )  # no µ in all
+        once = learner.once(multiplier, setting)
+        names = (*(e.name for e in events), learner.name, *(e.name for e in once))
+        breakdown = tuple((name, math.nan) for name in names)  # no µ in all
     curve = composed_stages(steps.stages, learner.parts(multiplier, setting, delta=delta))
     notes = tuple(
         f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
@@ -108,7 +109,7 @@ def calibrated_noise(
         if not math.isfinite(mu):
             return 0.0
         left = _training_mu(steps.stages, mu, epsilon, delta) if steps.tested else mu
-        return math.sqrt(learner.steps) / left * UP
+        return math.sqrt(allowance(learner, 1.0, setting)) / left * UP
     if not math.isfinite(epsilon):
         raise ValueError(f"{learner.name} has no run without privacy; use GradientDescent")
     try:

@@ -207,7 +207,13 @@ class Plan(Priced):
 
     @cached_property
     def _written(self) -> dict[str, Any]:
-        learner = {f.name: getattr(self.learner, f.name) for f in dataclasses.fields(self.learner)}  # type: ignore[arg-type]
+        fields = dataclasses.fields(self.learner)  # type: ignore[arg-type]
+        learner = {f.name: getattr(self.learner, f.name) for f in fields}
+        learner = {
+            f.name: learner[f.name]
+            for f in fields
+            if not (f.metadata.get("omitted") and learner[f.name] == f.default)
+        }
         loss = self.learner.loss
         learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
         options = dataclasses.asdict(loss)  # type: ignore[call-overload]

@@ -14,6 +14,7 @@ import numpy as np
 from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
 from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.row_mean import gain as gain_along
 from prepriv.learners.targets import TargetLoss, shrinkage
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
@@ -45,7 +46,10 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     kept = shrinkage(max(d * variance, square - longest), square)
     kept = min(1.0, kept / max(pull * curvature, 1e-12))  # descent that stops early has shrunk them already
     score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
-    law = (learner.response(length * uncut)[0] * noise) ** 2 * length
+    kept_along = (
+        gain_along(length) if learner.flatten else 1.0
+    )  # rows are centred there: it is about their mean
+    law = (kept_along * learner.response(kept_along * length * uncut)[0] * noise) ** 2 * length
     held = shrinkage(max(law, score**2 - 1.0), score**2)
     if bias == 0:  # there is no intercept that could hold the centre
         return weights * kept

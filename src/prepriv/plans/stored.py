@@ -126,7 +126,8 @@ def _learner(data: Mapping[str, Any]) -> Learner:
 
 
 def _options(kind: type[Any], data: Mapping[str, Any], leave: str = "") -> dict[str, Any]:
-    names = [f.name for f in dataclasses.fields(kind) if f.init and f.name != leave]
+    fields = [f for f in dataclasses.fields(kind) if f.init and f.name != leave]
+    names = [f.name for f in fields if f.name in data or not f.metadata.get("omitted")]
     return {name: _finite_or_not(_deep(data[name])) for name in names}
 
 

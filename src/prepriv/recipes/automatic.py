@@ -274,4 +274,5 @@ def in_batches(
         momentum=learner.momentum,
         average=learner.average,
         bias=learner.bias,
+        flatten=learner.flatten,
     )

@@ -14,7 +14,7 @@ from prepriv._copies import copied, nothing_noted
 from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.engines.local import THREADS
-from prepriv.learners.learner import Learner, Run, Setting
+from prepriv.learners.learner import Learner, Run, Setting, allowance
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.handle import NotCovered
 from prepriv.mechanisms.session import MadeUpSession, Metered, Session, SpentError
@@ -54,7 +54,7 @@ def _check_training(
     rows = made_up(Space.ball(setting.d, setting.radius), domain, max(n, FEW))
     session: Session = MadeUpSession()
     if private:
-        session = Metered(session, learner.name, learner.steps / noise_multiplier**2)
+        session = Metered(session, learner.name, allowance(learner, noise_multiplier, setting))
     try:
         room = THREADS.room(learner.grid(setting.radius, setting.n, setting.incoming), n, setting.d)
         blocks = [(rows.x[:n], rows.labels[:n], 0)]

@@ -307,6 +307,10 @@ def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
         else:
             cost = f"{percent(share)} of the budget"
         table.append((f"{plan.learner.name} ({plan.learner.steps} steps)", "budget", cost))
+        for once in plan.learner.once(plan.learner_noise_multiplier, plan.setting):
+            share = dict(plan.guarantee.breakdown)[once.name]
+            part = "a part of the rest" if math.isnan(share) else f"{percent(share)} of the budget"
+            table.append((once.name, "budget", part))
     return table
 
 

@@ -24,7 +24,7 @@ from prepriv.engines.engine import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
 from prepriv.guarantees.one_run import OneRun
-from prepriv.learners.learner import Learner, Run
+from prepriv.learners.learner import Learner, Run, allowance
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.placed.chain import PlannedStep
@@ -110,11 +110,11 @@ def execute(
 
 
 def _paid_for(plan: Plan, session: Session) -> Session:
-    """For a third-party learner: a session that pays for the steps it declares, and no more, whatever each step samples."""
+    """For a third-party learner: a session that pays for what it declares, and no more, whatever each step samples."""
     learner, z = plan.learner, plan.learner_noise_multiplier
     if is_ours(type(learner)) or not plan.private:
         return session
-    return Metered(session, learner.name, learner.steps / z**2)
+    return Metered(session, learner.name, allowance(learner, z, plan.setting))
 
 
 def _trainer(plan: Plan) -> Learner:

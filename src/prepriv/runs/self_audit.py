@@ -26,6 +26,7 @@ from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
 from prepriv.exact.grid import Grid
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, up
+from prepriv.learners.row_mean import RowSum
 from prepriv.mechanisms.beside import BesideSession
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import Session
@@ -273,8 +274,8 @@ class CanaryRows:
         return pending
 
     def gradient_sum(self, loss: ScoreLoss) -> contextlib.AbstractContextManager[Sums]:
-        """Sums of the rows; those of the canaries wait for the release."""
-        return self._sums(loss)
+        """Sums of the rows; those of the canaries wait for the release. Canaries are in sums of gradients alone."""
+        return self.rows.gradient_sum(loss) if isinstance(loss, RowSum) else self._sums(loss)
 
     @contextlib.contextmanager
     def _sums(self, loss: ScoreLoss) -> Iterator[Sums]:

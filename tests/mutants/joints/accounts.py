@@ -35,8 +35,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the second accountant is told that it runs on fewer rows than it does",
         "two accounts that are wrong alike",
         "learners/stochastic.py",
-        "        rate = min(1.0, self.batch_size / setting.n)\n        return (Event(",
-        "        rate = min(1.0, self.batch_size / setting.n / 2)\n        return (Event(",
+        "        rate = min(1.0, self.batch_size / setting.n)\n        return (\n            Event(",
+        "        rate = min(1.0, self.batch_size / setting.n / 2)\n        return (\n            Event(",
         (*SECOND, "-k", "events_are_those or share_of_the_random"),
     ),
     Mutant(

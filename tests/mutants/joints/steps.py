@@ -130,7 +130,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a learner of one's own takes as many steps as it likes",
         KIND,
         "runs/run.py",
-        "    return Metered(session, learner.name, learner.steps / z**2)\n",
+        "    return Metered(session, learner.name, allowance(learner, z, plan.setting))\n",
         "    return session\n",
         closed("says_itself_what_its_run_costs"),
     ),
