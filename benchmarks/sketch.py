@@ -151,7 +151,7 @@ def alone(arguments) -> None:
     for name, pipeline in pipelines(numbers, words).items():
         step = Fitted.of(pipeline, domain)
         real = score(step.fit_drawn(x, y), behind, test)
-        uniform = real - score(step.fit_drawn(*step._uniform(domain)), behind, test)
+        uniform = real - score(step.fit_drawn(*step._uniform(len(domain.classes))), behind, test)
         print(f"{name}: real rows {real:.2f}, uniform rows lose {uniform:.2f}", flush=True)
         for epsilon in arguments.epsilons:
             for needs in ("labels", "pairs"):
@@ -225,7 +225,7 @@ def heavy(arguments) -> None:
     bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
     step = Fitted.of(bins, domain)
     real = score(step.fit_drawn(*train), train, test)
-    uniform = score(step.fit_drawn(*step._uniform(domain)), train, test)
+    uniform = score(step.fit_drawn(*step._uniform(len(domain.classes))), train, test)
     print(f"60 heavy-tailed columns, KBins: real rows {real:.2f}, uniform rows (equal bins) {uniform:.2f}")
     for epsilon in arguments.epsilons:
         made = []

@@ -417,7 +417,6 @@ class Sketch(Way):
                 f"{step.name} is fitted on rows drawn from a sketch of the raw table, so it must be the first step; put all "
                 "transformers of scikit-learn into one Pipeline or ColumnTransformer: one sketch pays for all of them"
             )
-        step.check(domain)
         return SketchPlan(domain, mu, step.needs)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from prepriv.learners.targets import Huber
 from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
-from prepriv.preprocessing.fitted import Fitted
+from prepriv.preprocessing.fitted import Fitted, FittedPart
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.normalize import Rescale
 from prepriv.preprocessing.sklearn_spec import class_path
@@ -64,7 +64,7 @@ class PipelineReading:
     domain : Domain
         What is declared, with gaps kept where the pipeline takes gaps.
     steps : tuple of steps
-        The transformers, paid for by one sketch, then rows of one norm.
+        The transformers, free or paid for by one sketch, then rows of one norm.
     loss : loss or None
         What is minimised; None: what the recipe takes for the domain.
     class_weight : str, mapping or None
@@ -90,6 +90,13 @@ class PipelineReading:
     loss: Any
     class_weight: Any
     says: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[FittedPart, ...]:
+        """The transformers in order, each with what it looks at."""
+        fitted = self.steps[0]
+        assert isinstance(fitted, Fitted)
+        return fitted.parts
 
 
 def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> PipelineReading:
@@ -145,12 +152,11 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
     whole = Pipeline([(f"step{i}", step) for i, step in enumerate(before)])
     if type(pipeline) is Pipeline and pipeline.memory is not None:
         raise ValueError("memory= of a Pipeline keeps fits, and so private rows, in files: leave it out")
-    fitted, domain = _with_gaps_if_taken(whole, domain, Sketch(share))
-    told = (
-        "its transformers are fitted on rows drawn from a private sketch of the table, not on the table: their outputs are cut at their "
-        "0.5 % and 99.5 % quantiles, centred and scaled",
-        *says,
-    )
+    payment = Sketch(share)
+    fitted, domain = _with_gaps_if_taken(whole, domain, None if payment.left_open else payment)
+    drawn = "its transformers are fitted on rows drawn from a private sketch of the table, not on the table: their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
+    free = "its transformers learn nothing from rows beyond what is declared, so they cost nothing: their outputs are centred and scaled by made-up rows of the domain"
+    told = (free if fitted.way == "free" else drawn, *says)
     return PipelineReading(
         domain, (fitted, Homogenize(RECIPE_LEVEL), Rescale(SCALE)), loss, class_weight, told
     )
@@ -245,7 +251,7 @@ def _learner(read: PipelineReading, epsilon: float, delta: float, n: int | None)
         return GradientDescent(read.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
 
 
-def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch) -> tuple[Fitted, Domain]:
+def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch | None) -> tuple[Fitted, Domain]:
     """The step, and the domain with gaps where the pipeline takes them: its own rule for gaps then holds, not the midpoint."""
     kept = {
         name: replace(column, missing="impute") if isinstance(column, Numeric) else column
@@ -255,9 +261,9 @@ def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch) -> tuple
         raise ValueError("a pipeline needs declared columns: Domain(...) or Domain.box")
     with_gaps = replace(domain, columns=kept)
     try:
-        return Fitted.of(pipeline, with_gaps, payment), with_gaps
+        return Fitted.of(pipeline, with_gaps, payment, encoded=True), with_gaps
     except ValueError:
-        return Fitted.of(pipeline, domain, payment), domain
+        return Fitted.of(pipeline, domain, payment, encoded=True), domain
 
 
 def _nearest(domain: Domain) -> str:

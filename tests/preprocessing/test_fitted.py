@@ -28,8 +28,10 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
+    Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
+    QuantileTransformer,
     SplineTransformer,
     StandardScaler,
     TargetEncoder,
@@ -37,15 +39,19 @@ from sklearn.preprocessing import (
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric, Sketch
+from prepriv.cli import run
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.session import Metered
 from prepriv.plans.plan import make_plan
 from prepriv.plans.price import prices
 from prepriv.plans.stored import plan_from_json
-from prepriv.preprocessing import Fitted, Normalize, Rescale
-from prepriv.preprocessing.compile_sklearn import taken
+from prepriv.preprocessing import Fitted, Normalize, Rescale, compile_sklearn
+from prepriv.preprocessing.compile_sklearn import FitFailed, fitted_ops, taken
+from prepriv.preprocessing.fitted import parts_of
 from prepriv.preprocessing.maps import read_map, write_map
+from prepriv.preprocessing.sklearn_spec import spec_of
+from prepriv.preprocessing.sklearn_widths import most_columns
 from transformers import CASES, FEW, GAPS, NUMBERS, WORDS, name_of, rows_of
 
 MIXED = Domain(
@@ -232,6 +238,173 @@ def test_it_pays_by_a_sketch_alone_and_stands_first():
         make_plan(MIXED, [step], LEARNER, epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="train with PrivateClassifier"):
         prepriv.PrivateTransformer(TWO, [step], epsilon=1.0, delta=1e-5).fit(rows_of(TWO, 2000)[0])
+
+
+# ------------------------------------------------------------------------- fits on drawn rows, which are paid for then
+
+
+def odd_rows(domain, kind):
+    x, labels = rows_of(domain, 60)
+    if kind == "one value each":
+        x[:] = x[np.flatnonzero(~np.isnan(x).any(axis=1))[0]]
+    elif kind == "a column of zeros" and domain is not WORDS:
+        x[:, 0] = 0.0
+    elif kind == "a rare class":
+        labels = np.where(np.arange(60) < 2, 1, np.where(np.arange(60) < 4, 2, 0))
+    return x, labels
+
+
+def check_odd(cases):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in cases:
+            step = Fitted.of(*case)
+            for kind in ("one value each", "a column of zeros", "a rare class"):
+                if (type(case[0]).__name__, kind) != ("FastICA", "one value each"):  # which has no answer
+                    made = step.fit_drawn(*odd_rows(case[1], kind))
+                    assert np.isfinite(made.transform(rows_of(case[1], 9)[0])).all()
+
+
+def test_odd_drawn_rows_end_no_paid_run():
+    few = (
+        "SplineTransformer",
+        "VarianceThreshold",
+        "StandardScaler",
+        "PowerTransformer",
+        "SimpleImputer",
+        "TargetEncoder",
+    )
+    check_odd([case for case in CASES if type(case[0]).__name__ in few])
+
+
+@pytest.mark.slow
+def test_odd_drawn_rows_end_no_paid_run_at_length():
+    check_odd(CASES)
+
+
+def test_fewer_columns_than_asked_for_and_none_end_no_paid_run():
+    x, labels = rows_of(NUMBERS, 200)
+    x[:, 1:] = 0.5
+    for last in (PCA(2), StandardScaler(), KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")):
+        few = Fitted.of(make_pipeline(VarianceThreshold(0.01), last), NUMBERS).fit_drawn(x, labels)
+        assert np.ptp(few.transform(x), axis=0).max() > 0
+        none = Fitted.of(make_pipeline(VarianceThreshold(0.01), last), NUMBERS).fit_drawn(0 * x, labels)
+        assert (none.transform(x) == 0).all()
+
+
+def test_what_cannot_be_written_down_is_refused_before():
+    with pytest.raises(ValueError, match="can make 4186 columns"):
+        most_columns(spec_of(PolynomialFeatures(2)), [None] * 90, 2)
+    with pytest.raises(ValueError, match="n_quantiles of at most 2000"):
+        Fitted.of(QuantileTransformer(n_quantiles=3000), NUMBERS)
+
+
+class Fails:
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, estimator, rows):
+        if not rows.dry:
+            raise self.error
+        return compile_sklearn._pca(estimator, rows)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("PCA SECRET"), RuntimeError("SECRET"), MemoryError("SECRET"), KeyError("SECRET")]
+)
+def test_a_fit_that_fails_after_the_charge_is_one_sentence(monkeypatch, tmp_path, error):
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    monkeypatch.setitem(compile_sklearn._COMPILED, "PCA", Fails(error))
+    model = prepriv.PrivateClassifier(
+        MIXED.with_n(3000),
+        epsilon=2.0,
+        delta=1e-5,
+        steps=[Fitted.of(USUAL, MIXED), *BEHIND],
+        ledger=tmp_path / "L.db",
+    )
+    with pytest.raises(FitFailed, match="PCA could not be fitted on the rows that were drawn") as caught:
+        model.fit(*table(3000))
+    assert "SECRET" not in str(caught.value) and caught.value.__suppress_context__
+    assert [e.kind for e in Ledger.open(tmp_path / "L.db").entries()] == ["charged"]
+
+
+def test_the_command_says_so_with_its_exit_code(monkeypatch, tmp_path, capsys):
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    step = Fitted.of(USUAL, MIXED)
+    declared = {
+        "label": {"name": "y", "classes": ["no", "yes"]},
+        "columns": {
+            "a": {"type": "numeric", "low": 0, "high": 10, "missing": "impute"},
+            "b": {"type": "categorical", "categories": ["x", "y"]},
+            "c": {"type": "numeric", "low": -3, "high": 3},
+        },
+        "rows": 3000,
+        "steps": [
+            {
+                "step": "Fitted",
+                "pay": "sketch",
+                "transformer": step.transformer,
+                "columns": step.columns,
+                "features": step.features,
+            },
+            {"step": "Normalize", "radius": 1.0},
+        ],
+    }
+    (tmp_path / "S.yaml").write_text(json.dumps(declared))
+    X, y = table(3000)
+    X.assign(y=y).to_csv(tmp_path / "p.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(compile_sklearn._COMPILED, "PCA", Fails(ValueError("SECRET")))
+    assert (
+        run(["train", "p.csv", "--schema", "S.yaml", "--ledger", "L.db", "--epsilon", "2", "--out", "run"])
+        == 70
+    )
+    said = capsys.readouterr().err
+    assert said.count("prepriv: ") == 1 and "PCA could not be fitted" in said and "SECRET" not in said
+    assert len(Ledger.open("L.db").entries()) == 1
+
+
+# --------------------------------------------------------------------------------------------- what learns nothing
+
+FIXED = [case for case in CASES if not parts_of(spec_of(case[0], list(case[1].columns)))[0].learns]
+
+
+def test_enough_of_them_learn_nothing():
+    names = {type(t).__name__ for t, _ in FIXED}
+    assert {"OneHotEncoder", "Normalizer", "PolynomialFeatures", "FunctionTransformer", "RBFSampler"} <= names
+
+
+@pytest.mark.parametrize("case", FIXED, ids=name_of)
+def test_what_is_free_is_the_same_whatever_the_rows(case):
+    transformer, domain = case
+    step = Fitted.of(transformer, domain)
+    assert step.way == "free" and step.payment is None
+    made = [
+        fitted_ops(step._spec, step._as_columns(*rows))[0]
+        for rows in (rows_of(domain, 300), step._uniform(3))
+    ]
+    assert made[0] == made[1]
+    released = step.free(domain.space)
+    x, _ = rows_of(domain, 40, seed=5)
+    assert np.abs(released.transform(x)).max() <= 1 and np.ptp(released.transform(x), axis=0).max() > 0
+
+
+def test_a_free_pipeline_costs_nothing_and_stands_first():
+    step = Fitted.of(make_pipeline(PolynomialFeatures(2), Normalizer()), TWO)
+    assert dict(plan_of(step, TWO).guarantee.breakdown) == {"GradientDescent": 1.0}
+    assert Fitted.of(PolynomialFeatures(2), TWO, Sketch(0.1)).way == "sketch"  # where it is asked for
+    for steps, said in (((Normalize(1.0), step), "first step"), ((step, step), "first step")):
+        with pytest.raises(ValueError, match=said):
+            make_plan(TWO, steps, LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="made for other columns"):
+        make_plan(Domain.box(0, 2, features=4, classes=[0, 1], n=9), [step], LEARNER, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="depends on data and needs payment"):
+        Fitted(Fitted.of(StandardScaler(), TWO).transformer, step.columns, 4)
+    X, y = rows_of(TWO, 2000)
+    fitted = prepriv.PrivateClassifier(TWO, epsilon=4.0, steps=[step, *BEHIND]).fit(X * [1, 10, 3, 5], y)
+    assert len(fitted.report_.to_html()) > 1000
+    again = plan_from_json(json.loads(json.dumps(fitted.plan_.to_json())))
+    assert again.hash == fitted.plan_.hash and again.pipeline[0].way == "free"
 
 
 # ------------------------------------------------------------------------------------------ plans, prices, accounts

@@ -28,7 +28,7 @@ COMMANDS = {
     "plan": (
         "prepriv.commands.plan",
         "plan",
-        "Price every step in each of the three ways. Reads no private data.",
+        "Price every step in each way to pay. Reads no private data.",
     ),
     "account": (
         "prepriv.commands.account",
@@ -65,6 +65,11 @@ COMMANDS = {
         "ask",
         "Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles, by group.",
     ),
+    "sketch": (
+        "prepriv.commands.sketch",
+        "sketch",
+        "Release noisy counts of each column with the label, and draw rows from them: marginals with the label, nothing else.",
+    ),
     "shuffle": (
         "prepriv.commands.shuffle",
         "shuffle",
@@ -91,6 +96,7 @@ EXAMPLES = {
     "report": "prepriv report run/model --verify run/report.html",
     "describe": "prepriv describe people.csv --schema S.yaml --rows 39073 --epsilon 0.5 --out page.html",
     "ask": "prepriv ask people.csv 'mean(age) by job' 'crosstab(job, sex)' --schema S.yaml --rows 39073 --out answers.json",
+    "sketch": "prepriv sketch people.csv --schema S.yaml --rows 39073 --epsilon 0.5 --ledger L.db --out sketch",
     "shuffle": "prepriv shuffle --epsilon0 4 --n 10000 --delta 1e-6 --plot out.png",
     "audit sensitivity": "prepriv audit sensitivity all --seconds 10",
     "audit replay": "prepriv audit replay run/model",

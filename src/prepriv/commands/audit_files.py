@@ -44,20 +44,25 @@ def end(judgement: Judgement, told: Mapping[str, Any], as_json: bool) -> None:
 
 def named_in(path: Path) -> dict[str, Any]:
     """What a Python file defines: `domain` and `steps` at least. Raises Stop."""
-    if not path.is_file():
-        raise Stop(f"no such file: {path}")
-    sys.path.insert(0, str(path.parent))  # as `python FILE` does
-    try:
-        named = runpy.run_path(str(path))
-    except (Exception, SystemExit) as error:  # a program of the user's own
-        raise Stop(f"{path} does not run to its end ({type(error).__name__}: {error})") from None
-    finally:
-        sys.path.remove(str(path.parent))
+    named = ran(path)
     domain, steps = named.get("domain"), named.get("steps")
     good = isinstance(steps, list | tuple) and all(isinstance(step, Step) for step in steps)
     if not isinstance(domain, Domain) or not good:
         raise Stop(f"{path} must define `domain`, a Domain, and `steps`, a list of steps")
     return named
+
+
+def ran(path: Path) -> dict[str, Any]:
+    """What a Python file of the user's own defines, after it was run. Raises Stop."""
+    if not path.is_file():
+        raise Stop(f"no such file: {path}")
+    sys.path.insert(0, str(path.parent))  # as `python FILE` does
+    try:
+        return runpy.run_path(str(path))
+    except (Exception, SystemExit) as error:  # a program of the user's own
+        raise Stop(f"{path} does not run to its end ({type(error).__name__}: {error})") from None
+    finally:
+        sys.path.remove(str(path.parent))
 
 
 def declared_rows(config: Path) -> int:

@@ -30,6 +30,7 @@ from prepriv.guarantees.printed import exact, places, up
 from prepriv.ledger import Noted, NotNoted
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
+from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
@@ -108,6 +109,8 @@ def private_data_open() -> Iterator[None]:
         raise Stop(f"{error} (a charge, if any, stays)", AFTER_TOUCH) from None
     except Refused as outcome:
         raise Stop(f"{outcome}; the run is charged and nothing was released", TEST_REFUSED) from None
+    except FitFailed as outcome:  # of rows that were released
+        raise Stop(str(outcome), AFTER_TOUCH) from None
     except AuditFailed as outcome:  # of canaries, which no record decides
         raise Stop(f"{outcome} (a charge, if any, stays)", FOUND) from None
     except Exception:

@@ -115,7 +115,12 @@ def _recipe(
 
 
 def plan(
-    schema: Annotated[Path, typer.Argument(help="The declared schema (YAML).")],
+    schema: Annotated[
+        Path,
+        typer.Argument(
+            help="The declared schema (YAML), or a Python file of your own with `domain` and `pipeline`, a Pipeline of scikit-learn: it is run."
+        ),
+    ],
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
@@ -126,9 +131,24 @@ def plan(
     class_weight: ClassWeight = None,
     threshold: ThresholdOption = None,
 ) -> None:
-    """Price every step in each of the three ways. Reads no private data."""
+    """Price every step in each way to pay. Reads no private data."""
     check_plot(plot)
     check_budget(epsilon, delta)
+    if schema.suffix == ".py":
+        from prepriv.commands.plan_pipeline import plan_pipeline
+
+        for option, given in (
+            ("--plot", plot),
+            ("--learner", learner),
+            ("--class-weight", class_weight),
+            ("--threshold", threshold),
+        ):
+            if given is not None:
+                raise Stop(
+                    f"{option} is for schemas: a pipeline names its own estimator, and prints its prices"
+                )
+        plan_pipeline(schema, rows=rows, epsilon=epsilon, delta=delta, adjacency=adjacency, as_json=as_json)
+        return
     declared = load(schema).with_options(learner, class_weight, threshold)
     n = rows if rows is not None else declared.rows
     if n is None:

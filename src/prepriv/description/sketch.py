@@ -160,17 +160,31 @@ class SketchedTable:
         """
         import pandas as pd
 
+        frame = pd.DataFrame(self.raw(rows, seed))
+        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"
+        return frame
+
+    def raw(self, rows: int, seed: int = 0) -> dict[str, Any]:
+        """The same columns as arrays, (rows,) each, by name.
+
+        Parameters
+        ----------
+        rows, seed : int
+            As for `to_frame`.
+
+        Returns
+        -------
+        dict of str to array
+        """
         plan = self.sketch.plan
         drawn, labels = self.sketch.draw(rows, seed)
-        columns = raw_columns(drawn, plan.domain)
+        columns: dict[str, Any] = raw_columns(drawn, plan.domain)
         if plan.domain.target is not None and len(drawn) > len(columns):
             target = plan.domain.target
             columns[plan.target_name] = target.low + (target.high - target.low) * drawn[-1]
         elif plan.classes > 1:
             columns[plan.target_name] = plan.domain.labels[labels]
-        frame = pd.DataFrame(columns)
-        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"
-        return frame
+        return columns
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the claim, what it is, and the noisy numbers.
@@ -352,10 +366,13 @@ def sketch_in_private(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
     reached: Callable[[str], Any] | None = None,
+    sealed: bool = False,
 ) -> SketchedTable:
-    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
+    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit.
+
+    sealed: as of `PrivateTable`, files that may not be opened before the charge."""
     plan = priced.plan
-    unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None)
+    unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None, sealed=sealed)
     paid = admit(priced.look, unread, ledger=ledger, session=session, reached=reached)
     found = release_sketch(plan, *paid.rows, priced.look.session(paid.session))
     return SketchedTable(priced, found, paid.receipt)

@@ -217,6 +217,7 @@ def _placed(
 ) -> PlannedStep:
     paid = step.paid
     paid.check(step, domain.adjacency, release)
+    step.check_place(domain, first)
     if domain.unit is not None and not paid.leaves:
         raise ValueError(
             f"{step.name} is paid for by sensitivity, which has no account of units of several rows; pay for it by public "

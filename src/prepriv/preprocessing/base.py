@@ -324,6 +324,11 @@ class Step(abc.ABC):
         return False
 
     @property
+    def depends_on_data(self) -> bool:
+        """Whether its map depends on rows, so that it has to be paid for."""
+        return bool(self.ways)
+
+    @property
     def drops(self) -> bool:
         """Whether the fitted map may drop rows (`FittedMap.keep`). The map of a step that does not say so is refused."""
         return False
@@ -353,7 +358,7 @@ class Step(abc.ABC):
     def __post_init__(self) -> None:
         check_payment(self.name, self.payment)
         way = self.way
-        if way == "free" and self.ways:
+        if way == "free" and self.depends_on_data:
             raise ValueError(f"{self.name} depends on data and needs payment=: one of {', '.join(self.ways)}")
         if way != "free" and way not in self.ways:
             reason = self.why_not.get(
@@ -391,6 +396,9 @@ class Step(abc.ABC):
         if way not in self.ways:
             raise ValueError(self.closed_ways().get(way, f"{self.name} has no payment"))
         return dataclasses.replace(self, payment=default_payment(way), **options)
+
+    def check_place(self, domain: Domain, first: bool) -> None:  # noqa: B027  most stand anywhere
+        """ValueError where the step is not for tables of this domain, or must be the first one."""
 
     @abc.abstractmethod
     def output(self, space: Space) -> Space:

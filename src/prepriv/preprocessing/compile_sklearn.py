@@ -21,7 +21,7 @@ from prepriv.preprocessing.compiled import RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
 CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
-MOST_FEATURES = 4096
+MOST_FEATURES, _MOST_QUANTILES = 4096, 2000
 _BOUND = 1e-7 - np.spacing(1)  # of QuantileTransformer
 Ops = list[dict[str, Any]]
 Kind = tuple[Any, ...] | None
@@ -106,6 +106,19 @@ def as_values(codes: Floats, kind: tuple[Any, ...]) -> NDArray[Any]:
     return values[codes.astype(np.intp)]
 
 
+class FitFailed(RuntimeError):
+    """A transformer could not be fitted on the rows that were drawn from a sketch: it is paid for, and nothing else leaves.
+
+    It names the transformer alone.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} could not be fitted on the rows that were drawn from the sketch, so there is no model (a charge, if any, stays): leave "
+            "it out, or put it before what selects columns"
+        )
+
+
 def fitted_ops(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
     """(operations, rows after them) of a pipeline as plain data, fitted part by part on public rows."""
     name = str(spec["kind"]).rpartition(".")[2]
@@ -150,22 +163,32 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
         raise ValueError(
             f"{name} has no form as a row-wise map of plain operations here ({', '.join(taken())} have)"
         )
-    if not rows.columns:
-        raise ValueError(f"no column reaches {name}")
-    estimator, x = made_of(spec), rows.matrix()
+    if not rows.columns:  # a selection before it kept none
+        if rows.dry:
+            raise ValueError(f"no column reaches {name}")
+        return [], rows
+    x = rows.matrix()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            estimator.fit(x, rows.labels)
+            estimator = made_of(spec if rows.dry else _as_many_as_there_are(spec, name, len(rows.columns)))
+            try:
+                estimator.fit(x, rows.labels)
+            except ValueError:
+                if rows.dry or not hasattr(
+                    estimator, "variances_"
+                ):  # a threshold that no drawn column meets keeps none
+                    raise
             ops, kinds = _COMPILED[name](estimator, rows)
             wanted = estimator.transform(rows.matrix()) if rows.dry else None
-        except ValueError as error:
-            if str(error).startswith(name):
+            after = rows.after(ops, kinds)
+        except Exception as error:
+            if not rows.dry:
+                raise FitFailed(name) from None
+            if isinstance(error, ValueError) and str(error).startswith(name):
                 raise
-            raise ValueError(
-                f"{name} cannot be fitted on rows of this domain: {str(error).splitlines()[0]}"
-            ) from None
-    after = rows.after(ops, kinds)
+            told = (str(error).splitlines() or [""])[0]
+            raise ValueError(f"{name} cannot be fitted on rows of this domain: {told}") from None
     if wanted is not None:
         _check_same(name, wanted, after)
     return ops, after
@@ -191,6 +214,14 @@ def _check_same(name: str, wanted: Any, after: Fitting) -> None:
             raise ValueError(
                 f"{name} treats rows in a way that is not compiled: another of its parameters changes what it makes of them"
             )
+
+
+def _as_many_as_there_are(spec: Mapping[str, Any], name: str, columns: int) -> Mapping[str, Any]:
+    """The same, with at most as many components as columns: a selection before it may keep fewer than on made-up rows."""
+    asked = spec["params"].get("n_components")
+    if name not in PAIRS or not isinstance(asked, int) or asked <= columns:
+        return spec
+    return {**spec, "params": {**spec["params"], "n_components": columns}}
 
 
 def taken() -> list[str]:
@@ -405,6 +436,8 @@ def _bins(e: Any, rows: Fitting) -> Compiled:
 def _quantile(e: Any, rows: Fitting) -> Compiled:
     """The mean of both directions of interpolation: where knots are alike, half of their jump."""
     d = _numbers(rows, "QuantileTransformer")
+    if e.n_quantiles > _MOST_QUANTILES:
+        raise ValueError(f"QuantileTransformer is compiled for n_quantiles of at most {_MOST_QUANTILES}")
     op: dict[str, Any] = {"do": "interp", "at": [], "out": [], "into": [], "on": []}
     for knots in np.asarray(e.quantiles_, dtype=np.float64).T:
         at, first = np.unique(knots, return_index=True)
@@ -444,6 +477,11 @@ def _spline(e: Any, rows: Fitting) -> Compiled:
         low, high = basis.t[basis.k], basis.t[-basis.k - 1]
         count = basis.c.shape[1]
         for b in range(count - (0 if e.include_bias else 1)):
+            if not low < high:  # a column of one value, which says nothing
+                of.append(j)
+                breaks.append([float(low), float(low) + 1.0])
+                pieces.append([[0.0]])
+                continue
             one = PPoly.from_spline(BSpline(basis.t, basis.c[:, b], basis.k))
             inside = (one.x[:-1] >= low - 1e-12) & (one.x[1:] <= high + 1e-12) & (np.diff(one.x) > 0)
             of.append(j)

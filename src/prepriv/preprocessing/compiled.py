@@ -20,7 +20,7 @@ from prepriv.preprocessing.base import ReleasedMap
 
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
-MOST_OPS, _MOST_CELLS, _MOST_COLUMNS, _MOST_POWER = 4096, 2**25, 2**16, 64
+MOST_OPS, MOST_CELLS, _MOST_COLUMNS, _MOST_POWER = 4096, 2**25, 2**16, 64
 _NO_DATA = "these are no data of a compiled pipeline"
 
 
@@ -38,7 +38,7 @@ class CompiledMap(ReleasedMap):
     check: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.ops) > _MOST_CELLS or len(self.check) > 500 or not 1 <= self.features <= 2**20:
+        if len(self.ops) > MOST_CELLS or len(self.check) > 500 or not 1 <= self.features <= 2**20:
             raise ValueError(_NO_DATA)
         try:
             if _count(self._ops) > MOST_OPS:

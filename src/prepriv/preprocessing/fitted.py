@@ -19,8 +19,8 @@ from prepriv.columns import OTHER, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.payment import Payment, Sketch
 from prepriv.preprocessing.base import ReleasedMap, Step
-from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, Fitting, Kind, Ops, fitted_ops
-from prepriv.preprocessing.compiled import CompiledMap, compiled_columns
+from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, FitFailed, Fitting, Kind, Ops, fitted_ops
+from prepriv.preprocessing.compiled import MOST_CELLS, CompiledMap, compiled_columns
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.preprocessing.sklearn_widths import most_columns
 from prepriv.sketches.public_numbers import PublicNumbers
@@ -86,17 +86,19 @@ class Fitted(Step):
     fitted_state: ClassVar[str] = "all that its transformers learn"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         settle(self, features=integer("features", self.features, at_most=2**20))
         try:
-            json.loads(self.transformer), json.loads(self.columns)
+            _ = self._kinds, _names(self._spec)
         except (TypeError, ValueError):
             raise ValueError(
                 "transformer and columns must be JSON text: use Fitted.of(pipeline, domain)"
             ) from None
+        super().__post_init__()
 
     @classmethod
-    def of(cls, pipeline: Any, domain: Domain, payment: Payment | None = None) -> Fitted:
+    def of(
+        cls, pipeline: Any, domain: Domain, payment: Payment | None = None, *, encoded: bool = False
+    ) -> Fitted:
         """Make the step of a pipeline of scikit-learn, after a dry run on made-up rows of the domain: nothing is read.
 
         Parameters
@@ -106,7 +108,10 @@ class Fitted(Step):
         domain : Domain
             What is declared of the raw table, with its columns.
         payment : Sketch, optional
-            None is `Sketch()`, which buys as much as is enough.
+            None is free where no transformer learns anything from rows, such as one-hot codes of declared categories; else
+            `Sketch()`, which buys as much as is enough.
+        encoded : bool, default False
+            Refuse a pipeline that a column of categories comes out of; else its codes are taken for numbers.
 
         Returns
         -------
@@ -128,18 +133,28 @@ class Fitted(Step):
         if domain.is_ball or any(isinstance(c, Text) for c in domain.columns.values()):
             raise ValueError("a sketch needs declared columns, numbers and categories: no ball, no texts")
         spec = spec_of(pipeline, list(domain.columns))
+        learns = any(part.learns for part in parts_of(spec))
         step = cls(
             transformer=json.dumps(spec, sort_keys=True, allow_nan=False),
             columns=json.dumps(domain.to_json()["columns"], allow_nan=False),
             features=1,
-            payment=Sketch() if payment is None else payment,
+            payment=Sketch() if payment is None and learns else payment,
         )
-        x, labels = step._uniform(domain)
-        _, rows = fitted_ops(step._spec, step._as_columns(x, labels, dry=True))
+        x, labels = step._uniform(TARGET_STEPS if domain.target is not None else len(domain.classes))
+        ops, rows = fitted_ops(step._spec, step._as_columns(x, labels, dry=True))
+        if encoded and any(kind is not None for kind in rows.kinds):
+            raise ValueError(
+                "a column of categories comes out of the pipeline as it is: encode it, as by OneHotEncoder"
+            )
         kinds = [None if kind is None else len(kind) for kind in step._as_columns(x, labels).kinds]
         classes = 1 if domain.target is not None else len(domain.classes)
         most = max(len(most_columns(step._spec, kinds, classes)), len(rows.columns))
-        return cls(transformer=step.transformer, columns=step.columns, features=most, payment=step.payment)
+        made = cls(transformer=step.transformer, columns=step.columns, features=most, payment=step.payment)
+        if len(json.dumps(ops)) > MOST_CELLS // 2:
+            raise ValueError(
+                "what the pipeline learns is too much for a model file: fewer columns, components or quantiles"
+            )
+        return made
 
     @cached_property
     def _spec(self) -> dict[str, Any]:
@@ -152,19 +167,42 @@ class Fitted(Step):
     @property
     def needs(self) -> Needs:
         """What the sketch must hold: columns alone, the label with them, or pairs of columns, too."""
-        names = frozenset(_names(self._spec))
-        return "pairs" if names & PAIRS else "labels" if names & LABELS else "columns"
+        looks = {part.looks_at for part in self.parts}
+        return "pairs" if "pairs" in looks else "labels" if "labels" in looks else "columns"
+
+    @property
+    def depends_on_data(self) -> bool:
+        return any(part.learns for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[FittedPart, ...]:
+        """Its transformers, in order."""
+        return tuple(parts_of(self._spec))
 
     @property
     def reads_labels(self) -> bool:
         return self.needs != "columns"
 
-    def check(self, domain: Domain) -> None:
-        """ValueError unless the declared columns are those that the pipeline was read for."""
+    def check_place(self, domain: Domain, first: bool) -> None:
+        """ValueError unless the declared columns are those that the pipeline was read for, and reach it as they are declared."""
+        if self.way == "free" and not first:
+            raise ValueError(f"{self.name} takes the declared columns, so it must be the first step")
         if json.loads(json.dumps(domain.to_json()["columns"])) != self._kinds:
             raise ValueError(
                 f"{self.name} was made for other columns: Fitted.of(pipeline, domain) with this domain"
             )
+
+    def free(self, space: Space) -> ReleasedMap:
+        """Where nothing is learned of rows: the map of made-up ones, which hold each declared category and both ends of each column."""
+        x, labels = self._uniform(1)
+        numeric = [kind["type"] == "numeric" for kind in self._kinds]
+        first = np.hstack(
+            [[0.0] if number else np.eye(_width(k))[0] for k, number in zip(self._kinds, numeric)]
+        )
+        last = np.hstack(
+            [[1.0] if number else np.eye(_width(k))[0] for k, number in zip(self._kinds, numeric)]
+        )
+        return self._map_of(np.vstack([x, first, last]), np.append(labels, [0, 0]), tail=0.0)
 
     def output(self, space: Space) -> Space:
         ones = np.ones(self.features)
@@ -182,10 +220,21 @@ class Fitted(Step):
         return int(min(max(wanted, 100), _MOST_ROWS))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
-        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself."""
+        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself.
+
+        FitFailed where a transformer cannot be fitted on them.
+        """
+        return self._map_of(x, labels, check)
+
+    def _map_of(
+        self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "", tail: float = TAIL
+    ) -> ReleasedMap:
         ops, rows = fitted_ops(self._spec, self._as_columns(x, labels))
-        ops += _bounded(rows, self.features)
-        return CompiledMap(self.columns, json.dumps(ops, allow_nan=False), self.features, check)
+        ops += _bounded(rows, self.features, tail)
+        try:
+            return CompiledMap(self.columns, json.dumps(ops, allow_nan=False), self.features, check)
+        except ValueError:  # numbers that are none, or too many
+            raise FitFailed("the pipeline") from None
 
     def _as_columns(self, x: Floats, labels: NDArray[np.integer[Any]], dry: bool = False) -> Fitting:
         kinds: list[Kind] = [
@@ -194,22 +243,21 @@ class Fitted(Step):
         ]
         return Fitting(compiled_columns(x, self._kinds), kinds, labels, dry)
 
-    def _uniform(self, domain: Domain) -> tuple[Floats, NDArray[Any]]:
-        """Rows spread over the domain, gaps among them where they may be, and labels of every kind, which follow all numbers a
-        little: a selection by the label keeps some of them."""
+    def _uniform(self, labels: int) -> tuple[Floats, NDArray[Any]]:
+        """Rows spread over the domain, each category and gaps among them where they may be, and labels of so many kinds, which follow
+        all numbers a little: a selection by the label keeps some of them."""
         numbers, parts = PublicNumbers(0), []
+        many = max(DRY_ROWS, 2 * max(map(_width, self._kinds)))
         for kind in self._kinds:
             if kind["type"] == "numeric":
-                u = numbers.uniform(DRY_ROWS)
-                gaps = numbers.uniform(DRY_ROWS) < 0.05
+                u = numbers.uniform(many)
+                gaps = numbers.uniform(many) < 0.05
                 parts.append(np.where(gaps & (kind["missing"] == "impute"), np.nan, u)[:, None])
             else:
-                width = len(kind["categories"]) + 2
-                parts.append(np.eye(width)[(numbers.uniform(DRY_ROWS) * width).astype(int)])
+                parts.append(np.eye(_width(kind))[numbers.permutation(many) * _width(kind) // many])
         rows = np.hstack(parts)
-        rank = np.argsort(np.argsort(np.nan_to_num(rows).sum(axis=1) + 0.1 * numbers.uniform(DRY_ROWS)))
-        of = TARGET_STEPS if domain.target is not None else len(domain.classes)
-        return rows, (rank * of // DRY_ROWS).astype(np.int64)
+        rank = np.argsort(np.argsort(np.nan_to_num(rows).sum(axis=1) + 0.1 * numbers.uniform(many)))
+        return rows, (rank * labels // many).astype(np.int64)
 
 
 def _names(spec: Any) -> list[str]:
@@ -222,13 +270,49 @@ def _names(spec: Any) -> list[str]:
     return []
 
 
-def _bounded(rows: Fitting, features: int) -> Ops:
+def _width(kind: Mapping[str, Any]) -> int:
+    return 1 if kind["type"] == "numeric" else len(kind["categories"]) + 2
+
+
+@dataclass(frozen=True)
+class FittedPart:
+    """A transformer of a pipeline. name: of its class. looks_at: what its fit needs of a sketch. learns: whether its fit depends on
+    rows at all, beyond what is declared of them."""
+
+    name: str
+    looks_at: Needs
+    learns: bool
+
+
+_FIXED = ("Binarizer", "FunctionTransformer", "MissingIndicator", "Normalizer", "PolynomialFeatures")
+
+
+def parts_of(spec: Mapping[str, Any]) -> list[FittedPart]:
+    """The transformers of a pipeline as plain data, in order, those inside of others left out."""
+    if "params" not in spec:
+        inside = [*spec.get("steps", ()), *(p["part"] for p in spec.get("parts", ())), spec.get("remainder")]
+        return [part for inner in inside if isinstance(inner, Mapping) for part in parts_of(inner)]
+    names, own, params = frozenset(_names(spec)), _names(spec)[0], spec["params"]
+    looks: Needs = "pairs" if names & PAIRS else "labels" if names & LABELS else "columns"
+    fixed = own in _FIXED or (
+        (
+            own in ("OneHotEncoder", "OrdinalEncoder")
+            and params["min_frequency"] is params["max_categories"] is None
+        )
+        or (own == "SimpleImputer" and params["strategy"] == "constant")
+        or (own == "RBFSampler" and isinstance(params["gamma"], int | float))
+        or (own.endswith("RandomProjection") and isinstance(params["n_components"], int))
+    )
+    return [FittedPart(own, looks, not fixed)]
+
+
+def _bounded(rows: Fitting, features: int, tail: float) -> Ops:
     """Operations that keep the first so many columns, cut each where the tails of these rows begin, take their mean from it and
     divide by their width: numbers in [-1, 1]."""
     low, high, middle = list[float](), list[float](), list[float]()
     for column in rows.columns[:features]:
         there = column[np.isfinite(column)]
-        ends = np.quantile(there, [TAIL, 1 - TAIL]) if len(there) else np.zeros(2)
+        ends = np.quantile(there, [tail, 1 - tail]) if len(there) else np.zeros(2)
         if len(there) and not ends[0] < ends[1]:
             ends = np.array([there.min(), there.max()])
         low.append(float(ends[0]))

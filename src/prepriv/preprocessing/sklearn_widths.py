@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from typing import Any
 
+from prepriv.preprocessing.compile_sklearn import MOST_FEATURES
+
 Widths = list[int | None]
 """Of the columns that reach a transformer: how many values one of categories has, None for a number."""
 
@@ -41,6 +43,8 @@ Params = Mapping[str, Any]
 
 
 def _numbers(count: int) -> Widths:
+    if count > MOST_FEATURES:
+        raise ValueError(f"the pipeline can make {count} columns; at most {MOST_FEATURES} are compiled")
     return [None] * count
 
 

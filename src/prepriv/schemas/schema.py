@@ -305,7 +305,7 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
             )
         if spec:
             raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
-        if payment is None and kind.ways:
+        if payment is None and kind.ways and kind.depends_on_data is Step.depends_on_data:
             raise BadSchema(
                 f"steps[{position}]: {name} depends on data and needs pay:, one of {', '.join(kind.ways)}"
             )

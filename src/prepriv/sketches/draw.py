@@ -44,6 +44,10 @@ def draw_codes(
         if gap and short > 0:
             there = np.flatnonzero(codes[:, i] != missing)
             codes[there[generator.permutation(len(there))[:short]], i] = missing
+    for i, order in enumerate(orders):  # a column of gaps alone has nothing to be fitted on
+        missing = len(order)
+        if len(order) and (codes[:, i] == missing).sum() > len(codes) - _FEWEST:
+            codes[:_FEWEST, i] = order[[0, -1]]
     mixed = generator.permutation(len(labels))
     return codes[mixed], labels[mixed]
 

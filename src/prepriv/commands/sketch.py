@@ -1,0 +1,176 @@
+"""`prepriv sketch`: noisy counts of each column with the label, their pictures, and rows drawn from them, in a folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prepriv._arguments import integer
+from prepriv._text import csv_cell
+from prepriv.commands.common import (
+    AsJson,
+    Came,
+    Note,
+    console,
+    load,
+    noted,
+    paid_output,
+    print_json,
+    print_table,
+    private_run,
+    reserved_file,
+    says_what_stays,
+    writable_file,
+    writable_once,
+    write_text,
+)
+from prepriv.commands.earlier import say_drafted
+from prepriv.commands.exits import Stop
+from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
+from prepriv.description.sketch_page import json_text, to_html
+from prepriv.guarantees.printed import exact, percent, up
+from prepriv.tables.readers import check_table_file
+from prepriv.tables.stream import Files
+
+OUTPUTS = ("sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv")
+_MOST_DRAWN = 10**6
+
+
+def sketch(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    out: Annotated[
+        Path | None, typer.Option(help=f"A folder for {', '.join(OUTPUTS)}; needed unless --price is given.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole sketch.")] = 0.5,
+    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    number: Annotated[
+        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+    ] = None,
+    note: Note = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Also correlations of all pairs of columns within each class.")
+    ] = False,
+    draw: Annotated[int, typer.Option(help="How many rows are drawn from it, to try code on.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of these rows; it is not a secret.")] = 0,
+    price: Annotated[
+        bool, typer.Option("--price", help="Say what is released and whether it is enough, and stop.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release noisy counts of each column with the label, and draw rows from them: marginals with the label, nothing else.
+
+    What would carry too little is refused before the charge, and the table is opened after it.
+    """
+    declared = load(schema)
+    n = declared.rows if number is None else number
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    draw, seed = integer("--draw", draw, at_most=_MOST_DRAWN), integer("--seed", seed, at_least=0)
+    priced = plan_sketch(declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, pairs=pairs)
+    _show_price(priced)
+    if price:
+        if as_json:
+            print_json(_price_data(priced))
+        return
+    if priced.signal.verdict == "too little":
+        raise Stop(f"nothing was charged: {priced.signal.sentence}")
+    if out is None:
+        raise Stop("--out: name a folder for what is released")
+    if out.exists() and not out.is_dir():
+        raise Stop(f"--out must be a folder; {out} is a file")
+    say_drafted(priced.plan.domain, ledger)
+    paths, came, account = [out / name for name in OUTPUTS], Came(), noted(ledger, note)
+    check_table_file(data)
+    with says_what_stays(came, out), reserved_file(paths[0], lambda _: _check_out(paths), *paths[1:]):
+        with private_run(came):
+            found = sketch_in_private(
+                priced,
+                Files((data,)),
+                declared.label.name,
+                ledger=account,
+                reached=came,
+                sealed=account is not None,
+            )
+        came.writing = True
+        with paid_output(paths[0], lambda: json_text(found)):  # before anything is printed
+            write_text(paths[0], json_text(found))
+            write_text(paths[1], to_html(found))
+            write_text(paths[2], _tables_text(found))
+            write_text(paths[3], _rows_text(found, draw, seed))
+        _show(found)
+        console.print(f"wrote {', '.join(str(path) for path in paths)}", soft_wrap=True)
+    if as_json:
+        typer.echo(json_text(found), nl=False)
+
+
+def _check_out(paths: list[Path]) -> None:
+    writable_once(paths[0], b'"plan_hash": ', "sketch")
+    writable_once(paths[1], b"<title>prepriv sketch</title>", "sketch")
+    for path in paths[2:]:
+        if writable_file(path).exists() and path.stat().st_size:
+            raise Stop(f"{path} is there already: choose another --out")
+
+
+def _price_data(priced: PricedSketch) -> dict[str, object]:
+    signal = priced.signal
+    return {
+        "shares": dict(priced.plan.shares),
+        "b": signal.b,
+        "tau": signal.tau,
+        "verdict": signal.verdict,
+        "sentence": signal.sentence,
+    }
+
+
+def _show_price(priced: PricedSketch) -> None:
+    plan = priced.plan
+    lines = [(name, percent(share), f"{plan.noise(name):.4g}") for name, share in plan.shares.items()]
+    print_table(
+        "What is released, each once",
+        ("counts", "share of the budget", "deviation of the noise of one"),
+        lines,
+        (1, 2),
+    )
+    console.print(priced.signal.sentence, soft_wrap=True)
+
+
+def _show(found: SketchedTable) -> None:
+    look, made = found.priced.look, found.guarantee_
+    spent = up(made.epsilon(look.delta))
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
+    for note in made.notes:
+        console.print(f"  {note}", soft_wrap=True)
+    console.print(f"{found.what}; {found.check}", soft_wrap=True)
+
+
+def _tables_text(found: SketchedTable) -> str:
+    lines = [
+        (csv_cell(column), csv_cell(cell), csv_cell(label), e.value, e.low, e.high)
+        for column in found.sketch.plan.columns
+        for (cell, label), e in found.table(column).items()
+    ]
+    return _csv(["column", "cell", "class", "noisy count", "95 % from", "95 % to"], lines)
+
+
+def _rows_text(found: SketchedTable, draw: int, seed: int) -> str:
+    columns = found.raw(draw, seed)
+    cells = [["" if v is None or v != v else csv_cell(v) for v in column] for column in columns.values()]
+    return _csv([csv_cell(name) for name in columns], list(zip(*cells)))
+
+
+def _csv(header: list[str], lines: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    return text.getvalue()
