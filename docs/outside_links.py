@@ -1,6 +1,6 @@
 """Ask every outside link of README and docs, and list those that are dead: python docs/outside_links.py [FILE.md ...].
 
-Needs a network, so it is no part of the tests. Exit code 1 if a link is dead. A site that refuses programs (403, 429) is listed
+Needs a network, so it is not part of the tests. Exit code 1 if a link is dead. A site that refuses programs (403, 429) is listed
 apart: look at it yourself.
 """
 

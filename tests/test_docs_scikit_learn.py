@@ -25,7 +25,7 @@ def test_every_line_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
     assert re.search(r"the plan costs mu\^2 0\.\d+, and mu\^2 0\.\d+ is left", out)
     for said in (
         "train: Center (budget), GradientDescent",
-        "row 1 is no row of 2 cells, which the model reads",
+        "row 1 is not a row of 2 cells, which the model reads",
         "sample_weight",
         "private fits in this process",
     ):

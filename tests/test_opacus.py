@@ -1,4 +1,4 @@
-"""Opacus behind the steps of a pipeline: one budget, and a DataLoader that is what the account says."""
+"""Opacus after the steps of a pipeline: one budget, and a DataLoader that is what the account says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a warning points: the line of the user, behind all of this package."""
+"""Where a warning points: the user's own line, not one of this package."""
 
 from __future__ import annotations
 

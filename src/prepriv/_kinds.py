@@ -11,7 +11,7 @@ _PATH = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*")
 
 
 class NotImported(ValueError):
-    """A class of somebody else's that is not imported here."""
+    """A third-party class that is not imported here."""
 
 
 def is_ours(cls: type[Any]) -> bool:

@@ -1,7 +1,7 @@
 """What a class says of code, and of which: the word of a parent about code that a subclass replaces is not its word.
 
 A word is a method or an attribute that a claim rests on: a sensitivity, a Lipschitz constant, an account. It holds for the
-code of the class that gives it. A class that replaces that code has to give the word anew; the default of the root class
+code of the class that gives it. A class that replaces that code has to give the word again; the default of the root class
 (`Step`, `Learner`, `Premise`) has to be one that claims nothing.
 """
 
@@ -18,13 +18,13 @@ _OF_DATACLASSES = (
     *("__init__", "__post_init__", "__repr__", "__str__", "__eq__", "__hash__", "__setattr__", "__delattr__"),
     *("__replace__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__"),
 )
-"""What is made anew for each class, or says what its fields may be."""
+"""What is made again for each class, or says what its fields may be."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequence[str]) -> None:
-    """ValueError unless each word of `cls` comes from a class that knows the code it speaks of, or from the root.
+    """ValueError unless each word of `cls` comes from a class that knows the code it describes, or from the root.
 
     code: names of the root's methods that the words speak of. With them counts every other function that a class replaces, but
     the root's words themselves (`_words`), and every constant that a parent gave (no option of a dataclass): any may be used
@@ -39,7 +39,7 @@ def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequ
             name = None if is_ours(c) or issubclass(speaker, c) else _replaced(c, above, root, code)
             if name is not None:
                 raise ValueError(
-                    f"{cls.__name__} takes {word} from {speaker.__name__}, which knows nothing of the {name} of {c.__name__}: say "
+                    f"{cls.__name__} takes {word} from {speaker.__name__}, which does not know the {name} of {c.__name__}: say "
                     f"{word} in {c.__name__} itself (where the old one is still true: {word} = {speaker.__name__}.{word})"
                 )
 

@@ -382,7 +382,7 @@ class Domain:
         unit: str | None = None,
         rows_per_unit: int | None = None,
     ) -> Domain:
-        """Draft a domain that nobody declared, in private, from a table with its label.
+        """Draft, privately, a domain that nobody declared, from a table with its label.
 
         Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged before
         a cell is read. What is too rare to be seen is left out. The names of the columns are taken as public.
@@ -607,7 +607,7 @@ class Domain:
         try:
             return Domain._from_json(data)
         except (KeyError, TypeError, AttributeError):
-            raise ValueError("these are no data of a domain (Domain.to_json)") from None
+            raise ValueError("these data do not describe a domain (Domain.to_json)") from None
 
     @staticmethod
     def _from_json(data: Mapping[str, Any]) -> Domain:

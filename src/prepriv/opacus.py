@@ -1,4 +1,4 @@
-"""A private model of Opacus (or jax-privacy) behind the steps of a pipeline: one budget, one guarantee, a checked DataLoader.
+"""A private model of Opacus (or jax-privacy) after the steps of a pipeline: one budget, one guarantee, a checked DataLoader.
 
 Opacus accounts for training alone, and for the sampler that it assumes. `calibrate` looks at the DataLoader that will be
 used, finds the noise with which steps and training together keep a target ε, and says what is claimed; `Calibrated.check`

@@ -173,7 +173,7 @@ class Way:
         return None
 
     def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
-        """The shift of the common rows behind the step: here of a map that is one and the same for neighbours."""
+        """The shift of the common rows after the step: here of a map that is one and the same for neighbours."""
         return step.propagate(space, incoming)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:

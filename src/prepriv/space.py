@@ -15,7 +15,7 @@ __all__ = ["Reading", "Space"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How raw records become the rows that a sentence speaks of, in words, each rule once: no cell may be read otherwise.
+    """How raw records become the rows that a sentence is about, in words, each rule once: no cell may be read otherwise.
 
     Parameters
     ----------

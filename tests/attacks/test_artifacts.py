@@ -199,7 +199,7 @@ def test_a_bomb_is_one_sentence_within_200_megabytes(tmp_path, name, capsys):
     finally:
         tracemalloc.stop()
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "no model of this library" in err and peak < 200e6
+    assert out == "" and err.count("\n") == 1 and "not a model of this library" in err and peak < 200e6
 
 
 def test_strict_json(artifact, tmp_path):
@@ -215,7 +215,7 @@ def test_strict_json(artifact, tmp_path):
         text[:-1] + ', "more": 1}',
         text[: len(text) // 2],
     ):
-        with pytest.raises(BadArtifact, match="no model of this library"):
+        with pytest.raises(BadArtifact, match="not a model of this library"):
             Model.load(written(tmp_path, bad))
     with pytest.raises(ValueError, match="too large"):
         strict_json.read_strictly(Path(written(tmp_path, b"{" + b" " * (2**26))))

@@ -417,9 +417,7 @@ def test_each_function_that_a_subclass_replaces_is_code(name):
     """A maximum in place of a mean, by a method that the root class has: 13.6 times as far as declared."""
     planned(GAPPED, MeanFill(payment=SENSITIVITY))
     body = {name: REPLACED[name], "__module__": __name__}
-    with pytest.raises(
-        ValueError, match=f"takes sensitivity from MeanFill, which knows nothing of the {name}"
-    ):
+    with pytest.raises(ValueError, match=f"takes sensitivity from MeanFill, which does not know the {name}"):
         check_words(type("Mine", (MeanFill,), body)(payment=SENSITIVITY), UNTOUCHED)
     restated = type("Mine", (MeanFill,), {**body, "sensitivity": MeanFill.sensitivity})
     check_words(restated(payment=SENSITIVITY), UNTOUCHED)
@@ -493,7 +491,7 @@ class Rests(MeanFill):
 
 def test_a_premise_says_itself_whether_a_part_inherits_it():
     """At most a tenth of all rows, and 12.3 % of those that were trained on."""
-    with pytest.raises(ValueError, match="takes inherited from FewMissing, which knows nothing of the holds"):
+    with pytest.raises(ValueError, match="takes inherited from FewMissing, which does not know the holds"):
         planned(GAPPED, Rests(payment=SENSITIVITY))
 
 

@@ -290,7 +290,7 @@ BALL = Domain.ball(5, (0, 1), n=300)
         ([pre.RandomFeatures(16_000), pre.PCA(2, payment=pay.Budget(0.1))], "at most 16000 features"),
         (
             [pre.SoftPCA(1e30, payment=pay.Sensitivity()), pre.PCA(2, payment=pay.Budget(0.1))],
-            "leave no room",
+            "do not fit into 64 bits",
         ),
         ([pre.InstanceOptimalCenter(precision=1e29, payment=pay.Budget(0.1))], "precision must be at most"),
         ([pre.AugmentByDistance(payment=pay.Budget(1e-12))], "share is too small"),

@@ -174,7 +174,9 @@ def test_a_fit_that_counts_on_the_order_of_rows_is_refused_where_they_have_none(
     planned(ball, trend)
     for domain, *before in ((ball, duplicates), (UNITS,), (OPEN,)):
         planned(domain, *before, total)
-        with pytest.raises(ValueError, match="Trend does not say that its fit makes the same of rows in any"):
+        with pytest.raises(
+            ValueError, match="Trend does not say that its fit gives the same result for rows in any order"
+        ):
             planned(domain, *before, trend)
         with pytest.raises(ValueError, match="Again takes takes_any_order from Total"):
             planned(domain, *before, again)

@@ -207,7 +207,7 @@ def test_a_constant_of_a_parent_is_code():
     gapped = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=400)
     impute = MeanImputer(payment=Sensitivity({"missing": 0.1}))
     with pytest.raises(
-        ValueError, match="takes lipschitz from Powers, which knows nothing of the power of Cubes"
+        ValueError, match="takes lipschitz from Powers, which does not know the power of Cubes"
     ):
         planned(gapped, impute, Cubes())
     planned(gapped, impute, Same())

@@ -244,7 +244,7 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
             "classes: [low, high], 1: a, 1: b",
             "line 2: no valid YAML, '1' stands twice",
         ),
-        ("classes: [low, high]", "classes: [low, !!bool maybe]", "s.yaml is no valid YAML"),
+        ("classes: [low, high]", "classes: [low, !!bool maybe]", "s.yaml is not valid YAML"),
         ("classes: [low, high]", "classes: !!python/tuple [low, high]", "line 2: no valid YAML"),
     ],
 )

@@ -130,7 +130,7 @@ def test_utf_16_is_told(mistake, table):
 def test_a_header_line_in_another_encoding_is_told(mistake):
     assert "header line is not UTF-8" in mistake("train", "latin.csv", "--schema", "latin.yaml")
     Path("s16.yaml").write_text(SCHEMA, encoding="utf-16")
-    assert "no UTF-8 text" in mistake("plan", "s16.yaml", "--rows", 60)
+    assert "not UTF-8 text" in mistake("plan", "s16.yaml", "--rows", 60)
 
 
 def test_a_folder_is_no_file(mistake):

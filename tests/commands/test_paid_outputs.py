@@ -117,7 +117,7 @@ def test_without_an_output_nothing_is_charged(place, name):
     command = COMMANDS[name][: COMMANDS[name].index("--out")]
     code = f"import os; os.close(1); import sys; sys.stdout = None; from prepriv.cli import run; sys.exit(run({command!r}))"
     done = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2 and "standard output is closed: choose --out" in done.stderr
+    assert done.returncode == 2 and "standard output is not available: choose --out" in done.stderr
     assert charges() == 0
 
 

@@ -157,7 +157,7 @@ def test_one_charge_one_fit_and_the_winner_carries_the_whole_claim(tmp_path, cap
     forged = json.loads((tmp_path / "run" / "model.json").read_text())
     forged["choice"]["plans"].pop(1)
     (tmp_path / "run" / "model.json").write_text(json.dumps(forged))
-    with pytest.raises(ValueError, match="no model"):
+    with pytest.raises(ValueError, match="not a model"):
         Model.load(tmp_path / "run")
 
 
@@ -230,7 +230,7 @@ class Unread(Stream):
         ({"X": X[:1], "y": Y[:1]}, "too few"),
         ({"X": X[:, :2]}, "features"),
         ({"ledger": 1}, "ledger must be"),
-        ({"X": Unread()}, "a stream is no table for this"),
+        ({"X": Unread()}, "a stream cannot be used here"),
     ],
 )
 def test_bad_input_is_one_sentence_and_costs_nothing(options, says, tmp_path):

@@ -48,7 +48,7 @@ def test_a_guarantee_goes_out_and_comes_back_no_smaller():
     for mu in (0.01, 0.7, 3.0):
         back = Guarantee.from_dp_event(of(mu).to_dp_event(), REPLACE)
         assert mu <= back.mu <= mu * (1 + 1e-9)
-    with pytest.raises(ValueError, match="no Gaussian event"):
+    with pytest.raises(ValueError, match="not a Gaussian event"):
         Guarantee(g.laplace(1.0), ADD).to_dp_event()
 
 

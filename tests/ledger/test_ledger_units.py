@@ -106,7 +106,7 @@ def test_other_units_are_checked_and_not_counted():
 
 @pytest.mark.parametrize("unit", ["pld", "PLD", "rdp", "f-dp"])
 def test_units_that_are_no_filter_are_refused_with_the_reason(unit):
-    with pytest.raises(ValueError, match="no valid filter"):
+    with pytest.raises(ValueError, match="not a valid filter"):
         currency.check_currency(unit)
     with pytest.raises(ValueError, match="basic, zcdp, gdp"):
         currency.check_currency("epsilon")

@@ -81,7 +81,7 @@ def test_sum_shift_counts_the_record_the_moved_and_the_dropped():
         (lambda: plan([IMPUTE], delta=1.0), "delta must be a number in"),
         (lambda: plan([IMPUTE], delta=0.0), "delta must be a number in"),
         (lambda: plan([CENTER]), "declared missing: impute"),
-        (lambda: plan([IMPUTE, pre.Normalize(1.0)]), "no Lipschitz map"),
+        (lambda: plan([IMPUTE, pre.Normalize(1.0)]), "not a Lipschitz map"),
         (
             lambda: plan([IMPUTE], domain=dataclasses.replace(TABLE, adjacency="add-or-remove-one")),
             "replace-one",

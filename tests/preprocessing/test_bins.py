@@ -112,7 +112,7 @@ def test_a_number_beside_its_code_is_no_shape_function():
         clf = prepriv.PrivateClassifier(
             domain, epsilon=0.1, delta=1e-5, steps=[Bins({"a": 4}, beside=True)]
         ).fit(X[["a"]].head(99), Y[:99])
-    with pytest.raises(ValueError, match="no sum of functions"):
+    with pytest.raises(ValueError, match="not a sum of functions"):
         clf.model_.shapes()
     with pytest.raises(ValueError, match="beside"):
         Bins({"a": 4}, beside="yes")
@@ -164,7 +164,7 @@ def test_edges_are_between_rank_and_width():
         (lambda: Bins({"a": 1}), "edges of 'a'"),
         (lambda: Bins({"a": [math.nan]}), "edges of 'a'"),
         (lambda: Bins({"a": 4}, 1.0), "smooth"),
-        (lambda: Bins({"z": 4}).output(DOMAIN.space), "'z' is no feature"),
+        (lambda: Bins({"z": 4}).output(DOMAIN.space), "'z' is not a feature"),
         (lambda: QuantileBins(4), "needs payment"),
         (lambda: QuantileBins(1, payment=Budget()), "bins"),
         (lambda: QuantileBins(1024, payment=Budget()).output(Domain.box(0, 1, 200, [0, 1]).space), "cells"),
@@ -252,11 +252,11 @@ def test_bands_of_fitted_models_are_wide_rather_than_narrow():
 
 def test_a_model_that_is_no_sum_has_no_shapes():
     other = prepriv.PrivateClassifier(DOMAIN, steps="linear").fit(X[:500], Y[:500])
-    with pytest.raises(ValueError, match="no sum of functions"):
+    with pytest.raises(ValueError, match="not a sum of functions"):
         other.model_.shapes()
     steps = [Bins({"a": 4}), prepriv.preprocessing.ConstantImputer(0.5), Center(payment=Budget(0.1))]
     some = prepriv.PrivateClassifier(DOMAIN, steps=steps).fit(X[:500], Y[:500])
-    with pytest.raises(ValueError, match="no sum of functions"):
+    with pytest.raises(ValueError, match="not a sum of functions"):
         some.model_.shapes()
 
 

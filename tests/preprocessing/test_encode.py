@@ -69,7 +69,7 @@ def test_a_moved_row_changes_its_codes_at_most():
     [
         ({}, "at least one feature"),
         ({"x0": 1}, "whole number >= 2"),
-        ({"age": 3}, "'age', which is no feature"),
+        ({"age": 3}, "'age', which is not a feature"),
     ],
 )
 def test_wrong_categories_are_named(categories, words):

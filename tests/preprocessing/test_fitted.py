@@ -204,7 +204,7 @@ ODD = {
 def test_a_file_that_somebody_made_is_refused_when_it_is_read(name):
     made = Fitted.of(StandardScaler(), NUMBERS).fit_drawn(*rows_of(NUMBERS, 100))
     data = json.loads(json.dumps(write_map(made)))
-    with pytest.raises(ValueError, match="no data of a compiled pipeline"):
+    with pytest.raises(ValueError, match="do not describe a compiled pipeline"):
         read_map(data | {"ops": json.dumps(ODD[name])})
 
 

@@ -139,7 +139,7 @@ def test_it_is_free_saved_with_the_model_and_refuses_moved_rows(tmp_path, rng):
     from prepriv import Numeric
 
     domain = Domain({"age": Numeric(0, 9, "impute")}, (0, 1), n=100)
-    with pytest.raises(ValueError, match="no Lipschitz map"):
+    with pytest.raises(ValueError, match="not a Lipschitz map"):
         make_plan(
             domain,
             [impute, RandomFeatures(9)],

@@ -369,7 +369,7 @@ def test_released_map_is_as_steep_as_declared_whatever_the_noise():
         ({"rule": "mad"}, "rule must be 'max', 'root' or 'none'"),
         ({"center": "median"}, "center must be 'mean' or 'midpoint'"),
         ({"radius": -1.0}, "radius must be a finite positive number"),
-        ({"columns": ("age",)}, "columns name 'age', which is no feature here"),
+        ({"columns": ("age",)}, "columns name 'age', which is not a feature here"),
         ({"columns": ()}, "columns must name at least one feature"),
     ],
 )

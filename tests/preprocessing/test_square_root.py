@@ -41,7 +41,7 @@ def test_no_shift_may_pass_through_it():
     domain = Domain({"age": Numeric(0, 9, "impute")}, (0, 1), n=100)
     impute = pre.MeanImputer(payment=Sensitivity({"missing": 0.1}))
     learner = GradientDescent(Logistic(), weight_bound=1.0)
-    with pytest.raises(ValueError, match="no Lipschitz map"):
+    with pytest.raises(ValueError, match="not a Lipschitz map"):
         make_plan(domain, [impute, SquareRoot()], learner, epsilon=1.0, delta=1e-5)
 
 

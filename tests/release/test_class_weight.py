@@ -122,7 +122,7 @@ def test_counts_that_are_mostly_noise_stay_positive():
     "options, said",
     [
         ({"class_weight": "balance"}, "class_weight must be 'balanced' or map classes"),
-        ({"class_weight": {"maybe": 2}}, "names 'maybe', which is no declared class"),
+        ({"class_weight": {"maybe": 2}}, "names 'maybe', which is not a declared class"),
         ({"class_weight": {"yes": 0}}, "class_weight of 'yes'"),
         ({"class_weight": {"yes": float("inf")}}, "class_weight of 'yes'"),
         ({"class_weight": {}}, "class_weight must be"),

@@ -161,10 +161,10 @@ def test_new_rows_of_another_form_are_refused(method):
         len(ask(ROWS[:3])) == len(ask(ROWS[:3].tolist())) == 3 and len(ask([[0.1, None], [None, 0.2]])) == 2
     )
     for wrong, says in (
-        ([[0.1, 0.2], [0.1]], "row 1 is no row of 2 cells"),
-        ([[0.1, 0.2, 0.3]], "row 0 is no row of 2 cells"),
-        ([0.1, 0.2], "row 0 is no row of 2 cells"),
-        (["ab"], "row 0 is no row of 2 cells"),
+        ([[0.1, 0.2], [0.1]], "row 1 is not a row of 2 cells"),
+        ([[0.1, 0.2, 0.3]], "row 0 is not a row of 2 cells"),
+        ([0.1, 0.2], "row 0 is not a row of 2 cells"),
+        (["ab"], "row 0 is not a row of 2 cells"),
         (np.array([["a", "0.1"], ["b", "0.2"]]), "column 'x0' holds no number in any row"),
         (pd.DataFrame({"u": pd.to_datetime(["2020-01-01"]), "v": [0.1]}), "column 'x0' holds no number"),
         (ROWS[:, :1], "1 features"),

@@ -385,7 +385,7 @@ class Reader:
         self.touched |= set(self.domain.columns)
         if columns is not None:
             self._refuse(
-                "Normalizer", "on some of the columns it has no price: put it behind the ColumnTransformer"
+                "Normalizer", "on some of the columns it has no price: put it after the ColumnTransformer"
             )
         elif part.norm != "l2":
             self._refuse(

@@ -1,4 +1,4 @@
-"""What ran behind the steps of an existing pipeline, with the noise it had: a learner, or one released statistic.
+"""What ran after the steps of an existing pipeline, with the noise it had: a learner, or one released statistic.
 
 `account` asks both the same questions (docs/proofs/account.md).
 """
@@ -28,7 +28,7 @@ LARGEST_NOISE = 1e9  # noise over the clip norm: with more, nothing is learnt of
 
 
 class Ran(abc.ABC):
-    """What reads the rows behind the steps, and what is known of its noise."""
+    """What reads the rows after the steps, and what is known of its noise."""
 
     @abc.abstractmethod
     def outputs(self, classes: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WITHIN = (
     "holds only if the table has the columns of the domain, in their order, and no others; every cell lies within its declared "
-    "bounds and categories, and none is empty but in columns declared with missing: impute (mend both before the pipeline, record "
+    "bounds and categories, and none is empty but in columns declared with missing: impute (fix both before the pipeline, record "
     "by record)"
 )
 SPELLED = (
@@ -12,7 +12,7 @@ SPELLED = (
     "nothing else (no '?', no empty text, no pd.NA), and a category is spelled as in categories=, to the letter; any other cell stops "
     "the fit, which tells of its record"
 )
-FITTED = "holds only if scikit-learn fitted each part anew, in one call of fit on these records, without weights or other arguments"
+FITTED = "holds only if scikit-learn fitted each part from scratch, in one call of fit on these records, without weights or other arguments"
 SPARSE = "holds only if what reads the rows treats sparse and dense ones alike: which of the two they are depends on how many cells are zero"
 
 

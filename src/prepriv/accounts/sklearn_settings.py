@@ -131,10 +131,10 @@ def unread_settings(part: Any) -> list[tuple[str, str]]:
     return [(f"{name}({setting}=)", why) for setting, why in unread(parameters, SETTINGS[name])]
 
 
-_SET = "only parameters of its constructor are read; make it anew, and set nothing else"
+_SET = "only parameters of its constructor are read; make a new one, and set nothing else"
 _BESIDE = {
-    "_skl_callbacks": "set_callbacks hands the private rows of a fit to other code, and can stop it; make it anew",
-    "_metadata_request": "set_fit_request hands weights or other arguments to fit, which no price counts; make it anew",
+    "_skl_callbacks": "set_callbacks hands the private rows of a fit to other code, and can stop it; make a new one",
+    "_metadata_request": "set_fit_request hands weights or other arguments to fit, which no price counts; make a new one",
 }
 
 

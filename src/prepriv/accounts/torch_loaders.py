@@ -146,7 +146,7 @@ def check_sampler(loader: Any) -> None:
     by_hand = sorted(name for name in vars(loader) if callable(getattr(type(loader), name, None)))
     if by_hand:
         raise ValueError(
-            f"the DataLoader has a method {by_hand[0]} that was set by hand, which may give other rows: make it anew"
+            f"the DataLoader has a method {by_hand[0]} that was set by hand, which may give other rows: make a new one"
         )
     if _takes_batches(loader.dataset):
         raise ValueError(
@@ -258,7 +258,7 @@ def check_optimizer(
     for name in by_hand:
         if name != "step" or getattr(optimizer.step, "__globals__", {}).get("__name__") != _SCHEDULER:
             raise ValueError(
-                f"the optimizer has a method {name} that was set by hand, which may clip or add noise otherwise: make it anew"
+                f"the optimizer has a method {name} that was set by hand, which may clip or add noise differently: make a new one"
             )
     if optimizer.loss_reduction not in ("mean", "sum"):
         raise ValueError(

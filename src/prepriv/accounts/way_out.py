@@ -138,7 +138,7 @@ class WayOut:
 
     @property
     def code(self) -> str:
-        """Python to paste: the steps, and the clip and the noise of the learner behind them; a comment where there is none."""
+        """Python to paste: the steps, and the clip and the noise of the learner after them; a comment where there is none."""
         if self.closed:
             return f"# no code for this choice: {self.closed}"
         made = self._made

@@ -142,7 +142,7 @@ def audit(
 
 
 def rate_at_most(count: int, of: int, doubt: float) -> float:
-    """Clopper-Pearson: the rate behind `count` of `of` trials is at most this, with confidence 1 - doubt."""
+    """Clopper-Pearson: the rate that gave `count` of `of` trials is at most this, with confidence 1 - doubt."""
     return 1.0 if count >= of else float(betaincinv(count + 1, of - count, 1 - doubt)) * UP
 
 

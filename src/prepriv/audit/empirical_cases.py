@@ -301,7 +301,7 @@ def fixed_batches(batch: int = 3, n: int = 10, multiplier: float = 1.0) -> Exper
 
 
 def imputed() -> Experiment:
-    """The first gradient sum behind a mean imputation: one record moves the fill of all empty cells."""
+    """The first gradient sum after a mean imputation: one record moves the fill of all empty cells."""
     n = 20
     domain = Domain.box(0, 1, 2, (0, 1), n=n, missing="impute")
     step = MeanImputer(payment=Sensitivity({"missing": 0.4}))

@@ -294,7 +294,7 @@ def _hints(steps: Sequence[Step]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """What the attack on one target found; result: None where it was closed."""
+    """What the attack on one target found; result: None where it was refused."""
 
     target: Target
     result: SearchResult | None

@@ -1,4 +1,4 @@
-"""Record and replay: whatever is no output of a mechanism must not change when one record does.
+"""Record and replay: whatever is not the output of a mechanism must not change when one record does.
 
 A run is recorded on a data set S: every exact sum a mechanism was asked for, and every output. It is then
 repeated on a neighbour S' with the outputs frozen. If the run keeps its promise, then

@@ -160,7 +160,7 @@ class PlanRun:
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """A room that shows the rows that reach the learner on their way in."""
+    """Memory that shows the rows that reach the learner on their way in."""
 
     room: Any
     rows: RowsAfterSteps

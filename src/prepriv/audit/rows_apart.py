@@ -59,7 +59,7 @@ class RowsAfterSteps:
             self._first, self._first_outside = self._now, self._outside
 
     def see(self, rows: Mapped) -> None:
-        """The rows as they reach the next step, or the learner: as a step of one's own made them, not as the run holds them inside."""
+        """The rows as they reach the next step, or the learner: as a user's own step made them, not as the run holds them inside."""
         table = self._now[0].table if self._now else rows.table  # of units the learner has all rows
         labels = self._now[0].labels if self._now else rows.labels
         maps = rows.maps[:-1] if rows.maps and isinstance(rows.maps[-1], Inside) else rows.maps

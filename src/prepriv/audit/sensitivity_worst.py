@@ -165,7 +165,7 @@ def lens(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floa
 
 
 def tie(space: Space, n: int, draws: Draws, hints: Hints) -> tuple[Floats, Floats]:
-    """All rows in one place part of the way to the sphere, the record a radius before it, then a radius behind.
+    """All rows in one place part of the way to the sphere, the record a radius before it, then a radius past it.
 
     Both records are good centres: where the order of content prefers them, every row goes from one to the other,
     and what follows feels all of it (quantize, soft PCA, scale).

@@ -47,7 +47,7 @@ class _Strict(BaseModel):
     @classmethod
     def _no_flag(cls, value: Any) -> Any:
         if isinstance(value, bool):
-            raise ValueError("true and false are no value here")
+            raise ValueError("true and false are not allowed here")
         return value
 
 
@@ -84,7 +84,7 @@ class LearnerSpec(_Strict):
     def _known(cls, given: Any) -> Any:
         if isinstance(given, dict):
             if given.get("kind") not in LIBRARIES and any(isinstance(v, bool) for v in given.values()):
-                raise ValueError("true and false are no value here")
+                raise ValueError("true and false are not allowed here")
             if "kind" in given and given["kind"] not in (*STATISTICS, *LIBRARIES):
                 find(Learner, given["kind"])  # type: ignore[type-abstract]
         return given

@@ -58,7 +58,7 @@ COMMANDS = {
     "describe": (
         "prepriv.commands.describe",
         "describe",
-        "Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar.",
+        "Describe a table privately: gaps, means, deviations, quantiles, histograms, counts, each with its error bar.",
     ),
     "ask": (
         "prepriv.commands.ask",

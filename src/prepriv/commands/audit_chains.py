@@ -30,7 +30,7 @@ def chains(
         show = None if progress is None else lambda done, of: progress("chains", done, of)
         attack = attack_chains(count, pairs=pairs, seed=seed, progress=show)
     rows = [(step, up(ratio, 4)) for step, ratio in sorted(attack.ratios.items())]
-    print_table("Total shift found behind a step / declared", ("step", "largest"), rows, (1,))
+    print_table("Total shift found after a step / declared", ("step", "largest"), rows, (1,))
     sums = [(name, up(share, 6)) for name, share in sorted(attack.result.reach.items())]
     print_table("How far sums moved, of what was declared (at most 1)", ("mechanism", "largest"), sums, (1,))
     console.print(

@@ -148,7 +148,7 @@ class Came:
 
 @contextlib.contextmanager
 def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
-    """Around a command that reads private rows: whatever ends it says what is left behind.
+    """Around a command that reads private rows: whatever ends it says what it leaves on disk.
 
     From the charge or the first private cell on nothing is "bad input, nothing charged", whatever raises it, but a table
     of another form that no charge was made for.
@@ -429,7 +429,7 @@ def reserved_file(out: Path | None, check: Callable[[Path], Any], *beside: Path)
 def check_standard_output() -> None:
     """Stop where what goes to standard output would be nowhere."""
     if sys.stdout is None:
-        raise Stop("standard output is closed: choose --out")
+        raise Stop("standard output is not available: choose --out")
 
 
 def _lock_of(file: Path) -> Path:

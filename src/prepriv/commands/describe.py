@@ -56,7 +56,7 @@ def describe(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a table in private: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
+    """Describe a table privately: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
     declared = load(schema)
     n = declared.rows if number is None else number
     if n is None:

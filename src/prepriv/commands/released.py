@@ -156,7 +156,7 @@ def report(
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
             raise Stop(f"{verify} is not the report that this version makes of this model", FOUND)
-        console.print(f"verified: {verify} is, to the letter, the report made anew from this model")
+        console.print(f"verified: {verify} is, to the letter, the report that this model gives")
         for line in unchecked:
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
         console.print(both_accounts(anew), soft_wrap=True)

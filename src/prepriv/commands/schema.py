@@ -52,7 +52,7 @@ def schema_init(
     out: Annotated[Path | None, typer.Option(help="Write here instead of stdout.")] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Draft in private: kinds, bounds, categories and classes by noisy counts."),
+        typer.Option(help="Draft privately: kinds, bounds, categories and classes by noisy counts."),
     ] = None,
     delta: Annotated[
         float | None, typer.Option(help="With --epsilon: well below 1 / rows (default: 1e-6).")
@@ -164,7 +164,7 @@ def _say_cost(drafted: PrivateDraft) -> None:
     said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
     said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
     said += [
-        f"LOOK AT {name!r}: a decimal comma makes no number; write 1.5, or declare what its texts mean"
+        f"LOOK AT {name!r}: numbers need a decimal point: write 1.5, or declare what its texts mean"
         for name, column in drafted.columns.items()
         if isinstance(column, Categorical) and any(map(_COMMA.fullmatch, column.categories))
     ]

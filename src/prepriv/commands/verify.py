@@ -1,4 +1,4 @@
-"""Whether a saved report is its model's: made anew from the artifact and compared to the letter. docs/command-line.md."""
+"""Whether a saved report is its model's: it is rebuilt from the artifact and compared to the letter. docs/command-line.md."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
 
 
 def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
-    """The first line that is not the one of the report made anew, its data apart, which are compared as data."""
+    """The first line that is not the one of the rebuilt report, its data apart, which are compared as data."""
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
     for at, (a, b) in enumerate(zip_longest(text.split("\n"), anew.split("\n")), 1):
         if a != b:
@@ -104,11 +104,13 @@ def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
             return Errors(**said)
         return Evaluation(**(said | {"by_epsilon": tuple((e, a) for e, a in said["by_epsilon"])}))
     except Exception:
-        raise Stop("the report holds what is no evaluation of this library", FOUND) from None
+        raise Stop(
+            "the report holds something that is not an evaluation made by this library", FOUND
+        ) from None
 
 
 def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
-    """What it says was measured in private, all of it computed anew from the noisy counts it holds."""
+    """What it says was measured privately, all of it recomputed from the noisy counts it holds."""
     said = data.get("measured_in_private")
     if said is None:
         return None
@@ -134,7 +136,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
 
 
 def _audited(data: dict[str, Any], model: Model) -> OneRun | None:
-    """What it says its canaries showed, all of it computed anew from the plan and from what was counted."""
+    """What it says its canaries showed, all of it recomputed from the plan and from what was counted."""
     said = data.get("self_audit")
     if said is None:
         return None
@@ -156,5 +158,5 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     except OSError as error:
         raise Stop(f"{path} cannot be read: {reason(error)}") from None
     except (ValueError, RecursionError):
-        raise Stop(f"{path} is no report of this library, or it is damaged") from None
+        raise Stop(f"{path} is not a report made by this library, or it is damaged") from None
     return text, data

@@ -1,1 +1,1 @@
-"""Looking at private data before a model is trained: a schema drafted in private, and a table described in noise."""
+"""Looking at private data before a model is trained: a schema drafted privately, and a table described with noise."""

@@ -240,7 +240,7 @@ class Asker:
         return inside if level == 1.0 else count - inside
 
     def present(self, name: str, by: str | None, g: int) -> tuple[float, float]:
-        """How many cells of a group are no gaps, and the deviation of that: by the bins, which are released before."""
+        """How many cells of a group are not gaps, and the deviation of that: by the bins, which are released before."""
         piece = self.plan.bins(name, by)
         return float(self.noisy[piece][g].sum()), self.count_noise(piece) * math.sqrt(piece[2])
 

@@ -1,4 +1,4 @@
-"""A table described in private: gaps, mean, deviation, quantiles, histogram, counts of categories, correlations on request.
+"""A table described privately: gaps, mean, deviation, quantiles, histogram, counts of categories, correlations on request.
 
 Budget: the square of mu in equal parts to the columns (the label is one), to the number of rows where it is private, and to the correlations
 where they are asked for. Of a numeric column's part a quarter pays for gaps, mean and deviation, a quarter for the histogram, and

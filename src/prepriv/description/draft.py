@@ -1,4 +1,4 @@
-"""A schema that nobody declared, drafted in private: kinds, bounds, categories and classes by noisy counts.
+"""A schema that nobody declared, drafted privately: kinds, bounds, categories and classes by noisy counts.
 
 Two rounds a column. First one histogram over the fixed grid of `magnitudes`: it tells numbers from texts and gives a
 coarse range. Then, for numbers, private quantiles inside that range, rounded outward to two digits; for texts, and for
@@ -161,7 +161,7 @@ class PrivateDraft:
         """The schema file: a draft to be completed by hand where too little was seen."""
         look = self.plan.look
         head = [
-            f"Drafted in private with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
+            f"Drafted privately with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
             f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}.",

@@ -104,7 +104,7 @@ class Moments:
 
     @property
     def present(self) -> Estimate:
-        """How many cells are no gaps."""
+        """How many cells are not gaps."""
         most = self.n.value if self.n.error == 0 < self.n.value else math.inf  # a noisy number limits nothing
         return Estimate.around(
             self.total[0] / self.weights[0], SURE * self.deviation / self.weights[0]

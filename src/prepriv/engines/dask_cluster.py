@@ -46,7 +46,7 @@ class Dask:
         return self
 
     def room(self, grid: Grid, n: int, d: int) -> DaskRoom:
-        """Room on the workers for n declared rows of d features."""
+        """Memory on the workers for n declared rows of d features."""
         client = self.client
         if getattr(client, "status", None) != "running":
             raise EngineError("the Dask client has no connection to a scheduler")
@@ -82,7 +82,7 @@ class Dask:
 
 @dataclass(frozen=True, eq=False)
 class DaskRoom:
-    """Room on the workers. memory: 0, since whatever can be read again is read there, not kept here."""
+    """Memory on the workers. memory: 0, since whatever can be read again is read there, not kept here."""
 
     client: Any
     grid: Grid

@@ -1,4 +1,4 @@
-"""Dask clusters by their names: workers of this machine, or those behind a scheduler."""
+"""Dask clusters by their names: workers of this machine, or those of a scheduler."""
 
 from __future__ import annotations
 

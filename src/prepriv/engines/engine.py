@@ -1,7 +1,7 @@
 """What an engine is: where quantised rows live and who adds them up.
 
 Sums are integers, so every engine gives the same bits, in any order and in any number of parts
-(docs/proofs/gradient_sum.md). An engine is asked for room before anything is charged and holds integers only.
+(docs/proofs/gradient_sum.md). An engine is asked for memory before anything is charged and holds integers only.
 """
 
 from __future__ import annotations

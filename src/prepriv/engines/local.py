@@ -39,7 +39,7 @@ class Threads:
     memory: int | str | None = None
 
     def room(self, grid: Grid, n: int, d: int) -> LocalRoom:
-        """Room in memory or in a file, which is reserved in full."""
+        """Space in memory or in a file, which is reserved in full."""
         memory, size = memory_bytes(self.memory), rows_size(grid, n, d)
         if size <= memory:
             return LocalRoom(grid, d, self.threads, memory - size)

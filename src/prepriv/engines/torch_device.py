@@ -33,7 +33,7 @@ class Torch:
     memory: int | str | None = None
 
     def room(self, grid: Grid, n: int, d: int) -> TorchRoom:
-        """Room on this machine, and a device that multiplies without rounding."""
+        """Memory on this machine, and a device that multiplies without rounding."""
         place = _device(self.device)
         if not _is_exact(place):
             raise EngineError(
@@ -44,7 +44,7 @@ class Torch:
 
 @dataclass(frozen=True, eq=False)
 class TorchRoom:
-    """Room on this machine, from where rows go to the device."""
+    """Memory on this machine, from where rows go to the device."""
 
     local: LocalRoom
     device: Any

@@ -59,7 +59,7 @@ class EvaluationPlan(Priced):
     errors, from 0 at -error_bound to 1 at error_bound. model: SHA-256 of the model's file; None for one that is
     trained first. error_bound: the largest error of a number that counts, in its unit; None for classes. by: the column
     whose groups are measured one by one; None: all rows are one group. own: its categories, where the domain does not
-    declare it: the model then knows nothing of it.
+    declare it: the model then does not see it.
     """
 
     domain: Domain

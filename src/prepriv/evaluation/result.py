@@ -140,7 +140,7 @@ class PrivateEvaluation:
         return () if most is None else (f"errors above {most:g} count as {most:g}",)
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
-        """(figure, value, 95 % interval, noise, sampling) as texts, one line a figure."""
+        """(figure, value, 95 % interval, noise, sampling) as texts, one line per figure."""
         return [f.cells for f in self.figures.values()]
 
     def __str__(self) -> str:

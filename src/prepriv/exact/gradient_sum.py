@@ -252,7 +252,7 @@ class GradientSum:
         return clipped_residuals(scores, targets, self._rows.norms[at], self._rows.grid, bits, self._loss)
 
     def _buffer(self, rows: int) -> NDArray[np.float64]:
-        """Room (rows, d + 1) for float64 rows, one for each thread."""
+        """Memory (rows, d + 1) for float64 rows, one for each thread."""
         held: NDArray[np.float64] | None = getattr(self._local, "x", None)
         if held is None or len(held) < rows:
             held = self._local.x = np.empty((rows, self._rows.shape[1]))

@@ -1,4 +1,4 @@
-"""What a claim is: certified trade-off functions, mixtures, amplification, composition. Knows no data."""
+"""What a claim is: certified trade-off functions, mixtures, amplification, composition. Does not know any data."""
 
 from prepriv.guarantees.families import approximate_dp, gaussian, laplace, randomized_response
 from prepriv.guarantees.gaussian import gdp_delta, gdp_epsilon, gdp_mu

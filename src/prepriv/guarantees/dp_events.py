@@ -1,6 +1,6 @@
 """Events of dp-accounting in and out: what a mechanism was, in the words that other libraries account with (`prepriv[interop]`).
 
-Curves that are no events go in and out as privacy loss distributions: `from_dp_accounting`, `to_dp_accounting`.
+Curves that are not events go in and out as privacy loss distributions: `from_dp_accounting`, `to_dp_accounting`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def to_dp_event(guarantee: Guarantee) -> Any:
         )
     if guarantee.mu is None:
         raise ValueError(
-            "this guarantee is no Gaussian event: hand its trade-off function on, to_dp_accounting(guarantee.tradeoff)"
+            "this guarantee is not a Gaussian event: pass its trade-off function instead, to_dp_accounting(guarantee.tradeoff)"
         )
     if guarantee.mu == 0:
         return dp_event.NoOpDpEvent()

@@ -26,7 +26,7 @@ class Premise(abc.ABC):
     Parameters
     ----------
     reading : Reading
-        Which rows it speaks of, and how their odd cells count: `space.reading` of the step's input.
+        Which rows it is about, and how their odd cells count: `space.reading` of the step's input.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Premise(abc.ABC):
         Of the class: whether every subset of the rows meets it where all rows do, with the same numbers. True of "at most
         m", False of whatever is a share, a distance or a moment. Default False.
     of_gaps : bool
-        Of the class: whether it speaks of nothing but missing cells, which no step of this package before it makes or
+        Of the class: whether it is about nothing but missing cells, which no step of this package before it makes or
         fills. Default False.
 
     Notes
@@ -77,7 +77,7 @@ class Premise(abc.ABC):
 
     @property
     def read(self) -> str:
-        """Which rows it speaks of, and how their odd cells count, in words."""
+        """Which rows it is about, and how their odd cells count, in words."""
         return self.reading.words
 
     @property

@@ -52,7 +52,7 @@ def onnx_rows(data: Any, domain: Domain) -> dict[str, NDArray[Any]]:
 
 
 def _spelled(name: str, known: set[str]) -> str:
-    """A category as the graph knows it: a gap in one way of the many that there are, and what is no UTF-8 as some other text."""
+    """A category as the graph knows it: a gap in one way of the many that there are, and what is not UTF-8 as some other text."""
     if name not in known and name.lower() in MISSING_TEXT:
         return next((gap for gap in sorted(MISSING_TEXT) if gap not in known), name)
     return name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

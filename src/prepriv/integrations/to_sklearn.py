@@ -31,7 +31,7 @@ def to_sklearn(model: Any) -> Any:
         )
     if any(isinstance(c, Text) for c in domain.columns.values()):
         raise ValueError(
-            "hashed texts are no columns of scikit-learn: use the scorer of one page (examples/score.py)"
+            "scikit-learn has no columns of hashed texts: use the one-page scorer (examples/score.py)"
         )
     weights, bias = raw_units(flat.weights, domain)
     if domain.target is not None:  # the score -1 to 1 is the declared range

@@ -1,4 +1,4 @@
-"""Losses of a number to predict. Targets are whole numbers between the declared bounds, as `tables.encode` makes them.
+"""Losses of regression. Targets are whole numbers between the declared bounds, as `tables.encode` makes them.
 
 A target y lies in [-1, 1] about the middle of its bounds; a score is a prediction on that scale. Constants are rounded
 up, residuals are elementwise in the records (`prepriv.learners.losses`). Proofs: docs/proofs/regression.md.

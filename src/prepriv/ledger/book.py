@@ -153,7 +153,7 @@ class Ledger:
         """The file. AttributeError for a ledger on a server."""
         if isinstance(path := getattr(self._store, "path", None), Path):
             return path
-        raise AttributeError(f"{self.name} has no path: it is no file")
+        raise AttributeError(f"{self.name} has no path: it is not a file")
 
     @property
     def cap(self) -> Amount:

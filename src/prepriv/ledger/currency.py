@@ -87,7 +87,7 @@ def check_currency(currency: str) -> Currency:
             return known
     if isinstance(currency, str) and currency.lower() in ("pld", "f-dp", "fdp", "rdp", "renyi"):
         raise ValueError(
-            f"unit must be one of {', '.join(CURRENCIES)}; got {currency!r}, whose composed curve is no valid filter "
+            f"unit must be one of {', '.join(CURRENCIES)}; got {currency!r}, whose composed curve is not a valid filter "
             "when later plans depend on earlier outputs (docs/proofs/ledger.md); use it inside one plan"
         )
     raise ValueError(f"unit must be one of {', '.join(CURRENCIES)}; got {currency!r}")

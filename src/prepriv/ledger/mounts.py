@@ -2,7 +2,7 @@
 
 SQLite keeps the write-ahead log beside the *name* of a file, and its locks on that log. Two names of one file in two
 folders therefore have two logs: each misses the charges of the other, and what one writes back damages what the other
-wrote. No setting of SQLite mends that (a rollback journal stands beside the name, too), so a file with a second name
+wrote. No setting of SQLite fixes that (a rollback journal stands beside the name, too), so a file with a second name
 is refused: a hard link, and a file that is mounted by itself, as a container's `-v L.db:/L.db` does. A symbolic link is
 followed to the one name. Two mounts of one *folder* hold the same log.
 
@@ -65,7 +65,7 @@ def refuse_unsafe_place(path: Path) -> None:
     """Raise LedgerUnavailable where SQLite's log or its locks cannot be trusted. `path` is absolute, without links."""
     if os.path.realpath(path) != os.fspath(path):  # SQLite follows it, and keeps the log where it leads to
         raise LedgerUnavailable(
-            f"{path.name}: a link stands where the ledger or its folder was; open it anew"
+            f"{path.name}: a link stands where the ledger or its folder was; open it again"
         )
     kind = file_system(path)
     if kind is not None and kind not in (*_TAKEN, ""):

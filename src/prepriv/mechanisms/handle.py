@@ -40,7 +40,7 @@ class Mechanisms:
     counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn. rows: the rows as
     they reach the step, the very object that the step is handed; plain: how far their own sum can move. _records: how many
     they are, and _labels: the class index of each, which are private.
-    Rows are blocks of floats (b, dim) that can be read again and again, one row a record: a row of zeros for a record that
+    Rows are blocks of floats (b, dim) that can be read again and again, one row per record: a row of zeros for a record that
     does not count.
     """
 

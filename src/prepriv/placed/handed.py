@@ -179,7 +179,7 @@ def _of_one_length(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Inside(ReleasedMap):
-    """The nearest row of a declared space to each row: what a step of one's own says of its rows is then true of them.
+    """The nearest row of a declared space to each row: what a user's own step says of its rows is then true of them.
 
     It moves no two rows apart, since the space is convex, and no row that is where it was declared to be. Cells that may be
     missing stay so, and count in the norm as the furthest that could fill them; other cells that are not numbers are zero.
@@ -190,7 +190,7 @@ class Inside(ReleasedMap):
     def transform(self, x: Floats) -> Floats:
         space = self.space
         if x.ndim != 2 or x.shape[1] != space.d:
-            raise ValueError(f"a step of one's own declares rows of {space.d} numbers and makes others")
+            raise ValueError(f"your own step declares rows of {space.d} numbers and makes others")
         gaps = np.isnan(x) & space.may_miss
         x = np.nan_to_num(np.asarray(x, dtype=np.float64))
         inside = np.clip(x, space.low, space.high)

@@ -121,7 +121,7 @@ def calibrated_noise(
 
 @functools.lru_cache(256)
 def _least_noise(learner: Learner, setting: Setting, stages: Stages, epsilon: float, delta: float) -> float:
-    """The search behind `calibrate`; a report prices the way that its plan has chosen once more."""
+    """The search that `calibrate` makes; a report prices the way that its plan has chosen once more."""
     return smallest_noise(
         lambda z: composed_stages(stages, learner.parts(z, setting, delta=delta)).epsilon(delta),
         epsilon * LESS,
@@ -156,5 +156,5 @@ def _training_mu(stages: Stages, mu: float, epsilon: float, delta: float) -> flo
             power = min(4.0, max(0.5, math.log(value / new) / math.log(spent / guess)))
         spent, value = guess, new
     if not found:
-        raise ValueError("the test of the caps leaves no room: lower its share or raise epsilon")
+        raise ValueError("the test of the caps leaves nothing for training: lower its share or raise epsilon")
     return found

@@ -22,7 +22,7 @@ COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the r
 def decision(
     domain: Domain, class_weight: Any = None, threshold: Any = None
 ) -> tuple[tuple[Step, ...], tuple[float, ...]]:
-    """(steps to run behind the others, weight of each declared class): ((), ()) where neither is given.
+    """(steps to run after the others, weight of each declared class): ((), ()) where neither is given.
 
     class_weight: "balanced", or a mapping from classes to positive numbers, 1 for those left out. threshold: of two
     classes the one that comes second in ascending order (`ascending`) is predicted where its probability is above it.
@@ -54,7 +54,7 @@ def decision(
         raise ValueError("class_weight names one class twice, in two spellings: name each once")
     for value, weight in class_weight.items():
         if text_of(value) not in places:
-            raise ValueError(f"class_weight names {shown(value)}, which is no declared class")
+            raise ValueError(f"class_weight names {shown(value)}, which is not a declared class")
         weights[places[text_of(value)]] = number(f"class_weight of {shown(value)}", weight, above=0.0)
     return (), checked(weights, domain)
 

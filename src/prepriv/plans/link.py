@@ -55,7 +55,7 @@ class Link:
 
     @staticmethod
     def of(plan: Plan) -> Link | None:
-        """The link that a plan gives; None: its loss is no log-likelihood."""
+        """The link that a plan gives; None: its loss is not a log-likelihood."""
         learner = plan.learner
         if not isinstance(learner.loss, Logistic | Softmax):
             return None

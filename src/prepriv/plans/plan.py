@@ -299,7 +299,7 @@ def budget(epsilon: float, delta: float) -> float:
 
 
 def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
-    """What is declared of the rows that reach a learner behind these steps; domain: with n."""
+    """What is declared of the rows that reach a learner after these steps; domain: with n."""
     assert domain.n is not None
     outputs = learner.loss.outputs(len(domain.classes))
     if steps.incoming.any_order and not (is_ours(type(learner)) or learner.takes_units):
@@ -453,7 +453,7 @@ def make_plan(
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(
-                "the test of the caps leaves no room: lower its share or raise epsilon"
+                "the test of the caps leaves nothing for training: lower its share or raise epsilon"
                 if placed.tested
                 else "calibration went above the budget; please report this plan"
             )

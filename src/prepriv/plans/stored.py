@@ -1,4 +1,4 @@
-"""A plan read back from what `Plan.to_json` wrote. Nothing it states is believed: all that follows is computed anew.
+"""A plan read back from what `Plan.to_json` wrote. Nothing it states is believed: all that follows is recomputed.
 
 Public tables are not stored. What is claimed does not depend on them: that a step is paid for by public data is enough.
 """
@@ -34,7 +34,7 @@ class OtherClaim(ValueError):
 
 
 def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
-    """The plan that these plain data declare (`Plan.to_json`), with its guarantee computed anew, if one is stated.
+    """The plan that these plain data declare (`Plan.to_json`), with its guarantee recomputed, if one is stated.
 
     largest: of the whole numbers among the options of steps, which can be numbers of features.
 
@@ -56,7 +56,7 @@ def plan_from_json(data: Any, largest: int = _WHOLE) -> Plan:
     except NotImported:
         raise
     except Exception:
-        raise ValueError("these are no data of a plan") from None
+        raise ValueError("these data do not describe a plan") from None
     if data.get("guarantee") is None:  # nothing is claimed: of a run without its noise
         made["guarantee"] = None
     if not same(made, data):

@@ -33,7 +33,7 @@ def unpack(data: Any, what: str) -> NDArray[np.float64]:
         if len(raw) != 8 * size:
             raise ValueError
     except (TypeError, KeyError, ValueError, binascii.Error):
-        raise ValueError(f"{what} is no valid array") from None
+        raise ValueError(f"{what} is not a valid array") from None
     array = np.frombuffer(raw, dtype="<f8").astype(np.float64).reshape(shape)
     if not np.isfinite(array).all():
         raise ValueError(f"{what} holds a number that is not finite")

@@ -341,7 +341,7 @@ class Step(abc.ABC):
 
     @property
     def takes_any_order(self) -> bool:
-        """Whether its fit on private rows makes the same of them in any order. A third-party step that does not say so is refused
+        """Whether its fit on private rows gives the same result for them in any order. A third-party step that does not say so is refused
         where neighbours do not have their common rows in the same places (`said.has_places`)."""
         return False
 
@@ -427,7 +427,7 @@ class Step(abc.ABC):
         lipschitz = self.lipschitz(space)
         if incoming.rows_moved > 0 and math.isinf(lipschitz):
             raise ValueError(
-                f"{self.name} is no Lipschitz map, so it cannot follow a step paid for by sensitivity; "
+                f"{self.name} is not a Lipschitz map, so it cannot follow a step paid for by sensitivity; "
                 "use one that is: Homogenize, ClipNorm, Normalize with a floor"
             )
         out = incoming.through(lipschitz).within(self.output(space).diameter)
@@ -473,7 +473,7 @@ class Step(abc.ABC):
     def check_release(  # noqa: B027  most sums fit wherever their noise does
         self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
-        """Budget: ValueError if the declared facts leave the release no room: when planned, not in a charged run."""
+        """Budget: ValueError if the declared facts leave nothing for the release: when planned, not in a charged run."""
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         """Budget: fit through one of the mechanisms alone, once, dividing by the declared n."""

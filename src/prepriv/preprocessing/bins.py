@@ -59,7 +59,7 @@ def _checked(smooth: Any) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class BinCodes(ReleasedMap):
-    """Features `columns`, (k,), to the codes of their bins, behind the other features; beside: behind all features.
+    """Features `columns`, (k,), to the codes of their bins, after the other features; beside: after all features.
 
     counts: (k,) inner edges of each. edges: all of them, ascending within each. gaps: (k,), 1 where a missing cell has a
     cell of its own, the last. A value on an edge is in the bin above it.
@@ -179,7 +179,7 @@ def _named(step: str, given: Sequence[str], space: Space) -> NDArray[np.intp]:
     known = list(space.names) or [f"x{j}" for j in range(space.d)]
     for name in given:
         if name not in known:
-            raise ValueError(f"{step}: {name!r} is no feature here")
+            raise ValueError(f"{step}: {name!r} is not a feature here")
     at = np.array([known.index(name) for name in given], dtype=np.intp)
     if (space.widths[at] <= 0).any():
         raise ValueError(f"{step}: a column has declared bounds without width; leave it out")
@@ -232,7 +232,7 @@ class Bins(_Binned):
         checked: dict[str, Any] = {}
         for name, given in self.edges.items():
             if not isinstance(name, str):
-                raise ValueError(f"edges: {shown(name)} is no name of a feature")
+                raise ValueError(f"edges: {shown(name)} is not the name of a feature")
             if isinstance(given, Sequence) and not isinstance(given, str):
                 found = numbers(f"edges of {name!r}", given)
                 if found.ndim != 1 or not 0 < len(found) < _MOST_BINS or (np.diff(found) <= 0).any():

@@ -21,7 +21,7 @@ from prepriv.preprocessing.base import ReleasedMap
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
 MOST_OPS, MOST_CELLS, _MOST_COLUMNS, _MOST_POWER = 4096, 2**25, 2**16, 64
-_NO_DATA = "these are no data of a compiled pipeline"
+_NO_DATA = "these data do not describe a compiled pipeline"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def _width(kind: Mapping[str, Any]) -> int:
 
 def _count(ops: Sequence[Op]) -> int:
     if not all(op["do"] in _DO for op in ops):
-        raise ValueError("these are no data of a compiled pipeline: no such operation")
+        raise ValueError("these data do not describe a compiled pipeline: no such operation")
     return sum(1 + sum(_count(part) for part in op.get("parts", ())) for op in ops)
 
 
@@ -268,7 +268,7 @@ def _more(op: Op, columns: RawColumns) -> RawColumns:
 
 
 def _chained(op: Op, columns: RawColumns) -> RawColumns:
-    """Gaps filled, then anew one column after the other, each by a linear function of others, within bounds."""
+    """Gaps filled, then again one column after the other, each by a linear function of others, within bounds."""
     gaps = [np.isnan(x) for x in columns]
     now = [np.where(gap, v, x) for x, gap, v in zip(columns, gaps, op["with"])]
     for turn in op["turns"]:

@@ -107,7 +107,7 @@ class OneHot(Step):
         names = list(space.names) or [f"x{j}" for j in range(space.d)]
         for name in self.categories:
             if name not in names:
-                raise ValueError(f"OneHot: categories name {name!r}, which is no feature here")
+                raise ValueError(f"OneHot: categories name {name!r}, which is not a feature here")
         return np.array([names.index(name) for name in self.categories], dtype=np.intp)
 
     def output(self, space: Space) -> Space:

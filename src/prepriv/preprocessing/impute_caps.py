@@ -77,7 +77,7 @@ def by_column(name: str, declared: Shares, columns: tuple[str, ...], default: fl
         return np.full(len(columns), float(declared))
     unknown = sorted(str(c) for c in set(declared) - set(columns))
     if unknown:
-        raise ValueError(f"{name} caps name {unknown[0]!r}, which is no column to impute")
+        raise ValueError(f"{name} caps name {unknown[0]!r}, which is not a column to impute")
     return np.array([float(declared.get(c, default)) for c in columns])
 
 

@@ -1,6 +1,6 @@
 """Released maps in an artifact: how each is written down and read back.
 
-Somebody else's map stands under its import path. It is read back where it is imported already, and nothing is imported
+A third-party map stands under its import path. It is read back where it is imported already, and nothing is imported
 because a file names it.
 """
 
@@ -37,7 +37,7 @@ from prepriv.preprocessing.square_root import SignedRoot
 
 
 def write_map(released: ReleasedMap) -> dict[str, Any]:
-    """Plain data, arrays packed. Raises ValueError for a map of somebody else's that could never be read back."""
+    """Plain data, arrays packed. Raises ValueError for a third-party map that could never be read back."""
     data, cls = dict(released.to_json()), type(released)
     if not is_ours(cls):
         check_class(cls)
@@ -46,7 +46,7 @@ def write_map(released: ReleasedMap) -> dict[str, Any]:
 
 
 def read_map(data: Mapping[str, Any]) -> ReleasedMap:
-    """Inverse of `write_map`. Raises NotImported for a map of somebody else's, and many kinds of error."""
+    """Inverse of `write_map`. Raises NotImported for a third-party map that is not imported, and many kinds of error."""
     kind = data["map"]
     if kind in _READERS:
         return _READERS[kind](data)
@@ -66,13 +66,13 @@ def _packed(value: Any) -> Any:
 def _number(data: Mapping[str, Any], name: str) -> float:
     value = data[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{name} is no finite number")
+        raise ValueError(f"{name} is not a finite number")
     return float(value)
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:
     if not isinstance(data[name], str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not a text")
     return str(data[name])
 
 

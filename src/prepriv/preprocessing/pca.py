@@ -195,7 +195,7 @@ class PCA(_Leading):
 
     @staticmethod
     def _public(rows: Rows, space: Space, n: int) -> Floats:
-        """The second moment of public rows, on a grid that holds them all: behind a step that shrinks private rows
+        """The second moment of public rows, on a grid that holds them all: after a step that shrinks private rows
         only they are longer than declared, and cut to the declared ball they would all be rows of zeros."""
         longest = max((float(row_norms(finite_rows(block)).max(initial=0.0)) for block in rows), default=0.0)
         return moments(rows, moment_grid(max(space.radius, longest), n), space.d, n).moment
@@ -319,7 +319,7 @@ class RankReduction(_Leading):
         return room
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """The least of the rooms of the caps that `sensitivity` needs here; inf if it needs none.
+        """The least slack of the caps that `sensitivity` needs here; inf if it needs none.
 
         Which these are depends on declared facts alone (docs/proofs/propose_test_release.md, "The caps that count").
         """

@@ -126,7 +126,7 @@ class Quantize(Step):
         return Uncrowded.of(CrowdCaps.of(self.name, self.paid).max_neighbors, self.eta, space)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta behind a
+        """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta after a
         step that moved rows, and in all one eta more for each record that differs)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
@@ -236,7 +236,7 @@ class QuantizeCells(Step):
         return space.with_origin()  # a centre outside the ball is pulled towards it
 
     def lipschitz(self, space: Space) -> float:
-        """Rounding is no Lipschitz map; see `propagate`."""
+        """Rounding is not a Lipschitz map; see `propagate`."""
         return math.inf
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:

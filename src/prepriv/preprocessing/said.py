@@ -1,6 +1,6 @@
 """What a step has to say of itself in its place in a chain, and what of it can be checked before a record is read.
 
-A step of one's own is code that nobody here has seen. What it says of itself is believed where it says it of its own code
+A third-party step is code that nobody here has seen. What it says of itself is believed where it says it of its own code
 (`_said.check_said`); what it does not say is refused wherever a guarantee needs it.
 """
 
@@ -24,7 +24,7 @@ MAKES = {
     "sensitivity": "fit_confidential",
     "sketch": "fit_drawn",
 }
-"""By way to pay: the method that makes the map of the rows, which every word of a step speaks of."""
+"""By way to pay: the method that makes the map of the rows, which every word of a step is about."""
 
 
 def says_its_sum(step: Step) -> bool:
@@ -54,7 +54,7 @@ def check_placeless(step: Step, domain: Domain, incoming: RowShift) -> None:
     check_said(type(step), Step, ("takes_any_order",), (MAKES[step.way],))
     if not step.takes_any_order:
         raise ValueError(
-            f"{step.name} does not say that its fit makes the same of rows in any order, and {unplaced(domain)}: where that is true, "
+            f"{step.name} does not say that its fit gives the same result for rows in any order, and {unplaced(domain)}: where that is true, "
             "say takes_any_order = True"
         )
 
@@ -80,7 +80,7 @@ def check_words(step: Step, incoming: RowShift) -> None:
         check_said(cls, Step, ("lipschitz",), code)
         if cls.lipschitz is Step.lipschitz:
             raise ValueError(
-                f"{step.name} says nothing of how far apart its map can move two rows, so it cannot follow a step paid for by "
+                f"{step.name} does not say how far apart its map can move two rows, so it cannot follow a step paid for by "
                 "sensitivity: override lipschitz with a constant that holds for every two rows that can reach it"
             )
 

@@ -76,7 +76,7 @@ def chosen_columns(step: str, space: Space, columns: Sequence[str] | None) -> ND
         names = list(space.names) or [f"x{j}" for j in range(space.d)]
         unknown = [c for c in columns if c not in names]
         if unknown:
-            raise ValueError(f"{step}: columns name {unknown[0]!r}, which is no feature here")
+            raise ValueError(f"{step}: columns name {unknown[0]!r}, which is not a feature here")
         chosen = np.array([names.index(c) for c in columns], dtype=np.intp)
     if not len(chosen):
         raise ValueError(f"{step}: columns must name at least one feature")

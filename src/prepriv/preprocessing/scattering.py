@@ -1,7 +1,7 @@
 """Scattering of images: averages of wavelet amplitudes, and of wavelet amplitudes of those. Data-independent, hence free.
 
 Proof: docs/proofs/scattering.md. A fixed transform (Bruna and Mallat 2013, "Invariant Scattering Convolution Networks"); a private
-linear model behind it is strong (Tramèr and Boneh, "Differentially Private Learning Needs Better Features (or Much More Data)").
+linear model after it is strong (Tramèr and Boneh, "Differentially Private Learning Needs Better Features (or Much More Data)").
 """
 
 from __future__ import annotations

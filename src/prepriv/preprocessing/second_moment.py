@@ -55,7 +55,7 @@ def moments(rows: Rows, grid: RowGrid, d: int, n: int, *, centred: bool = False)
 
 
 def raw_moment(rows: Rows, n: int, *, centred: bool) -> Floats:
-    """The second moment (d, d) of the rows as they are, cut to no grid: for conditions, which speak of those.
+    """The second moment (d, d) of the rows as they are, cut to no grid: for conditions, which are about those.
 
     A row that is not finite counts as the zero row that it is to the fit.
     """

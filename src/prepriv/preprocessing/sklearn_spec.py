@@ -1,6 +1,6 @@
 """A pipeline of scikit-learn as plain data and back: the classes of scikit-learn itself and their parameters, nothing else.
 
-What is made anew from plain data has no state, no subclass, no output setting and no code of a third party.
+What is rebuilt from plain data has no state, no subclass, no output setting and no code of a third party.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def class_path(kind: type) -> str:
         own = None
     if own is not kind:
         raise ValueError(
-            f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows, and a step of "
-            "one's own is a prepriv Step"
+            f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows, and a step of your "
+            "own is a prepriv Step"
         )
     return f"{package}.{kind.__name__}"
 
@@ -150,7 +150,7 @@ def made_of(spec: Mapping[str, Any]) -> Any:
     """The estimator of plain data (`spec_of`), not fitted; none of the three containers. Random ones are made repeatable."""
     package, _, name = str(spec["kind"]).rpartition(".")
     if not package.startswith("sklearn.") or package.count(".") != 1 or name.startswith("_"):
-        raise ValueError("these are no data of a pipeline of scikit-learn")
+        raise ValueError("these data do not describe a pipeline of scikit-learn")
     from sklearn.base import BaseEstimator
 
     kind = getattr(import_module(package), name, None)
@@ -181,4 +181,4 @@ def _back(value: Any) -> Any:
         return getattr(import_module("sklearn.feature_selection"), value["score"])
     if "estimator" in value:
         return made_of(value["estimator"])
-    raise ValueError("these are no data of a pipeline of scikit-learn")
+    raise ValueError("these data do not describe a pipeline of scikit-learn")

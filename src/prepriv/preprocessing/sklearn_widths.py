@@ -13,7 +13,7 @@ Widths = list[int | None]
 
 
 def most_columns(spec: Mapping[str, Any], columns: Widths, classes: int) -> Widths:
-    """The columns behind a pipeline as plain data, none left out. classes: of the label; 1 for a number."""
+    """The columns after a pipeline as plain data, none left out. classes: of the label; 1 for a number."""
     name = str(spec["kind"]).rpartition(".")[2]
     if name == "Pipeline":
         for part in spec["steps"]:

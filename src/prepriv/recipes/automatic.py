@@ -223,7 +223,7 @@ def _moved(steps: Sequence[Step]) -> bool:
 def auto_learner(
     domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = ()
 ) -> GradientDescent:
-    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 behind `steps`.
+    """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 after `steps`.
 
     After T steps of rate lr the noise in a score is that of reach = T lr clip_norm, whatever T and the number of
     columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped. Few classes want less

@@ -37,7 +37,7 @@ OTHERS = [
 
 
 def told(error: Exception) -> str:
-    """An error on made-up rows, which say nothing of a record."""
+    """An error on made-up rows, which say nothing about a record."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -135,7 +135,7 @@ def array_of(said: str, made: Any) -> Floats:
 
 
 def check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *beside: NDArray[Any]) -> None:
-    """ValueError unless `make` makes the same of a row whatever the other rows are, wherever it stands, and each time.
+    """ValueError unless `make` gives the same result for a row whatever the other rows are, wherever it stands, and each time.
 
     Bit for bit in a block of one size; up to rounding in others. beside: other arrays of one entry a row.
     """

@@ -12,7 +12,7 @@ from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
 
 
 def claimed(plan: Plan) -> float:
-    """µ of what is claimed of the training alone: that of the best guess of one coin, where it is no Gaussian curve."""
+    """µ of what is claimed of the training alone: that of the best guess of one coin, where it is not a Gaussian curve."""
     parts = plan.learner.parts(plan.learner_noise_multiplier, plan.setting, delta=plan.delta)
     return claimed_mu(compose(parts).symmetrized())
 

@@ -56,7 +56,7 @@ FILE = "model.json"
 
 
 class BadArtifact(ValueError):
-    """The file is no model of this library."""
+    """The file is not a model of this library."""
 
 
 class _Older(Exception):
@@ -385,7 +385,7 @@ class Model:
 
     @cached_property
     def declared(self) -> Plan:
-        """The plan, read back: what it claims is computed anew. ValueError (`plan_from_json`) if that is not stated."""
+        """The plan, read back: what it claims is recomputed. ValueError (`plan_from_json`) if that is not stated."""
         return plan_from_json(self.plan)
 
     @cached_property
@@ -439,11 +439,11 @@ class Model:
         except OSError as error:
             raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
         except NotImported as error:
-            raise BadArtifact(f"{path} is no model of this library alone: {error}") from None
+            raise BadArtifact(f"{path} is not a model of this library alone: {error}") from None
         except OtherClaim as error:
             raise BadArtifact(f"{path} is forged, damaged or of another version: {error}") from None
         except Exception:
-            raise BadArtifact(f"{path} is no model of this library, or it is damaged") from None
+            raise BadArtifact(f"{path} is not a model of this library, or it is damaged") from None
 
 
 def artifact_file(path: str | Path) -> Path:

@@ -196,7 +196,7 @@ def largest_shapes(model: Model | None) -> tuple[list[str], int]:
 
 
 def _outputs(model: Model) -> list[str]:
-    """What to write behind a column for each output: the class it speaks for, where there are several."""
+    """What to write after a column for each output: the class it speaks for, where there are several."""
     return [""] if model.weights.shape[1] == 1 else [f" → {c}" for c in model.domain.classes]
 
 

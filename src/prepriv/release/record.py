@@ -225,7 +225,7 @@ def _model(report: Report) -> dict[str, Any]:
         "model_name_details": trust(claim),
         "actors": f"Whoever gets the model, the report or a prediction is an adversary of the claim.\n{_ask('who holds the raw rows, who can run code on them, and who gets the model?')}",
         "release_type": "One release",
-        "release_type_details": f"{once}\n{_ask('what else was or will be released of the same people, and when does the budget begin anew?')}",
+        "release_type_details": f"{once}\n{_ask('what else was or will be released of the same people, and when does a new budget begin?')}",
         "data_source_type": "Static",
         "data_source_type_details": _ask("do new data come in, and is the model trained again?"),
         "access_type": "Non-interactive",
@@ -311,7 +311,7 @@ def _administrative(report: Report) -> dict[str, Any]:
     if report.model is not None:
         sources += (
             f"; model.json with SHA-256 {hashlib.sha256(report.model.text().encode()).hexdigest()}. "
-            "`prepriv report MODEL --verify REPORT` makes the report anew from the model."
+            "`prepriv report MODEL --verify REPORT` rebuilds the report from the model."
         )
     answers = "\n".join(f"- {question} {answer}" for question, answer in review(report))
     return {

@@ -1,7 +1,7 @@
 """What reviewers of a differentially private release ask, answered of one run: docs/deployment-record.md.
 
-The questions are those behind NIST SP 800-226 (its pyramid: parameters and unit on top, data collection at the bottom) and the
-W3C note for reviewers who are no experts (privacy, utility, who has to be trusted). What the plan does not know is left to the
+The questions are those of NIST SP 800-226 (its pyramid: parameters and unit on top, data collection at the bottom) and the
+W3C note for reviewers who are not experts (privacy, utility, who has to be trusted). What the plan does not know is left to the
 curator, and says so.
 """
 
@@ -70,13 +70,13 @@ def review(report: Report) -> list[tuple[str, str]]:
         ("Whom could it serve worse?", _bias(plan)),
         (
             "How were the data collected?",
-            f"{CURATOR}: consent, purpose and how long the raw rows are kept. Differential privacy says nothing of them.",
+            f"{CURATOR}: consent, purpose and how long the raw rows are kept. Differential privacy says nothing about them.",
         ),
     ]
 
 
 def unit_in_words(claim: Guarantee) -> str:
-    """What a neighbour is, for a reader who is no expert."""
+    """What a neighbour is, for a reader who is not an expert."""
     whose = "one row of the table" if claim.unit is None else f"all rows of one `{claim.unit}`"
     how = "replaced by any other" if n_is_public(claim.adjacency) else "added or removed"
     more = "" if claim.unit else " A person with several rows is protected less: each row counts by itself."
@@ -95,7 +95,7 @@ def unprotected(plan: Plan) -> str:
     true = "" if n_is_public(plan.domain.adjacency) else " (the true one is protected)"
     what = f"The declared schema (columns, bounds, categories, classes), {count}{true}, and this plan."
     if plan.domain.drafts:
-        what = f"{count[0].upper()}{count[1:]}{true}, and this plan; bounds and categories were drafted in private, in the claim."
+        what = f"{count[0].upper()}{count[1:]}{true}, and this plan; bounds and categories were drafted privately, in the claim."
     public = [p.step.name for p in plan.steps if p.step.way == "public"]
     return what + (f" The public tables of {', '.join(public)} are not protected." if public else "")
 
@@ -149,7 +149,7 @@ def _elsewhere(report: Report) -> str:
 
 def _utility(report: Report) -> str:
     if report.measured is not None:
-        return "It was measured in private, on rows set aside: see how good it is, with error bars."
+        return "It was measured privately, on rows set aside: see how good it is, with error bars."
     if report.evaluation is not None:
         return f"It was measured on {report.evaluation.table}, which was declared public: see how good it is."
     return (

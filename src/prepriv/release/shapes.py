@@ -69,7 +69,7 @@ def shapes(model: Model) -> list[Shape]:
         binned is not None and binned.beside
     )  # a number beside its code is a part of the sum that no bin shows
     if len(maps) != (roots is not None) + (binned is not None) or not columns or kept:
-        raise ValueError("the model is no sum of functions of its columns: train it with steps='additive'")
+        raise ValueError("the model is not a sum of functions of its columns: train it with steps='additive'")
     deviation = _deviation(model.declared, model.maps)
     places = _places(binned, model.domain.space.d)
     out, at = [], 0
@@ -88,7 +88,7 @@ def shapes(model: Model) -> list[Shape]:
             basis[:free, :free], basis[free:, free:] = codes(free, binned.smooth), np.eye(gap)
             names = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)) + ("missing",) * gap
         else:
-            raise ValueError(f"the model is no sum of functions of its columns: {name!r} has no bins")
+            raise ValueError(f"the model is not a sum of functions of its columns: {name!r} has no bins")
         basis = basis - basis[:free].mean(axis=0)
         values = basis @ flat.weights[start : start + len(basis)]
         band = None if deviation is None else DEVIATIONS * deviation * np.sqrt((basis * basis).sum(axis=1))
@@ -98,7 +98,7 @@ def shapes(model: Model) -> list[Shape]:
 
 
 def _places(binned: BinCodes | None, d: int) -> dict[int, tuple[int, int]]:
-    """Encoded feature -> (where its cells begin behind the bins, its number among the binned ones)."""
+    """Encoded feature -> (where its cells begin after the bins, its number among the binned ones)."""
     if binned is None:
         return {j: (j, -1) for j in range(d)}
     rest = [j for j in range(d) if j not in binned.columns]

@@ -1,4 +1,4 @@
-"""Public data is no private data: told by object, memory and file, and never by content, which would tell of records.
+"""Public data is not private data: told by object, memory and file, and never by content, which would tell of records.
 
 A copy passes: that a table is public stays the user's claim (`payment.Public`). What is caught is the slip of the hand:
 the same table, a view or a slice of it, the same file under another name.
@@ -88,7 +88,7 @@ def _row_objects(table: Any) -> frozenset[int]:
 
 
 def _pieces(table: Any) -> Iterator[_Piece]:
-    """The memory that holds the cells of a table or a column, and the files behind it."""
+    """The memory that holds the cells of a table or a column, and the files that it comes from."""
     for array in _arrays(table):
         if not array.size:
             continue
@@ -203,7 +203,7 @@ def _bits(kind: Any) -> int:
 
 
 def _bounds(array: NDArray[Any]) -> tuple[int, int]:
-    """Addresses of the first byte and behind the last."""
+    """Addresses of the first byte and after the last."""
     low = high = int(array.__array_interface__["data"][0])
     for size, stride in zip(array.shape, array.strides):
         low, high = low + min(0, (size - 1) * stride), high + max(0, (size - 1) * stride)

@@ -259,7 +259,7 @@ def spent(delta: float = 1e-5) -> Spent:
     -----
     An upper bound of what those people pay, in these bounds:
 
-    - Whose rows a fit read cannot be told from here. A fit counts in full, also on a part of the rows.
+    - The odometer cannot tell whose rows a fit read. A fit counts in full, also on a part of the rows.
     - *Which* rows it reads must not depend on a record, or the sum can be too small. Under replace-one KFold's parts
       depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/scikit-learn.md).
     - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.

@@ -91,7 +91,7 @@ def _check_inherited(step: Step, premise: Premise, fitted: list[str]) -> None:
     if not premise.inherited:
         why = "which need not hold of a part that coins choose"
     elif fitted and not premise.of_gaps:
-        why = f"of rows after {', '.join(fitted)}, which a part that coins choose fits anew"
+        why = f"of rows after {', '.join(fitted)}, which is fitted again on a part that coins choose"
     else:
         return
     instead = [f"pay for it by {way}" for way in step.ways if way != Sensitivity.way]

@@ -1,6 +1,6 @@
 """Pre-processing alone, under a guarantee of its own: a frozen plan without a learner, and its run.
 
-Proof: docs/proofs/composition.md. What is trained behind it on the prepared private rows is not covered, and costs what it costs.
+Proof: docs/proofs/composition.md. What is trained after it on the prepared private rows is not covered, and costs what it costs.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None
 
 
 class Steps(Protocol):
-    """What a plan says of its steps, with or without a learner behind them."""
+    """What a plan says of its steps, with or without a learner after them."""
 
     @property
     def domain(self) -> Domain: ...
@@ -169,7 +169,7 @@ def prepare(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
-    """Fit every step by its payment: (the private rows behind the last one, the maps that may leave, in order)."""
+    """Fit every step by its payment: (the private rows after the last one, the maps that may leave, in order)."""
     fit = partial(_prepare, plan, table, targets, session, progress, watch)
     return sealed(codes_of(plan), plan.private and session.private, fit)
 
@@ -281,7 +281,7 @@ def room_for(plan: Plan, engine: Engine = THREADS, n: int | None = None) -> Room
 
 
 def _declared_rows(plan: Plan) -> int:
-    """How many rows room is made for: where their number is private, more than are declared.
+    """How many rows memory is reserved for: where their number is private, more than are declared.
 
     Else the one record that is more than declared would decide how much disk or memory a run takes, and whether it ends.
     """
@@ -316,7 +316,7 @@ class Labelled:
             yield x, block if kept is None else np.where(kept, block, -1), start
 
     def part(self, start: int, stop: int) -> Labelled | None:
-        """`prepriv.engines.engine.Portable`: none behind a confidential map, which never leaves this process."""
+        """`prepriv.engines.engine.Portable`: none after a confidential map, which never leaves this process."""
         sent = all(isinstance(fitted, ReleasedMap) for fitted in self.rows.maps)
         table = self.rows.table.part(start, stop) if sent else None
         labels = self.rows.labels[start - self.first : stop - self.first]

@@ -2,7 +2,7 @@
 
 Each canary is a row of the largest declared norm with a coordinate of its own, beside those of the data. It goes through the same
 grid, clip, sampler, sum and draw of noise as a record; its coin decides which of two gradients it has. A record has zero there,
-so what leaves of these coordinates says nothing of a record.
+so what leaves of these coordinates says nothing about a record.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _odds(log_ratio: Floats, rate: float) -> Floats:
 
 
 class CanaryRows:
-    """The rows of a learner with the canaries behind them; of the sums it is handed those of the rows.
+    """The rows of a learner with the canaries after them; of the sums it is handed those of the rows.
 
     weights: (K,) of the coordinate that steers the canaries.
     """

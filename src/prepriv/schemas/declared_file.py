@@ -110,7 +110,7 @@ def read_yaml(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise BadSchema(f"{path} is no UTF-8 text; save it as UTF-8") from None
+        raise BadSchema(f"{path} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         raise BadSchema(f"{path} cannot be read: {error.strerror}") from None
     return parse_yaml(text, path)
@@ -128,7 +128,7 @@ def parse_yaml(text: str, name: object) -> Any:
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise BadSchema(f"{name}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise BadSchema(f"{name} is no valid YAML") from None
+        raise BadSchema(f"{name} is not valid YAML") from None
 
 
 _PLAIN = {  # pydantic's types of errors that name its own inner workings

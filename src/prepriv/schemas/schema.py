@@ -107,12 +107,12 @@ class Label(_Strict):
     def _classes_or_bounds(self) -> Label:
         bounds = sum(bound is not None for bound in (self.low, self.high))
         if bounds != (2 if self.classes is None else 0):
-            raise ValueError("needs classes:, or low: and high: of a number to predict")
+            raise ValueError("needs classes:, or low: and high: for regression")
         return self
 
     @property
     def target(self) -> Numeric | None:
-        """What is declared of a number to predict."""
+        """What is declared of a numeric target."""
         return None if self.low is None or self.high is None else Numeric(self.low, self.high)
 
 

@@ -1,4 +1,4 @@
-"""Rows drawn from a sketch: codes, then values. The seed is no secret, and neither are the rows."""
+"""Rows drawn from a sketch: codes, then values. Neither the seed nor the rows are secret."""
 
 from __future__ import annotations
 

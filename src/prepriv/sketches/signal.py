@@ -1,6 +1,6 @@
 """Whether a sketch carries enough: a rule of public numbers before the charge, and a check of what was released after it.
 
-The thresholds were measured on 21 tables (docs/sketch.md); they are no part of any guarantee.
+The thresholds were measured on 21 tables (docs/sketch.md); they are not part of any guarantee.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class TableSketch:
             orders = tuple(np.array(o, dtype=np.int64) for o in data["orders"])
             products = None if data["products"] is None else _finite(data["products"])
         except (KeyError, TypeError, AttributeError, OverflowError):
-            raise ValueError("these are no data of a sketch (TableSketch.to_json)") from None
+            raise ValueError("these data do not describe a sketch (TableSketch.to_json)") from None
         kinds = list(plan.columns.values())
         fits = len(counts) == len(orders) == plan.d and (fine is None) == (not plan.numeric)
         fits = fits and (fine is None or fine.shape == (sum(plan.cells),))
@@ -173,7 +173,7 @@ class TableSketch:
             size = len(kind.categories) + 2 if isinstance(kind, Categorical) else len(next(own, ()))
             fits = fits and table.shape == (size, plan.classes) and sorted(order) == list(range(size - 1))
         if not fits:
-            raise ValueError("these are no data of a sketch: its tables are not those of its domain")
+            raise ValueError("these data do not describe a sketch: its tables are not those of its domain")
         return cls(plan, fine, counts, orders, products)
 
 
@@ -197,7 +197,7 @@ def edges_of(plan: SketchPlan, fine: Floats | None) -> tuple[Floats, ...]:
 def _finite(stored: Any) -> Floats:
     found = np.array(stored, dtype=np.float64)
     if not np.isfinite(found).all():
-        raise ValueError("these are no data of a sketch: a number is not finite")
+        raise ValueError("these data do not describe a sketch: a number is not finite")
     return found
 
 

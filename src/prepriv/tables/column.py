@@ -2,7 +2,7 @@
 
 `cells` and `numbers` say of every cell what `cell_of` and `number_of` say of its value. The short cuts for whole
 columns are for types in which they agree with that (tests/tables/test_data_neighbours.py compares them), and whatever
-goes wrong in one is no error: the column is then read one cell at a time, and a cell that cannot be had at all
+goes wrong in one is not an error: the column is then read one cell at a time, and a cell that cannot be had at all
 is UNREADABLE by itself.
 """
 
@@ -43,7 +43,7 @@ def numbers_one_by_one(column: Any) -> NDArray[np.float64]:
 
 
 def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDArray[np.float64]:
-    """The numbers behind codes."""
+    """The numbers that codes stand for."""
     return np.asarray(np.array([*(number_in_cell(cell) for cell in distinct), np.nan])[codes])
 
 

@@ -94,7 +94,7 @@ def parts(opened: Callable[[], IO[bytes]], delimiter: str, lines_from: int) -> I
 
 
 def lines_from(opened: Callable[[], IO[bytes]], delimiter: str) -> int:
-    """The offset from which every line is a record, by one pass over the file: behind a quote that is never closed."""
+    """The offset from which every line is a record, by one pass over the file: after a quote that is never closed."""
     comma = delimiter.encode("ascii")
     with opened() as file:
         try:
@@ -147,7 +147,7 @@ def _blocks(file: IO[bytes], comma: bytes, lines_from: int, columns: int) -> Ite
 
 
 def _ends(held: bytes, comma: bytes, lines_from: int) -> tuple[int, int]:
-    """Offsets behind the first and the last whole record; 0 for none."""
+    """Offsets after the first and the last whole record; 0 for none."""
     if b'"' not in held:
         return held.find(b"\n") + 1, held.rfind(b"\n") + 1
     record = re.compile(rb"(?:%b%b)*%b\n" % (_cell(comma), re.escape(comma), _cell(comma)))
@@ -170,7 +170,7 @@ def _cell(comma: bytes) -> bytes:
 
 
 def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple[int, str, int]:
-    """(offset behind the record's end, "", ...), or (0, state, ...) where it does not end in this part of it.
+    """(offset after the record's end, "", ...), or (0, state, ...) where it does not end in this part of it.
 
     state: at the "start" of a cell, in a "plain" or a "quoted" one, or at a quote that may close it ("closing").
     The third is the offset of the last quote that opened a cell; -1 for none.
@@ -207,7 +207,7 @@ def _record_end(part: bytes, comma: bytes, state: str, lines_from: int) -> tuple
 
 
 def _records(content: bytes, comma: bytes) -> Iterator[tuple[list[bytes], int]]:
-    """(cells, offset behind it) of each record."""
+    """(cells, offset after it) of each record."""
     plain = re.compile(rb"([^%b\n]*)(%b|\n|\Z)" % (re.escape(comma), re.escape(comma)))
     cells: list[bytes] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Embeddings in: a matrix from NumPy or Arrow, one row a record, and the ball they are declared to lie in.
+"""Embeddings in: a matrix from NumPy or Arrow, one row per record, and the ball they are declared to lie in.
 
 The extractor must be fixed without private records (trained elsewhere, or on public rows): then a record's embedding
 depends on that record alone, and neighbouring tables stay neighbours (docs/proofs/pillar.md).
@@ -16,7 +16,7 @@ from prepriv.tables.containers import vectors
 
 
 def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = None) -> NDArray[np.float64]:
-    """Make a matrix of the embeddings in an array, a table or a list, one row a record.
+    """Make a matrix of the embeddings in an array, a table or a list, one row per record.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
     Raises BadData: before anything is charged that `encode` could then refuse. For a stream, too, which is not read.
     """
     if as_stream(data) is not None:
-        raise BadData("a stream is no table for this: read it into a frame first")
+        raise BadData("a stream cannot be used here: read it into a frame first")
     with silent():
         n = rows_of(data, domain)
         if len(label_column(labels)) != n:
@@ -334,7 +334,7 @@ def _from_array(array: NDArray[Any], domain: Domain, numeric_only: bool) -> NDAr
     if array.ndim != 2:
         raise BadData(
             f"expected a 2-dimensional matrix of shape (n, {domain.n_inputs}); got {array.ndim} dimension(s). "
-            "Reshape your data: one row a record"
+            "Reshape your data: one row per record"
         )
     if array.shape[1] == 0:
         raise BadData("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")

@@ -55,7 +55,7 @@ def _hash(gram: bytes) -> int:
 
 
 def _pieces(raw: bytes) -> NDArray[np.uint64]:
-    """A hash (FNV-1a) of each run of three, four and five bytes, with a blank before and behind the text."""
+    """A hash (FNV-1a) of each run of three, four and five bytes, with a blank before and after the text."""
     if not raw:
         return np.zeros(0, np.uint64)
     codes = np.frombuffer(b" " + raw + b" ", np.uint8).astype(np.uint64)

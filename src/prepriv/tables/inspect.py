@@ -129,7 +129,7 @@ def check_new_rows(data: Any, domain: Domain) -> None:
         width = domain.n_inputs
         for i, row in enumerate(as_row(row, width) for row in images_in_turn(data, domain.image)):
             if isinstance(row, str | bytes) or not hasattr(row, "__len__") or len(row) != width:
-                raise BadData(f"row {i} is no row of {width} cells, which the model reads")
+                raise BadData(f"row {i} is not a row of {width} cells, which the model reads")
     for (name, kind), column in zip(_declared(domain), columns_of(data, domain)):
         if kind is not None and not isinstance(kind, Numeric):
             continue

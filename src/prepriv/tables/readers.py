@@ -99,7 +99,7 @@ def opener(path: Path) -> Callable[[], Any]:
 
 
 def no_file(path: Path) -> str:
-    """Why `path` is no file: a sentence for an error."""
+    """Why `path` is not a file: a sentence for an error."""
     return f"{path} is a folder, not a file" if path.is_dir() else f"no such file: {path}"
 
 
@@ -110,7 +110,7 @@ def _csv_header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
 
 
 def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
-    """What `read` makes of a CSV file. Raises BadData for one that is no text."""
+    """What `read` makes of a CSV file. Raises BadData for one that is not text."""
     from prepriv.tables.csv import HeaderLine
 
     with opener(path)() as file:
@@ -118,7 +118,7 @@ def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
     if content.startswith(_ZIP):
         raise BadData(f"{path} is a workbook or a ZIP file by its content; save it as CSV (UTF-8)")
     if content.startswith(_UTF16) or b"\0" in _header_line(content):
-        raise BadData(f"{path} is no UTF-8 text (UTF-16, perhaps); save it as UTF-8")
+        raise BadData(f"{path} is not UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
         return read(opener(path))
     except HeaderLine as wrong:

@@ -1,4 +1,4 @@
-"""Tables that are read part by part, anew for each pass, and are never in memory as a whole.
+"""Tables that are read part by part, again in each pass, and are never in memory as a whole.
 
 A file, a folder or a glob of Parquet or CSV files, an Arrow dataset or record-batch reader, a polars LazyFrame, a Dask
 DataFrame. A part is a table of some thousand rows whose cells are read one by one (column.py): how a table falls into
@@ -122,7 +122,7 @@ class Files(Stream):
 
     @property
     def parquet(self) -> bool:
-        """Whether all are Parquet files by their names: of others, a row is found only behind those before."""
+        """Whether all are Parquet files by their names: in others, a row is found only by reading those before it."""
         return all(map(is_parquet, self.paths))
 
     def between(self, start: int, stop: int) -> Span:
@@ -270,7 +270,7 @@ class _Outside(Stream):
 
 
 def as_stream(data: Any) -> Stream | None:
-    """The stream behind a path, a folder, a glob, a dataset, a reader, a LazyFrame or a Dask DataFrame; None for a table
+    """The stream of a path, a folder, a glob, a dataset, a reader, a LazyFrame or a Dask DataFrame; None for a table
     in memory.
     """
     if isinstance(data, Stream):

@@ -1,4 +1,4 @@
-"""Encoded rows: in memory, in compact columns; or encoded anew in each pass, part by part."""
+"""Encoded rows: in memory, in compact columns; or encoded again in each pass, part by part."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Streamed(Table):
-    """Rows that no memory holds: `parts` encodes them anew, in order, for each pass. n: as the first pass counted.
+    """Rows that no memory holds: `parts` encodes them again, in order, for each pass. n: as the first pass counted.
 
     Blocks are those of a table in memory, however the rows fall into parts, and so is every sum. first: the number of the
     first row; between: the rows from one number to another, where they can be found by it.

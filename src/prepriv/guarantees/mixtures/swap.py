@@ -1,6 +1,6 @@
 """Mixing a pair with itself swapped, (1-w) P0 + w Q0 against (1-w) Q0 + w P0: an exact rule.
 
-This is the pair behind shuffling. Unified Enhancement of Privacy Bounds bounds it by Proposition 6.4 and calls that almost the
+This is the pair that shuffling rests on. Unified Enhancement of Privacy Bounds bounds it by Proposition 6.4 and calls that almost the
 tightest closed form; the rule here is exact. Proof: docs/proofs/mixtures.md.
 """
 
