@@ -117,14 +117,19 @@ class _Cumulants:
         self.mean, self.deviation = mean, max(math.sqrt(variance), grids[0].interval)
 
     def log_moment(self, theta: float) -> float:
-        return math.fsum(k * float(logsumexp(logs + theta * losses)) for k, losses, logs in self.parts)
+        return self._moments(theta)[0]
 
-    def slope(self, theta: float) -> float:
-        total = 0.0
+    def _moments(self, theta: float) -> tuple[float, float]:
+        """K(theta) = log E e^{theta L} and its slope."""
+        value = slope = 0.0
         for count, losses, logs in self.parts:
             weights = logs + theta * losses
-            total += count * float(np.exp(weights - logsumexp(weights)) @ losses)
-        return total
+            most = float(weights.max())
+            np.exp(np.subtract(weights, most, out=weights), out=weights)
+            total = float(weights.sum())
+            value += count * (most + math.log(total))
+            slope += count * float(weights @ losses) / total
+        return value, slope
 
     def window(self) -> tuple[float, float]:
         """Chernoff: the loss is below the first with Q-mass LOW_TAIL, above the second with HIGH_TAIL."""
@@ -140,7 +145,8 @@ class _Cumulants:
         low, high = 0.0, 64.0 / self.deviation
         for _ in range(14):
             theta = 0.5 * (low + high)
-            if theta * self.slope(theta) - self.log_moment(theta) < exponent:
+            value, slope = self._moments(theta)
+            if theta * slope - value < exponent:
                 low = theta
             else:
                 high = theta
