@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -114,6 +115,25 @@ def test_asymmetric_pairs_against_enumeration_in_both_orders():
                 assert truth - 1e-15 <= composed.delta(epsilon) <= truth + 5e-5
                 assert back - 1e-15 <= composed.inverse().delta(epsilon) <= back + 5e-5
             assert composed.delta(0.3) == g.compose(parts, interval=1e-3).delta(0.3)
+
+
+@pytest.mark.parametrize("chances", [[(1e-6, 1)], [(0.03, 1), (0.1, 3)]], ids=str)
+@pytest.mark.parametrize("base", [g.gaussian(0.7), g.laplace(0.5), g.approximate_dp(1.0, 0.01)], ids=repr)
+def test_a_chance_that_all_is_told_beside_one_part(base, chances, monkeypatch):
+    parts = [(base, 1), *((g.approximate_dp(0.0, chance), uses) for chance, uses in chances)]
+    closed = g.compose(parts)
+    told = float(1 - math.prod((1 - Fraction(chance)) ** uses for chance, uses in chances))
+    at = np.array([0.0, 0.1, 0.4, 1.0, 3.0])
+    exact = told + (1 - told) * base.delta(at)
+    assert np.all(exact * (1 - 1e-15) <= closed.delta(at)) and np.all(closed.delta(at) <= exact * (1 + 1e-9))
+    alpha = np.linspace(0.001, 0.999, 9)
+    kept = np.minimum(alpha / (1 - told), 1.0)
+    curve = (1 - told) * base(kept)
+    assert np.all(closed(alpha) <= curve + 1e-12) and np.all(closed(alpha) >= curve - 1e-4)
+    assert np.all(closed.inverse()(alpha) <= curve + 1e-12)
+    monkeypatch.setattr(type(closed), "_told", None)  # by the grid: larger, and hardly
+    grid = g.compose(parts)
+    assert np.all(closed.delta(at) <= grid.delta(at)) and np.all(grid.delta(at) <= exact * (1 + 1e-3) + 1e-9)
 
 
 def test_mass_at_infinity_is_carried():

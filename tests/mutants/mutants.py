@@ -1203,6 +1203,22 @@ _OLDER = (
         ("tests/guarantees/test_loss_distribution.py", "-k", "fft_noise"),
     ),
     Mutant(
+        "a chance that all is told counts once, however often",
+        "our own: the closed form beside the grid",
+        "guarantees/loss_distribution.py",
+        "        missed = math.fsum(uses * math.log1p(-chance) for chance, uses in told)\n",
+        "        missed = math.fsum(math.log1p(-chance) for chance, uses in told)\n",
+        ("tests/guarantees/test_loss_distribution.py", "-k", "all_is_told"),
+    ),
+    Mutant(
+        "the lines of a composition forget the chance that all is told",
+        "our own: the closed form beside the grid",
+        "guarantees/loss_distribution.py",
+        "            return support_lines(lines.slopes, _or_told(chance, lines.deltas))\n",
+        "            return support_lines(lines.slopes, lines.deltas)\n",
+        ("tests/guarantees/test_loss_distribution.py", "-k", "all_is_told"),
+    ),
+    Mutant(
         "the rounding of a transform is not added",
         "dp-accounting: FFT noise below the delta that is asked for",
         "guarantees/convolution.py",

@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from prepriv._arguments import instance, integer, number, shown
 from prepriv._arrays import Floats
 from prepriv.guarantees.convolution import composed_deltas, discretize
-from prepriv.guarantees.families import Gaussian
+from prepriv.guarantees.families import ApproximateDP, Gaussian
 from prepriv.guarantees.lines import ULP, LossAtoms, SupportLines, adaptive_lines, support_lines
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
@@ -97,7 +97,20 @@ class Composition(TradeoffFunction):
     interval: float | None = field(default=None)
 
     def _delta(self, epsilon: Floats) -> Floats:
+        if self._told is not None:
+            chance, rest = self._told
+            return _or_told(chance, rest._delta(epsilon))
         return np.where(epsilon >= self._pure_epsilon(), 0.0, self._curve.delta(epsilon))
+
+    @cached_property
+    def _told(self) -> tuple[float, TradeoffFunction] | None:
+        """Where one part is used once and all others are (0, delta): the chance that one of those tells all, and that part."""
+        told = [(base.delta0, uses) for base, uses in self.parts if _is_all_or_nothing(base)]
+        rest = [(base, uses) for base, uses in self.parts if not _is_all_or_nothing(base)]
+        if len(rest) != 1 or rest[0][1] != 1:
+            return None
+        missed = math.fsum(uses * math.log1p(-chance) for chance, uses in told)
+        return -math.expm1(missed) * (1.0 + 8.0 * ULP), rest[0][0]
 
     def inverse(self) -> Composition:
         """T(Q, P)."""
@@ -133,6 +146,11 @@ class Composition(TradeoffFunction):
 
     @cached_property
     def _lines(self) -> SupportLines:
+        if self._told is not None:
+            chance, rest = self._told
+            lines = rest.lines()
+            return support_lines(lines.slopes, _or_told(chance, lines.deltas))
+
         def delta(epsilon: Floats) -> Floats:
             return self._signed_delta(epsilon)
 
@@ -140,6 +158,15 @@ class Composition(TradeoffFunction):
         low = -min(float(self.inverse()._curve.slopes[-1]), 36.0)
         scale = max(float(self._delta(np.zeros(1))[0]), 1e-12)
         return adaptive_lines(delta, low, min(high, 600.0), tolerance=4e-6 * scale, budget=self.line_budget)
+
+
+def _is_all_or_nothing(function: TradeoffFunction) -> TypeGuard[ApproximateDP]:
+    return isinstance(function, ApproximateDP) and function.epsilon0 == 0.0
+
+
+def _or_told(chance: float, deltas: Floats) -> Floats:
+    """What deltas become if all is told with a chance, rounded up (docs/proofs/composition.md, 8)."""
+    return np.minimum((chance + (1.0 - chance) * deltas) * (1.0 + 4.0 * ULP), 1.0)
 
 
 def loss_atoms(function: TradeoffFunction) -> LossAtoms:
