@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(r"^\s*(?:Admitted|Axiom|Parameter|Conjecture|Abort)\b|\
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem of `file`.v: the pages of docs/proofs that it belongs to, the code it speaks of, and what it says."""
+    """A theorem of `file`.v: the pages of docs/proofs that it belongs to, the code it is about, and what it says."""
 
     file: str
     name: str
@@ -70,7 +70,7 @@ def _one(text: str) -> str:
 
 
 def code_of(theorem: Theorem) -> list[tuple[str, list[str]]]:
-    """The files of src/prepriv that a theorem speaks of, each with names in it; none where there is no such code."""
+    """The files of src/prepriv that a theorem is about, each with names in it; none where there is no such code."""
     if theorem.code.startswith("no code"):
         return []
     out = []

@@ -10,7 +10,7 @@ A change of yours turned a hash:
     PYTHONPATH=OLD/src python tests/golden/make.py --texts before     # this script runs on both; then: diff -r before now
     python tests/golden/make.py                                       # enters the new hashes; write `meant` where it is empty
 
-If no change explains the difference, mend the code, not the file. To make the whole file anew, from a later version:
+If no change explains the difference, fix the code, not the file. To rebuild the whole file from a later version:
 
     PYTHONPATH=OLD/src python tests/golden/make.py --from COMMIT
 
@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--from", dest="commit", help="make the whole file anew: the commit that is on the path"
+        "--from", dest="commit", help="rebuild the whole file: the commit that is on the path"
     )
     parser.add_argument("--texts", type=Path, help="write what is hashed into this folder, and nothing else")
     asked = parser.parse_args(arguments)

@@ -55,8 +55,8 @@ def test_it_gives_the_numbers_of_the_page(name: str) -> None:
 
 
 def rows() -> dict[str, str]:
-    """The rows of the page by their names, but for notes of our own."""
-    of_the_papers = PAGE.partition("## Notes of our own")[0]
+    """The rows of the page by their names, without our own notes."""
+    of_the_papers = PAGE.partition("## Our own notes")[0]
     return {m.group(1): m.group(0) for m in re.finditer(r"^\| ([A-Z]\d+) \|.*$", of_the_papers, re.M)}
 
 

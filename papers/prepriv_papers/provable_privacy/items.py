@@ -361,7 +361,7 @@ FIGURES = (
         (
             Case(
                 "setting differs",
-                "read as accuracies, which its text speaks of (L21); batch size, noise columns and the scale of the gap are not given",
+                "read as accuracies, as its text has them (L21); batch size, noise columns and the scale of the gap are not given",
                 (
                     Fact(
                         "largest distance of ours, not priced, from the printed entry",
