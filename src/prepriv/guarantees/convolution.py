@@ -11,8 +11,9 @@ Proof: docs/proofs/composition.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,8 +135,9 @@ class _Cumulants:
     def window(self) -> tuple[float, float]:
         """Chernoff: the loss is below the first with Q-mass LOW_TAIL, above the second with HIGH_TAIL."""
         thetas = np.geomspace(1e-3, 60.0, 32) / self.deviation
-        low = max((math.log(LOW_TAIL) - self.log_moment(-t)) / t for t in thetas)
-        high = min((self.log_moment(t) - math.log(HIGH_TAIL)) / t for t in thetas)
+        # K is convex, so that each fraction falls, then rises; any theta would bound the mass.
+        low = -_valley(lambda t: (self.log_moment(-t) - math.log(LOW_TAIL)) / t, thetas)
+        high = _valley(lambda t: (self.log_moment(t) - math.log(HIGH_TAIL)) / t, thetas)
         lowest = math.fsum(k * losses[0] for k, losses, _ in self.parts)
         highest = math.fsum(k * losses[-1] for k, losses, _ in self.parts)
         return max(low, lowest), min(high, highest)
@@ -151,6 +153,16 @@ class _Cumulants:
             else:
                 high = theta
         return low
+
+
+def _valley(height: Callable[[float], float], points: Floats) -> float:
+    """The least height at the points, for one that falls, then rises."""
+    known = cache(lambda i: height(float(points[i])))
+    low, high = 0, len(points) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if known(middle) <= known(middle + 1) else (middle + 1, high)
+    return known(low)
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,9 +96,9 @@ class StabilityHistogram(Mechanism):
         names = sorted(name for name, count in counts.items() if count > 0)
         exact = np.array([counts[name] for name in names], dtype=np.int64) << COUNT_BITS
         noise = source.rounded_gaussian(noise_scale(self.sensitivity, self.noise_multiplier), len(names))
-        noisy = exact + noise
+        noisy, threshold = exact + noise, self.threshold
         return {
             name: math.ldexp(float(steps), -COUNT_BITS)
             for name, steps in zip(names, noisy.tolist())
-            if steps >= self.threshold
+            if steps >= threshold
         }
