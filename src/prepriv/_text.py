@@ -7,6 +7,7 @@ import re
 # What acts where a text is shown, first and last of each range: control characters (escape sequences begin with one),
 # separators of lines with overrides and embeddings of the direction of text, halves of characters, isolates of direction.
 ACTING = ((0, 0x1F), (0x7F, 0x9F), (0x2028, 0x202E), (0xD800, 0xDFFF), (0x2066, 0x2069))
+_ACTS = re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ACTING) + "]")
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
 
@@ -18,11 +19,9 @@ def printable(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep or not _acts(c) else c.encode("unicode_escape").decode() for c in text)
-
-
-def _acts(character: str) -> bool:
-    return any(first <= ord(character) <= last for first, last in ACTING)
+    return _ACTS.sub(
+        lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(), text
+    )
 
 
 def csv_cell(value: object) -> str:

@@ -8,6 +8,7 @@ phi(x) (R(x) - R(x + mu)), x = epsilon/mu - mu/2. Rounding: docs/proofs/families
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -174,11 +175,17 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     >>> gdp_delta(mu, 1.0) <= 1e-5, round(mu, 4)
     (True, 0.2681)
     """
-    e = number("epsilon", epsilon, at_least=0.0)
-    d = number("delta", delta, at_least=SMALLEST, below=1.0)
+    return _largest_mu(
+        number("epsilon", epsilon, at_least=0.0), number("delta", delta, at_least=SMALLEST, below=1.0)
+    )
+
+
+@lru_cache(1024)
+def _largest_mu(epsilon: float, delta: float) -> float:
+    """`gdp_mu`: a plan and its prices ask for few budgets, often."""
 
     def good(mu: float) -> bool:
-        return bool(delta_upper(mu, e) <= d)
+        return bool(delta_upper(mu, epsilon) <= delta)
 
     high = 1.0
     while good(high):
