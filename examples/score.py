@@ -51,6 +51,8 @@ def spelled(cell):
 
 def encoded(cells, column):
     """(n, features) of one column."""
+    if "written" in column:
+        raise ValueError(f"this page reads numbers, and {column['name']!r} is written as {column['written']}")
     if column["type"] == "numeric":
         low, high, values = column["low"], column["high"], np.array([number(c) for c in cells])
         unit = np.clip((np.clip(values, low, high) - low) / (high - low), 0.0, 1.0)

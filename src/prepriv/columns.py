@@ -11,6 +11,7 @@ import numpy as np
 
 from prepriv._arguments import LARGEST, LEAST, choice, integer, real, settle, shown
 from prepriv.tables.cell import text_of
+from prepriv.tables.written import WAYS_WRITTEN, Written, bound_written, spelled
 
 __all__ = ["Categorical", "Column", "Numeric", "Text"]
 
@@ -25,20 +26,27 @@ class Numeric:
     Parameters
     ----------
     low, high : float
-        The least and the largest value, in the units of the column. Finite, low < high. A cell beyond them is clamped.
+        The least and the largest value, in the units of the column. Finite, low < high. A cell beyond them is clamped. Of dates and
+        times also as a cell says them: "2020-01-31".
     missing : {"midpoint", "impute"}, default "midpoint"
         What a missing or unreadable cell becomes. "midpoint" fills in (low + high) / 2, free. "impute" leaves it to an
         imputation step, which has to be paid for; without one it becomes the midpoint.
+    written : str, default "number"
+        How a cell says its number; a cell that does not fit is missing. "number": 1.5, in any type. "comma": 1,5 or 1.234,5.
+        "thousands": 1,234.5 or 1'234.5. "amount": a number with its unit, such as $1,200 or 80 kg. "yes_no": yes is 1, no is 0.
+        "date": 2020-01-31, maybe with a time, or a date of any library: days since 1970-01-01 (UTC). "dmy" and "mdy": 31.01.2020
+        and 01/31/2020, too. "time": 14:30, 2:30 pm or a span of time: hours.
 
     Raises
     ------
     ValueError
-        If a bound is beyond 1e30, if the bounds are closer than 1e-30 or the wrong way round, or `missing` is neither.
+        If a bound is beyond 1e30, if the bounds are closer than 1e-30 or the wrong way round, or `missing` or `written` is none of these.
 
     Notes
     -----
     A cell is encoded as (x - low) / (high - low), in [0, 1]: by a rule for each cell alone, hence free
-    (docs/proofs/encode.md). Bounds are declared, never read off private data.
+    (docs/proofs/encode.md). Bounds are declared, never read off private data. A cell that is a number already is that number, unless
+    dates or times are declared; with a decimal comma "1.234" is therefore a little more than one.
 
     Examples
     --------
@@ -46,14 +54,18 @@ class Numeric:
     >>> age = Numeric(17, 90, missing="impute")
     >>> age.low, age.high, age.width
     (17.0, 90.0, 1)
+    >>> Numeric("2000-01-01", "2030-12-31", written="date").low
+    10957.0
     """
 
     low: float
     high: float
     missing: Literal["impute", "midpoint"] = "midpoint"
+    written: Written = "number"
 
     def __post_init__(self) -> None:
-        low, high = real(self.low), real(self.high)
+        choice("written", self.written, WAYS_WRITTEN)
+        low, high = (real(bound_written(bound, self.written)) for bound in (self.low, self.high))
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ValueError(
                 f"bounds must be finite with low < high; got low={shown(self.low)}, high={shown(self.high)}"
@@ -71,6 +83,11 @@ class Numeric:
     def width(self) -> int:
         """Number of encoded features."""
         return 1
+
+    @property
+    def way(self) -> dict[str, str]:
+        """How cells are written, as plain data: nothing where they are numbers."""
+        return {} if self.written == "number" else {"written": self.written}
 
 
 @dataclass(frozen=True)
@@ -116,6 +133,16 @@ class Categorical:
     def width(self) -> int:
         """Number of encoded features: the categories, "other" and "missing"."""
         return len(self.categories) + 2
+
+
+def bounds_in_words(column: Numeric) -> str:
+    """Its declared bounds, as its cells say them.
+
+    >>> bounds_in_words(Numeric(17, 90)), bounds_in_words(Numeric(0, 365, written="date"))
+    ('17 to 90', '1970-01-01 to 1971-01-01')
+    """
+    ends = (spelled(bound, column.written) for bound in (column.low, column.high))
+    return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)
 
 
 MOST_TEXT = 1 << 17
@@ -203,6 +230,8 @@ def columns_read(columns: Iterable[Column]) -> str:
         if missing in gaps:
             where = f" of a column declared {missing!r}" if len(gaps) > 1 else ""
             rules.append(f"a cell{where} {NO_NUMBER} is {becomes}")
+    if any(isinstance(c, Numeric) and c.written != "number" for c in kinds):
+        rules.append("a cell is read as its column is declared to be written")
     if any(isinstance(c, Categorical) for c in kinds):
         rules.append(
             "categories are one-hot, with one column for all that are not declared and one for empty cells"

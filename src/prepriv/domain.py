@@ -561,7 +561,7 @@ class Domain:
         columns: list[dict[str, Any]] = []
         for name, c in self.columns.items():
             if isinstance(c, Numeric):
-                kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing}
+                kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing} | c.way
             elif isinstance(c, Text):
                 kind = {"type": "text", "features": c.features}
             else:
@@ -577,7 +577,7 @@ class Domain:
         if self.is_ball:
             out["ball"] = {"radius": self.ball_radius, "features": self.ball_features}
         if self.target is not None:
-            out["target"] = {"low": self.target.low, "high": self.target.high}
+            out["target"] = {"low": self.target.low, "high": self.target.high} | self.target.way
         if self.image is not None:
             out["image"] = list(self.image)
         if self.unit is not None:
@@ -616,7 +616,9 @@ class Domain:
             if not isinstance(c["name"], str) or c["name"] in columns:
                 raise ValueError("names of columns must be distinct texts")
             if c["type"] == "numeric":
-                columns[c["name"]] = Numeric(float(c["low"]), float(c["high"]), c["missing"])
+                columns[c["name"]] = Numeric(
+                    float(c["low"]), float(c["high"]), c["missing"], c.get("written", "number")
+                )
             elif c["type"] == "categorical":
                 columns[c["name"]] = Categorical(tuple(c["categories"]))
             elif c["type"] == "text":
@@ -632,7 +634,9 @@ class Domain:
             data.get("label"),
             float(ball["radius"]) if ball else None,
             int(ball["features"]) if ball else 0,
-            Numeric(float(target["low"]), float(target["high"])) if target else None,
+            Numeric(float(target["low"]), float(target["high"]), written=target.get("written", "number"))
+            if target
+            else None,
             data.get("image"),
             unit["column"] if unit else None,
             unit["rows"] if unit else None,

@@ -57,6 +57,7 @@ WHOLE = [i % 9 for i in range(N)]
 NAMES = ["uvw"[i % 3] for i in range(N)]
 LABELS = ["np"[i % 2] for i in range(N)]
 ANSWERS = [i % 2 for i in range(N)]
+DAYS = [f"2000-01-{i + 1:02d}" for i in range(N)]
 
 
 def odd_columns(base: list[Any], places: tuple[int, ...] = (0, N - 1)) -> list[tuple[str, list[Any]]]:
@@ -110,10 +111,12 @@ def test_one_odd_cell_moves_a_count_by_one(container: str) -> None:
 
 Kind = tuple[Domain, Cells]
 _A_B = {"a": Numeric(0, 9, missing="impute"), "b": Categorical(["u", "v", "w"])}
+_WRITTEN = {"a": Numeric(0, 9, written="comma"), "d": Numeric("2000-01-01", "2000-02-01", written="date")}
 KINDS: dict[str, Kind] = {
     "mixed": (Domain(_A_B, ["n", "p"], n=N), {"a": NUMBERS, "b": NAMES}),
     "numbers": (Domain.box(0, 9, features=2, classes=["n", "p"], n=N), {"a": NUMBERS, "b": WHOLE}),
     "ball": (Domain.ball(2, ["n", "p"], radius=9.0, n=N), {"a": NUMBERS, "b": WHOLE}),
+    "written": (Domain(_WRITTEN, ["n", "p"], n=N), {"a": [f"{i % 9},5" for i in range(N)], "d": DAYS}),
 }
 
 

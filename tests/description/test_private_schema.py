@@ -22,11 +22,12 @@ from prepriv.description.draft import (
     release_draft,
     rounded_outward,
 )
-from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bin_of, ends
+from prepriv.description.magnitudes import BINS, FORMS, GAP, TEXT, ZERO, bin_of, ends
 from prepriv.guarantees import approximate_dp, gaussian
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import SpentError
 from prepriv.schemas.schema import load_schema
+from prepriv.tables.cell import cell_of
 from prepriv.tables.readers import BadData
 
 N = 4000
@@ -66,7 +67,24 @@ def test_every_cell_has_one_bin():
     assert [bin_of(v) for v in (0.0, 1e-30, -1e-30)] == [ZERO] * 3
     assert bin_of(math.inf) == bin_of(1e30) == TEXT - 1 and bin_of(-math.inf) == 0
     assert bin_of("x") == TEXT and bin_of(None) == bin_of("?") == GAP
-    assert [ends(i)[0] for i in range(TEXT)] == sorted(ends(i)[0] for i in range(TEXT)) and BINS == TEXT + 2
+    assert [ends(i)[0] for i in range(TEXT)] == sorted(ends(i)[0] for i in range(TEXT)) and GAP + 1 + len(
+        FORMS
+    ) == BINS
+
+
+FORMED = {
+    "comma": ["1,5", "-1.234,50"], "separated": ["1,234", "1 234"], "thousands": ["1,234,567", "1,234.5"],
+    "amount": ["$5", "80 kg", "5 days"], "date": ["2020-01-31", "2020-01-31 10:00"], "dmy": ["31.01.2020"], "mdy": ["1/31/2020"],
+    "day or month": ["1/2/2020"], "time": ["10:30", "2:30 pm"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_text_has_one_form(form):
+    assert [bin_of(cell_of(cell)) for cell in FORMED[form]] == [FORMS[form]] * len(FORMED[form])
+    assert {
+        bin_of(cell_of(t)) for t in ("yes", "p00012", "12 Main Street", "1-2", "x" * 10**5, "2020-02-31")
+    } == {TEXT}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +156,72 @@ def test_more_names_than_a_list_may_hold():
     names = [f"n{i:03d}" for i in range(150)]
     people = pd.DataFrame({"c": names * 1000, "y": ["a", "b"] * 75_000})
     assert len(Domain.draft(people, epsilon=5.0).columns["c"].categories) == 100
+
+
+def otherwise(n=N, seed=0):
+    """Columns that are written otherwise; the last is a target."""
+    rng = np.random.default_rng(seed)
+    pay, day = rng.gamma(2, 2000, n), rng.integers(11_000, 19_000, n)
+    stamp = [pd.Timestamp(int(d), unit="D") for d in day]
+    return pd.DataFrame(
+        {
+            "comma": [f"{p:.2f}".replace(".", ",") for p in pay],
+            "thousands": [f"{p:,.1f}" for p in pay],
+            "far": [f"{1960 + int(d) % 50},5" for d in day],  # sought once more, at what is left of its part
+            "amount": [f"{p / 50:.0f} kg" for p in pay],
+            "date": stamp,
+            "mdy": [s.strftime("%m/%d/%Y") for s in stamp],
+            "time": [f"{h}:{m:02d}" for h, m in zip(rng.integers(8, 20, n), rng.integers(0, 60, n))],
+            "number": pay.round(2),
+            "price": np.where(rng.random(n) < 0.2, 0, (3 * pay).round(2)),
+        }
+    )
+
+
+def test_how_numbers_are_written_is_drafted_and_so_is_a_target(tmp_path):
+    made = draft_in_private(plan(list(otherwise())), otherwise())
+    domain = made.domain()
+    written = {name: column.written for name, column in domain.columns.items()}
+    assert written.pop("far") == "comma" and written == {name: name for name in written}
+    assert len(written) == len(otherwise().columns) - 2
+    assert domain.classes == () and 0 <= domain.target.low < 3000 and 15_000 < domain.target.high < 70_000
+    assert domain.columns["comma"].low < 2000 and 6000 < domain.columns["comma"].high < 40_000
+    assert 10_957 <= domain.columns["mdy"].low < 13_000 and 17_000 < domain.columns["mdy"].high < 21_000
+    assert domain.columns["time"].high <= 24 and domain.columns["amount"].high < 2000
+    (tmp_path / "S.yaml").write_text(made.text(), encoding="utf-8")
+    assert (
+        load_schema(tmp_path / "S.yaml").domain() == domain
+        and "a target, a number to be learned" in made.text()
+    )
+    model = prepriv.PrivateRegressor(domain, epsilon=9.0).fit(otherwise(), otherwise().price).model_
+    assert np.corrcoef(model.predict(otherwise()), otherwise().price)[0, 1] > 0.5
+
+
+def test_a_label_is_a_target_only_where_it_shows_no_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    ages = pd.DataFrame({"a": np.ones(N), "y": rng.integers(20, 60, N)})  # forty values, each common enough
+    assert Domain.draft(ages, epsilon=20.0).target is not None
+    assert Domain.draft(ages.assign(y=ages.y // 10), epsilon=20.0).classes == ("2", "3", "4", "5")
+    rare = draft_in_private(plan(["a", "y"]), ages.assign(y=(np.arange(N) < 5).astype(int)))
+    assert rare.classes == ("0",) and rare.target is None and rare.problem
+    texts = draft_in_private(plan(["a", "y"]), ages.assign(y=[f"p{i}" for i in range(N)]))
+    assert texts.target is None and texts.problem
+
+
+def test_what_is_left_out_is_said():
+    people = table().assign(income=np.where(np.arange(N) % 10 == 0, [f"i{i}" for i in range(N)], "low"))
+    people.loc[::2, "income"] = "high"
+    made = draft_in_private(plan(list(people)), people)
+    told = "\n".join(made.told())
+    assert "LEFT OUT 'id'" in told and all(f"# {line}" in made.text() for line in made.told())
+    assert "Bounds are noisy by design" in told
+    odd = draft_in_private(
+        plan(["a", "y"]),
+        people[["job", "income"]]
+        .set_axis(["a", "y"], axis=1)
+        .assign(y=lambda t: t.y.where(np.arange(N) % 3 > 0)),
+    )
+    assert "LEFT OUT of 'y': the classes of about 3" in "\n".join(odd.told())
 
 
 # ------------------------------------------------------------------------------------------------- what it costs
@@ -259,6 +343,17 @@ def test_replay_of_a_record_added_and_removed():
     odd = people.iloc[[0]].assign(job="unheard of", age="-7e99", income="third")
     neighbours = [Neighbour("removed", people.iloc[1:]), Neighbour("added", pd.concat([odd, people]))]
     assert replay(run_, people, neighbours).findings == []
+
+
+@pytest.mark.parametrize(
+    "cell", ["1,5", "9.999.999,9", "5 kg", "2020-01-01", "32.13.2020", "99:99", None, "yes"]
+)
+def test_replay_of_a_cell_that_is_written_otherwise(cell):
+    people = otherwise(1000)
+    other = people.astype(object)
+    other.iloc[7] = cell
+    result = replay(drafted, people, [Neighbour(str(cell), other)])
+    assert result.findings == []
 
 
 def test_order_of_rows_shows_nowhere():

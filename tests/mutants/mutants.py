@@ -427,9 +427,9 @@ _OLDER = (
         "the coarse range is that of the data",
         "bounds read off the data, noise or not (diffprivlib, with a warning)",
         "description/draft.py",
-        "    low, high = _bounds(second, coarse, values[~np.isnan(values)], most, i, session)\n",
-        "    coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
-        "    low, high = _bounds(second, coarse, values[~np.isnan(values)], most, i, session)\n",
+        "        low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)\n",
+        "        coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
+        "        low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)\n",
         ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise

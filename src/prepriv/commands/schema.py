@@ -13,7 +13,6 @@ import yaml
 
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
-from prepriv.columns import Categorical
 from prepriv.commands.common import (
     AsJson,
     Came,
@@ -36,7 +35,7 @@ from prepriv.schemas.first_schema import WARNING, draft
 from prepriv.schemas.persons import one_row_one_person
 from prepriv.tables.readers import BadData, column_names, read_table
 
-_COMMA, _NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+(\.\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 app = typer.Typer(help="The declared schema.", no_args_is_help=True)
 
 
@@ -161,21 +160,16 @@ def _say_cost(drafted: PrivateDraft) -> None:
     said += look.guarantee.notes
     if drafted.plan.unit is None:
         said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))
-    said += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in drafted.left_out]
+    said += drafted.told()
     said += [f"TO BE COMPLETED: {drafted.problem}"] if drafted.problem else []
-    said += [
-        f"LOOK AT {name!r}: numbers need a decimal point: write 1.5, or declare what its texts mean"
-        for name, column in drafted.columns.items()
-        if isinstance(column, Categorical) and any(map(_COMMA.fullmatch, column.categories))
-    ]
-    if len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
+    if drafted.target is None and len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
         said.append(
             f"LOOK AT the label: its classes are numbers; to predict a number, put low: and high: in place of "
             f"classes:, the bounds of {drafted.plan.label!r} as you know them"
         )
     said.append(
         "Free, in the file: delete the lines of a column that is not to be used; declare one that was left out, "
-        "texts as NAME: {type: text} (a date has no kind of its own: make a number of it first)"
+        "texts as NAME: {type: text}; edit bounds, and how cells are written (docs/python.md)"
     )
     for line in said:
         say(line, err=True)

@@ -293,7 +293,9 @@ class Job:
         target = plan.domain.target
         if (
             target is not None
-            and not np.isfinite(numbers_in(label_column(test[self.declared.label.name]))).any()
+            and not np.isfinite(
+                numbers_in(label_column(test[self.declared.label.name]), target.written)
+            ).any()
         ):
             raise BadData(f"{self.public_test} holds no target that is a number")
         return test
@@ -324,9 +326,8 @@ def scored(model: Model, table: Any, domain: Domain, name: str) -> Evaluation | 
     """How good a model is on a labelled Arrow table, declared public."""
     if domain.target is None:
         return Evaluation(table.num_rows, accuracy(model, table, domain), table=name)
-    return Errors.of(
-        model, table.select(list(domain.columns)), numbers_in(label_column(table[domain.label])), name
-    )
+    truth = numbers_in(label_column(table[domain.label]), domain.target.written)
+    return Errors.of(model, table.select(list(domain.columns)), truth, name)
 
 
 def accuracy(model: Model, table: Any, domain: Domain) -> float:

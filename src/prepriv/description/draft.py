@@ -1,8 +1,9 @@
 """A schema that nobody declared, drafted privately: kinds, bounds, categories and classes by noisy counts.
 
-Two rounds a column. First one histogram over the fixed grid of `magnitudes`: it tells numbers from texts and gives a
-coarse range. Then, for numbers, private quantiles inside that range, rounded outward to two digits; for texts, and for
-the label, a stability histogram. Whatever was not seen is left out. Proof: docs/proofs/stability_histogram.md.
+Two rounds a column. First one histogram over the fixed grid of `magnitudes`: it tells numbers from texts, says how numbers are
+written, and gives a coarse range. Then, for numbers, private quantiles inside that range, rounded outward to two digits; for texts, and
+for the label, a stability histogram. Whatever was not seen is left out. A label whose values are too many, or each too rare, and numbers
+is a target. Proof: docs/proofs/stability_histogram.md.
 
 The names of the columns, in the header line, and their number are taken as public.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST, integer
+from prepriv._arrays import Floats
 from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price
-from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends
+from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit
 from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import exact, up
@@ -36,11 +38,13 @@ from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.runs.admit import admit
 from prepriv.schemas.declared_file import BadSchema, written_yaml
-from prepriv.tables.cell import text
+from prepriv.schemas.first_schema import MOST_CLASSES
+from prepriv.tables.cell import Cell, cell_of, text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
 from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
 from prepriv.tables.units import one_row_each
+from prepriv.tables.written import DATES, number_written, spelled
 
 FIRST_ROUND = 0.35  # of what a column gets
 SEEN = 0.01  # chance, over a whole table, that an empty cell of the grid is taken for a used one
@@ -49,6 +53,8 @@ LONGEST_NAME = 100  # characters of a category; a longer one is "other"
 POINTS = 129  # of the grid on which a bound is chosen
 MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a bound is rather too wide
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
+TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
+_DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
@@ -93,19 +99,23 @@ class DraftPlan:
 
 @dataclass(frozen=True)
 class PrivateDraft:
-    """What a private draft released. columns, classes: as declared from noisy counts; left_out: names of columns in
-    which nothing was common enough; plan: what it cost; receipt: of its charge in a ledger, if there is one."""
+    """What a private draft released. columns, classes, target: as declared from noisy counts; left_out: names of columns in
+    which nothing was common enough; named: about how many records have one of the listed values, by column and label; guesses: what
+    to look at, by column; plan: what it cost; receipt: of its charge in a ledger, if there is one."""
 
     plan: DraftPlan
     columns: dict[str, Column]
     classes: tuple[str, ...]
     left_out: tuple[str, ...]
+    target: Numeric | None = None
+    named: Mapping[str, float] = field(default_factory=dict)
+    guesses: Mapping[str, str] = field(default_factory=dict)
     receipt: Mapping[str, Any] | None = None
 
     @property
     def problem(self) -> str:
         """Why no domain can be made of it, or nothing. It tells of what was released alone."""
-        if len(self.classes) < 2:
+        if self.target is None and len(self.classes) < 2:
             return "fewer than two classes of the label were common enough to be seen"
         if not self.columns:
             return "nothing in any column was common enough to be seen"
@@ -119,10 +129,11 @@ class PrivateDraft:
         look = self.plan.look
         return Domain(
             self.columns,
-            self.classes,
+            () if self.target is not None else self.classes,
             look.n,
             look.adjacency,
             self.plan.label,
+            target=self.target,
             unit=self.plan.unit,
             rows_per_unit=self.plan.rows_per_unit,
             drafts=(self.drafted,),
@@ -157,6 +168,26 @@ class PrivateDraft:
         plan = self.plan
         return {} if plan.unit is None else {"unit": plan.unit, "rows_per_unit": plan.rows_per_unit}
 
+    def told(self) -> list[str]:
+        """What it left out, guessed and made noisy: lines for the screen and for the file."""
+        look, label = self.plan.look, self.plan.label
+        lines = [f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}."]
+        lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
+        for name, count in self.named.items():
+            part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
+            noise = 2 * multiplier(part) * math.sqrt(rows_changed(look.adjacency) * MOST_NAMES)
+            if n_is_public(look.adjacency) and look.n - count > max(0.01 * look.n, noise):
+                lines.append(
+                    f"LEFT OUT of {name!r}: the {'classes' if name == label else 'categories'} of about "
+                    f"{round(100 * (1 - count / look.n))} % of the records, which are rarer, or gaps"
+                )
+        if self.target is not None:
+            lines.append(
+                f"THE LABEL {label!r} is a target, a number to be learned: it shows {len(self.classes)} values that are common enough "
+                "for classes; for classes, write classes: in place of low: and high:"
+            )
+        return [*lines, *(f"LOOK AT {name!r}: {guess}" for name, guess in self.guesses.items())]
+
     def text(self) -> str:
         """The schema file: a draft to be completed by hand where too little was seen."""
         look = self.plan.look
@@ -164,15 +195,15 @@ class PrivateDraft:
             f"Drafted privately with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
-            f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}.",
-            *(f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out),
+            *self.told(),
         ]
         body: dict[str, Any] = {}
         if self.problem:
             head.append(f"TO BE COMPLETED: {self.problem}")
             body["draft"] = True
+        learned = {"classes": list(self.classes)} if self.target is None else _bounds_of(self.target)
         body |= {
-            "label": {"name": self.plan.label, "classes": list(self.classes)},
+            "label": {"name": self.plan.label} | learned,
             "adjacency": look.adjacency,
             "rows": look.n,
             **self._unit,
@@ -189,7 +220,13 @@ def _declared(column: Column) -> dict[str, Any]:
     if isinstance(column, Text):
         return {"type": "text", "features": column.features}
     missing = {"missing": "impute"} if column.missing == "impute" else {}
-    return {"type": "numeric", "low": column.low, "high": column.high} | missing
+    return {"type": "numeric"} | _bounds_of(column) | missing
+
+
+def _bounds_of(column: Numeric) -> dict[str, Any]:
+    dates = column.written in DATES  # bounds of a draft are whole days
+    ends = {"low": column.low, "high": column.high}
+    return column.way | {name: spelled(end, column.written) if dates else end for name, end in ends.items()}
 
 
 def plan_draft(
@@ -252,6 +289,7 @@ def _priced(
         weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
     weights["label"] = 1.0
     lone = [name for name in weights if not name.startswith("first")]
+    weights |= {"first target": FIRST_ROUND * TARGET, "second target": (1 - FIRST_ROUND) * TARGET}
     return price(
         "schema draft",
         weights,
@@ -321,18 +359,16 @@ def draft_domain(
 def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft:
     """The same of a table that was admitted."""
     look, frame = plan.look, frame_of(table)
-    columns: dict[str, Column] = {}
+    draft = _Drafting(plan, session)
     rows = None
     if plan.unit is not None:
         there = look.n if n_is_public(look.adjacency) else None
         rows = one_row_each(frame, plan.unit, (*plan.columns, plan.label), there)
-    for i, name in enumerate(plan.columns):
-        column = _column(plan, i, _cells(frame[name], rows), session)
-        if column is not None:
-            columns[name] = column
-    left_out = tuple(name for name in plan.columns if name not in columns)
-    classes = _names(look, look["label"], _cells(frame[plan.label], rows), session)
-    return PrivateDraft(plan, columns, classes, left_out)
+    columns = {name: draft.column(i, name, _cells(frame[name], rows)) for i, name in enumerate(plan.columns)}
+    seen = {name: column for name, column in columns.items() if column is not None}
+    classes, target = draft.learned(_cells(frame[plan.label], rows))
+    left_out = tuple(name for name in plan.columns if name not in seen)
+    return PrivateDraft(plan, seen, classes, left_out, target, draft.named, draft.guesses)
 
 
 def _cells(column: Any, rows: NDArray[np.int64] | None) -> DistinctCells:
@@ -341,31 +377,118 @@ def _cells(column: Any, rows: NDArray[np.int64] | None) -> DistinctCells:
     return (codes, distinct) if rows is None else (np.append(codes, -1)[rows], distinct)
 
 
-def _column(plan: DraftPlan, i: int, column: DistinctCells, session: Session) -> Column | None:
-    look = plan.look
-    first, second = look[f"first {i}"], look[f"second {i}"]
-    session = Metered(session, f"column {i}", first.mu**2 + second.mu**2, second.delta)
-    noisy = private_histogram(
-        bins_of(column),
-        name=f"kinds of column {i}",
-        bins=BINS,
-        n=look.n,
-        adjacency=look.adjacency,
-        noise_multiplier=multiplier(first),
-        session=session,
-    )
-    # From here on the first round is public: what follows is chosen by it alone.
-    deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
-    used = np.flatnonzero(noisy[:TEXT] > plan.seen * deviation)
-    if not len(used) or noisy[used].sum() < noisy[TEXT]:
-        names = _names(look, second, column, session)
+@dataclass(frozen=True)
+class _Drafting:
+    """Asks for the releases of a draft. named, guesses: as of the `PrivateDraft`, filled on the way."""
+
+    plan: DraftPlan
+    session: Session
+    named: dict[str, float] = field(default_factory=dict)
+    guesses: dict[str, str] = field(default_factory=dict)
+
+    def column(self, i: int, name: str, cells: DistinctCells) -> Column | None:
+        """A column by what it shows; None where nothing in it is common enough."""
+        look = self.plan.look
+        first, second = look[f"first {i}"], look[f"second {i}"]
+        session = Metered(self.session, f"column {i}", first.mu**2 + second.mu**2, second.delta)
+        found = self._numeric(name, f"column {i}", first, second, cells, session)
+        if not isinstance(found, bool):
+            return found
+        if found:  # numbers, whose range was not seen
+            return None
+        names = self._names(name, second, cells, session)
         return Categorical(names) if names else None
-    coarse = ends(int(used[0]))[0], ends(int(used[-1]))[1]
-    values = numbers_of(*column)
-    most = round(MOST_BEYOND * float(noisy[used].sum()))
-    low, high = _bounds(second, coarse, values[~np.isnan(values)], most, i, session)
-    impute = noisy[GAP] + max(noisy[TEXT], 0.0) > 3 * deviation
-    return Numeric(low, high, "impute" if impute else "midpoint")
+
+    def learned(self, cells: DistinctCells) -> tuple[tuple[str, ...], Numeric | None]:
+        """(the classes of the label, the target that it is in their place): the latter where too few classes are seen, or too many
+        numbers."""
+        look = self.plan.look
+        classes = self._names(self.plan.label, look["label"], cells, self.session)
+        numbers = all(isinstance(cell_of(name), float) for name in classes)
+        if len(classes) >= 2 and not (numbers and len(classes) > MOST_CLASSES):
+            return classes, None
+        first, second = look["first target"], look["second target"]
+        session = Metered(self.session, "target", first.mu**2 + second.mu**2, 0.0)
+        # one class alone, such as zeros among rare ones, is no number until another size is seen
+        least = 2 if len(classes) == 1 else 1
+        found = self._numeric(self.plan.label, "target", first, second, cells, session, least)
+        if isinstance(found, bool):
+            return classes, None
+        self.named.pop(self.plan.label, None)
+        return classes, replace(found, missing="midpoint")
+
+    def _numeric(
+        self,
+        name: str,
+        what: str,
+        first: LookPart,
+        second: LookPart,
+        cells: DistinctCells,
+        session: Session,
+        least: int = 1,
+    ) -> Numeric | bool:
+        """A numeric column; False where there are texts, True where there are numbers and their range was not seen: in fewer than
+        `least` bins."""
+        plan, look = self.plan, self.plan.look
+
+        def magnitudes(
+            part: LookPart, of: str, found: tuple[NDArray[np.int64], Sequence[Cell]]
+        ) -> tuple[Floats, NDArray[np.int64], float]:
+            """Noisy counts in the bins, the bins of numbers that hold some, and what no empty bin passes."""
+            noisy = private_histogram(
+                bins_of(found),
+                name=f"{of} of {what}",
+                bins=BINS,
+                n=look.n,
+                adjacency=look.adjacency,
+                noise_multiplier=multiplier(part),
+                session=session,
+            )
+            sure = plan.seen * multiplier(part) * math.sqrt(rows_changed(look.adjacency))
+            return noisy, np.flatnonzero(noisy[:TEXT] > sure), sure
+
+        noisy, used, sure = magnitudes(first, "kinds", cells)
+        # From here on the first round is public: what follows is chosen by it alone.
+        way, read, guess = way_written(noisy, used, sure)
+        if not way or read < noisy[TEXT]:
+            return False
+        values = numbers_of(*cells, way)
+        bounds = {"time": (0.0, 24.0)} | dict.fromkeys(DATES, _DAYS)
+        if way in bounds:
+            coarse = bounds[way]
+        else:
+            if way != "number":
+                share = replace(second, mu=second.mu * math.sqrt(FIRST_ROUND) * FAR_DOWN)
+                second = replace(second, mu=second.mu * math.sqrt(1 - FIRST_ROUND) * FAR_DOWN)
+                said = [number_written(cell, way) for cell in cells[1]]
+                _, used, _ = magnitudes(share, "sizes", (cells[0], [x if x == x else None for x in said]))
+            if len(used) < least:
+                return True
+            coarse = ends(int(used[0]))[0], ends(int(used[-1]))[1]
+        most = round(MOST_BEYOND * read)
+        low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)
+        if way in DATES:
+            low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
+        if guess:
+            self.guesses[name] = guess
+        gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
+        impute = gaps > 3 * multiplier(first) * math.sqrt(rows_changed(look.adjacency))
+        return Numeric(low, high, "impute" if impute else "midpoint", way)  # type: ignore[arg-type]
+
+    def _names(self, name: str, part: LookPart, cells: DistinctCells, session: Session) -> tuple[str, ...]:
+        """The values common enough to be seen, the most frequent ones where they are many, in the order of the names."""
+        look, (codes, distinct) = self.plan.look, cells
+        names = [text(cell) for cell in distinct]
+        times = np.bincount(codes[codes >= 0], minlength=len(distinct)).tolist()
+        mechanism = StabilityHistogram(
+            noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
+        )
+        counts = {one: count for one, count in zip(names, times) if is_name(one)}
+        seen = session.release(f"values of {part.name}", mechanism, counts)
+        most = sorted(seen, key=lambda one: (-seen[one], one))[:MOST_NAMES]
+        if most:
+            self.named[name] = float(sum(seen[one] for one in most))
+        return tuple(sorted(most))
 
 
 def _bounds(
@@ -373,7 +496,7 @@ def _bounds(
     coarse: tuple[float, float],
     values: NDArray[np.float64],
     most: int,
-    i: int,
+    what: str,
     session: Session,
 ) -> tuple[float, float]:
     """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
@@ -383,7 +506,7 @@ def _bounds(
     """
     if coarse[1] <= coarse[0]:
         return rounded_outward(*coarse)
-    name = f"bound of column {i}"
+    name = f"bound of {what}"
     mu = part.mu * math.sqrt(1 - AGAIN)
     low, high = _narrowed(mu, coarse, values, most, name, session)
     step = (coarse[1] - coarse[0]) / (POINTS - 1)
@@ -427,20 +550,6 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
     above = max(above, down + 1)
     bounds = [float(f"{k}e{-digits}") for k in (down, above)]
     return max(bounds[0], -LARGEST), min(bounds[1], LARGEST)
-
-
-def _names(look: Look, part: LookPart, column: DistinctCells, session: Session) -> tuple[str, ...]:
-    """The values common enough to be seen, the most frequent ones where they are many, in the order of the names."""
-    codes, distinct = column
-    names = [text(cell) for cell in distinct]
-    times = np.bincount(codes[codes >= 0], minlength=len(distinct)).tolist()
-    mechanism = StabilityHistogram(
-        noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
-    )
-    counts = {name: count for name, count in zip(names, times) if is_name(name)}
-    seen = session.release(f"values of {part.name}", mechanism, counts)
-    most = sorted(seen, key=lambda name: (-seen[name], name))[:MOST_NAMES]
-    return tuple(sorted(most))
 
 
 def is_name(name: str) -> bool:

@@ -38,11 +38,14 @@ def onnx_rows(data: Any, domain: Domain) -> dict[str, NDArray[Any]]:
     """
     columns = columns_of(data, domain)
     if not _by_column(domain):
-        return {"rows": np.column_stack([numbers_in(c) for c in columns])}
+        ways = [getattr(kind, "written", "number") for kind in domain.columns.values()] or ["number"] * len(
+            columns
+        )
+        return {"rows": np.column_stack([numbers_in(c, way) for c, way in zip(columns, ways)])}
     made = {}
     for (name, kind), column in zip(domain.columns.items(), columns):
         if isinstance(kind, Numeric):
-            made[name] = numbers_in(column)[:, None]
+            made[name] = numbers_in(column, kind.written)[:, None]
             continue
         codes, distinct = cells(column)
         known = {text_of(c) for c in kind.categories} if isinstance(kind, Categorical) else set()

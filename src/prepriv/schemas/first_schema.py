@@ -15,10 +15,11 @@ from prepriv.columns import OTHER
 from prepriv.domain import check_unit
 from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.schema import Schema
-from prepriv.tables.cell import Cell, number_of, text_of
+from prepriv.tables.cell import Cell, text_of
 from prepriv.tables.column import cells
 from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
+from prepriv.tables.written import number_written
 
 WARNING = (
     "This draft reads bounds, categories and classes OFF THE DATA. If the data is private, releasing anything\n"
@@ -29,6 +30,17 @@ CHECK = (
     "no declared class): the curator sees their counts with `prepriv validate DATA --schema THIS_FILE`."
 )
 _LONGEST = 100  # values in a list of categories, or of classes
+MOST_CLASSES = 20  # that are all numbers: more of them are values of a number, to be learned as a target
+_IN_ORDER = (
+    "number",
+    "comma",
+    "thousands",
+    "date",
+    "dmy",
+    "mdy",
+    "time",
+    "amount",
+)  # the first that reads all cells
 FEW_ROWS = 20  # below, whole numbers may all differ by chance
 
 
@@ -65,7 +77,7 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
         raise BadSchema(f"the table has no column {unit!r} beside its label; {names_of(frame.columns)}")
     columns: dict[str, Any] = {}
     notes: list[str] = []
-    classes: list[str] = []
+    learned: dict[str, Any] = {}
     for name in frame.columns:
         if name == unit:
             continue
@@ -74,7 +86,7 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
         times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
         values = [distinct[i] for i in used]
         if name == label:
-            classes = _classes(told, values)
+            learned = _learned(told, values)
             continue
         column = _column(values, missing=int(times.sum()) < len(codes))
         if column is None:
@@ -89,7 +101,7 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
             columns[name] = column
             if _identifies(values, times):
                 notes.append(f"{name!r}: no value stands twice, as in an identifier; drop it if it is one")
-    body: dict[str, Any] = {"label": {"name": label, "classes": classes}, "adjacency": "replace-one"}
+    body: dict[str, Any] = {"label": {"name": label} | learned, "adjacency": "replace-one"}
     body |= {} if unit is None else {"unit": unit, "rows_per_unit": rows_per_unit}
     body["columns"] = columns
     head = [*WARNING.splitlines(), *CHECK.splitlines(), *(f"LOOK AT {note}" for note in notes)]
@@ -113,8 +125,15 @@ def _check_loads(body: dict[str, Any]) -> None:
         ) from None
 
 
-def _classes(told: str, values: Sequence[Cell]) -> list[str]:
+def _learned(told: str, values: Sequence[Cell]) -> dict[str, Any]:
+    """The classes of a label; the bounds of a target, where its values are numbers and many."""
     names = sorted({text_of(v) for v in values})
+    if (
+        len(names) > MOST_CLASSES
+        and (target := _column(values, missing=False))
+        and target.pop("type") == "numeric"
+    ):
+        return target
     if len(names) > _LONGEST:
         raise BadSchema(
             f"{told} has {len(names)} different values, too many for classes: name another column "
@@ -122,18 +141,22 @@ def _classes(told: str, values: Sequence[Cell]) -> list[str]:
         )
     if len(names) < 2:
         raise BadSchema(f"{told} has fewer than two different values: name another column with --label")
-    return names
+    return {"classes": names}
 
 
 def _column(values: Sequence[Cell], *, missing: bool) -> dict[str, Any] | None:
     """What is declared of a column with these distinct values; None if they are too many to be categories."""
-    numbers = np.array([number_of(v) for v in values])
-    if values and np.isfinite(numbers).all():
+    for way in _IN_ORDER if values else ():
+        numbers = np.array([number_written(v, way) for v in values])
+        if not np.isfinite(numbers).all():
+            continue
         low, high = float(numbers.min()), float(numbers.max())
         high = high if high > low else low + 1
         if max(-low, high) > LARGEST or not high - low >= LEAST:
             return None
         bounds = {"type": "numeric", "low": low, "high": high}
+        if way != "number":
+            bounds |= {"written": way}
         return bounds | {"missing": "impute"} if missing else bounds
     names = sorted({text_of(v) for v in values} - {OTHER})  # which is always there
     return {"type": "categorical", "categories": names or ["a"]} if len(names) <= _LONGEST else None

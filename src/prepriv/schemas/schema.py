@@ -54,6 +54,7 @@ from prepriv.recipes.automatic import NAMED
 from prepriv.schemas.declared_file import BadSchema, parse_yaml, read_yaml, sentence
 from prepriv.schemas.declared_learner import build_learner
 from prepriv.tables.readers import no_file
+from prepriv.tables.written import WAYS_WRITTEN, Written, bound_written
 
 
 class _Strict(BaseModel):
@@ -70,6 +71,14 @@ _Bound = Annotated[float, BeforeValidator(_no_truth)]
 Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
+def _bounds_as_written(data: Any) -> Any:
+    """The bounds of a column of dates or times are written as its cells are."""
+    if not isinstance(data, dict) or data.get("written", "number") not in WAYS_WRITTEN:
+        return data
+    ends = {end: data[end] for end in ("low", "high") if isinstance(data.get(end), str)}
+    return data | {end: bound_written(bound, data.get("written", "number")) for end, bound in ends.items()}
+
+
 class NumericColumn(_Strict):
     """A numeric column with declared bounds."""
 
@@ -77,6 +86,9 @@ class NumericColumn(_Strict):
     low: _Bound
     high: _Bound
     missing: Literal["impute", "midpoint"] = "midpoint"
+    written: Written = "number"
+
+    _read_bounds = model_validator(mode="before")(_bounds_as_written)
 
 
 class CategoricalColumn(_Strict):
@@ -100,20 +112,27 @@ class Label(_Strict):
     classes: list[str | int | float | bool] | None = Field(default=None, min_length=2)
     low: _Bound | None = None
     high: _Bound | None = None
+    written: Written = "number"
     class_weight: Any = None
     threshold: _Bound | None = None
+
+    _read_bounds = model_validator(mode="before")(_bounds_as_written)
 
     @model_validator(mode="after")
     def _classes_or_bounds(self) -> Label:
         bounds = sum(bound is not None for bound in (self.low, self.high))
         if bounds != (2 if self.classes is None else 0):
             raise ValueError("needs classes:, or low: and high: for regression")
+        if self.classes is not None and self.written != "number":
+            raise ValueError("classes are texts, each as it stands: leave out written:")
         return self
 
     @property
     def target(self) -> Numeric | None:
         """What is declared of a numeric target."""
-        return None if self.low is None or self.high is None else Numeric(self.low, self.high)
+        if self.low is None or self.high is None:
+            return None
+        return Numeric(self.low, self.high, written=self.written)
 
 
 AnyColumn = Annotated[NumericColumn | CategoricalColumn | TextColumn, Field(discriminator="type")]
@@ -167,7 +186,7 @@ class Schema(_Strict):
         for name, c in self.columns.items():
             try:
                 if isinstance(c, NumericColumn):
-                    columns[name] = Numeric(c.low, c.high, c.missing)
+                    columns[name] = Numeric(c.low, c.high, c.missing, c.written)
                 elif isinstance(c, TextColumn):
                     columns[name] = Text(c.features)
                 else:

@@ -21,6 +21,7 @@ from prepriv.sketches.pairs import Codes, correlations, order_of, score_tables
 from prepriv.sketches.public_numbers import PublicNumbers
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape, shape_of
+from prepriv.tables.written import TIMES, spelled
 
 WHAT = "marginals with the label, nothing else"
 WITH_PAIRS = "marginals with the label and correlations of pairs within each class, nothing else"
@@ -218,7 +219,10 @@ def raw_columns(drawn: list[NDArray[Any]], domain: Domain) -> dict[str, NDArray[
     found: dict[str, NDArray[Any]] = {}
     for (name, kind), cells in zip(domain.columns.items(), drawn):
         if isinstance(kind, Numeric):
-            found[name] = kind.low + (kind.high - kind.low) * cells
+            units = kind.low + (kind.high - kind.low) * cells
+            found[name] = units
+            if kind.written in TIMES:  # as a cell says them: numbers are gaps there
+                found[name] = np.array([spelled(x, kind.written) for x in units.tolist()], dtype=object)
         else:
             assert isinstance(kind, Categorical)
             values = np.empty(len(kind.categories) + 2, dtype=object)

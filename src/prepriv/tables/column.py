@@ -16,7 +16,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.tables.cell import LONGEST, UNREADABLE, Cell, cell_of, instant_of, number_in_cell, span_of
+from prepriv.tables.cell import LONGEST, UNREADABLE, Cell, cell_of, instant_of, span_of
+from prepriv.tables.written import number_written
 
 DistinctCells: TypeAlias = tuple[NDArray[np.int64], list[float | str]]
 """(n,) index of each cell among the distinct cells, -1 for an empty one; the distinct cells."""
@@ -27,8 +28,10 @@ def cells(column: Any) -> DistinctCells:
     return _guarded(_cells_at_once, column, cells_one_by_one)
 
 
-def numbers_in(column: Any) -> NDArray[np.float64]:
-    """The number in each cell, (n,); NaN where there is none."""
+def numbers_in(column: Any, written: str = "number") -> NDArray[np.float64]:
+    """The number in each cell, (n,); NaN where there is none. written: how cells say it (`prepriv.tables.written`)."""
+    if written != "number":
+        return numbers_of(*cells(column), written)
     return _guarded(_numbers_at_once, column, numbers_one_by_one)
 
 
@@ -42,9 +45,11 @@ def numbers_one_by_one(column: Any) -> NDArray[np.float64]:
     return numbers_of(*cells_one_by_one(column))
 
 
-def numbers_of(codes: NDArray[np.int64], distinct: Sequence[float | str]) -> NDArray[np.float64]:
+def numbers_of(
+    codes: NDArray[np.int64], distinct: Sequence[float | str], written: str = "number"
+) -> NDArray[np.float64]:
     """The numbers that codes stand for."""
-    return np.asarray(np.array([*(number_in_cell(cell) for cell in distinct), np.nan])[codes])
+    return np.asarray(np.array([*(number_written(cell, written) for cell in distinct), np.nan])[codes])
 
 
 def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:

@@ -96,7 +96,7 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
 def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
     """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is no number."""
     with silent():
-        cells = numbers_in(label_column(labels))
+        cells = numbers_in(label_column(labels), target.written)
     unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
     return np.where(np.isnan(unit), -1, np.rint(np.nan_to_num(unit) * TARGET_STEPS)).astype(np.int32)
 
@@ -261,7 +261,9 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
         raise BadData(
             "sparse matrices are for rows of a ball (Domain.ball): pass a dense matrix or a data frame"
         )
-    numeric_only = domain.is_ball or all(isinstance(c, Numeric) for c in domain.columns.values())
+    numeric_only = domain.is_ball or all(
+        isinstance(c, Numeric) and c.written == "number" for c in domain.columns.values()
+    )
     if isinstance(data, list | tuple):
         data = images_in_turn(data, domain.image)
         matrix = matrix_of_lists(data, domain.n_inputs) if numeric_only else None
@@ -358,7 +360,7 @@ def _from_series(series: Sequence[Any], domain: Domain) -> Table:
 
 def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
-        return _encode_numeric(numbers_in(cells), kind)
+        return _encode_numeric(numbers_in(cells, kind.written), kind)
     if isinstance(kind, Text):
         return _texts(cells)
     return categorical_cells(cells, kind)

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv.columns import Column, Numeric, Text
+from prepriv.columns import Column, Numeric, Text, bounds_in_words
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers_in
@@ -20,6 +20,7 @@ from prepriv.tables.lists import as_row
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse
 from prepriv.tables.stream import as_stream
+from prepriv.tables.written import TIMES, number_written
 
 FAULTS = ("missing", "no number", "out of bounds", "unknown")
 
@@ -76,15 +77,16 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
         missing = _gaps(tally)
         said = f"{len(kind.categories)} categories"
         return Counted(name, said, _type(column), (missing, 0, 0, sum(tally.values())), _most(tally))
-    values = numbers_in(column)
+    written = "number" if kind is None else kind.written
+    values = numbers_in(column, written)
     _gaps(tally)
     _, distinct = cells(column)
-    texts = {cell for cell in distinct if isinstance(cell, str)}
-    tally = {spelled: count for spelled, count in tally.items() if spelled in texts}
+    wrong = {text(cell) for cell in distinct if math.isnan(number_written(cell, written))}
+    tally = {said: count for said, count in tally.items() if said in wrong}
     bad, empty = sum(tally.values()), int(np.isnan(values).sum())
     low, high = (kind.low, kind.high) if kind is not None else (-math.inf, math.inf)
     outside = (values < low) | (values > high) | np.isinf(values)
-    said = f"{low:g} to {high:g}" if kind is not None else "a number"
+    said = bounds_in_words(kind) if kind is not None else "a number"
     return Counted(name, said, _type(column), (empty - bad, bad, int(outside.sum()), 0), _most(tally))
 
 
@@ -133,9 +135,9 @@ def check_new_rows(data: Any, domain: Domain) -> None:
     for (name, kind), column in zip(_declared(domain), columns_of(data, domain)):
         if kind is not None and not isinstance(kind, Numeric):
             continue
-        if getattr(getattr(column, "dtype", None), "kind", "") in "iufb" and isinstance(column, np.ndarray):
-            continue
-        if isinstance(column, nw.Series) and column.dtype.is_numeric():
+        typed = isinstance(column, np.ndarray) and column.dtype.kind in "iufb"
+        typed = typed or (isinstance(column, nw.Series) and column.dtype.is_numeric())
+        if typed and (kind is None or kind.written not in TIMES):
             continue
         said = _counted(name, kind, column)
         empty, bad, _, _ = said.faults

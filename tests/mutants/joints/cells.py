@@ -8,6 +8,7 @@ QUESTIONS, VECTORS = "tests/description/test_questions.py", "tests/tables/test_e
 
 ODD = "tests/attacks/test_cells.py"
 AGAIN, FORMS = "tests/attacks/test_containers_again.py", "tests/attacks/test_forms.py"
+WRITTEN = "tests/tables/test_written.py"
 EVERY, STATIC = "tests/attacks/test_every_container.py", "tests/test_cells_are_read_in_tables.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -381,5 +382,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "            paths=paths,\n",
         "",
         (FORMS, "-k", "private_files"),
+    ),
+    Mutant(
+        "a matrix of numbers holds dates",
+        "a short cut beside what is declared of a column",
+        "tables/encoding.py",
+        'isinstance(c, Numeric) and c.written == "number" for c',
+        "isinstance(c, Numeric) for c",
+        (WRITTEN, "-k", "matrix"),
+    ),
+    Mutant(
+        "a target is read as a plain number, however it is written",
+        "a declaration read in one of two places",
+        "tables/encoding.py",
+        "numbers_in(label_column(labels), target.written)",
+        "numbers_in(label_column(labels))",
+        (WRITTEN, "-k", "target"),
+    ),
+    Mutant(
+        "a word that is neither yes nor no stops all",
+        "one record decides",
+        "tables/written.py",
+        "    except (ValueError, OverflowError, KeyError):\n        return math.nan\n",
+        "    except (ValueError, OverflowError):\n        return math.nan\n",
+        (WRITTEN, "-k", "raises"),
+    ),
+    Mutant(
+        "a number in a column of dates is a day",
+        "a library's type of a column decides what a cell says",
+        "tables/written.py",
+        "        return math.nan if written in TIMES else cell\n",
+        "        return cell\n",
+        (WRITTEN, "-k", "what_a_cell_says"),
     ),
 )

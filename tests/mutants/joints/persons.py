@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 NEEDS = "tests/description/test_draft_needs.py"
+DRAFT = "tests/description/test_private_schema.py"
 PERSONS = "tests/description/test_persons.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -63,5 +64,29 @@ MUTANTS: tuple[Mutant, ...] = (
         "        unit=plan.unit,\n    )\n\n\ndef draft_in_private(",
         "    )\n\n\ndef draft_in_private(",
         (PERSONS, "-k", "adds_to_persons or claims_them"),
+    ),
+    Mutant(
+        "the sizes of numbers that are written otherwise are not paid for",
+        "a release beside the plan",
+        "description/draft.py",
+        "                second = replace(second, mu=second.mu * math.sqrt(1 - FIRST_ROUND) * FAR_DOWN)\n",
+        "",
+        (DRAFT, "-k", "how_numbers"),
+    ),
+    Mutant(
+        "a label of one class that is a number is a target",
+        "a draft of what was not asked for",
+        "description/draft.py",
+        "        least = 2 if len(classes) == 1 else 1\n",
+        "        least = 1\n",
+        (DRAFT, "-k", "no_classes"),
+    ),
+    Mutant(
+        "a date in either order is a form of its own and of another",
+        "a record that counts in two places of a histogram",
+        "description/magnitudes.py",
+        '    if "dmy" in read and "mdy" in read and "date" not in read:\n',
+        '    if "dmy" in read and "mdy" in read:\n',
+        (DRAFT, "-k", "one_form"),
     ),
 )
