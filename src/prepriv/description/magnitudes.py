@@ -83,7 +83,7 @@ def way_written(noisy: Floats, used: NDArray[np.int64], sure: float) -> tuple[st
     if way == "thousands" and not seen["thousands"]:
         guess = "1,234 is read as a thousand; where it is a little more than one, write comma"
     if way == "dmy" and not seen["dmy"]:
-        guess = "the day is read before the month; where it is behind, write mdy"
+        guess = "the day is read before the month; where it comes after, write mdy"
     return way, read[way], guess
 
 
