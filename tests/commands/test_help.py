@@ -135,6 +135,6 @@ def test_a_draft_says_what_to_look_at_of_what_it_released(tmp_path, monkeypatch,
         == 0
     )
     said = capsys.readouterr().err
-    assert "LOOK AT 'price': numbers need a decimal point" in said and "'b'" not in said
+    assert "written: comma" in (tmp_path / "s.yaml").read_text() and "'b'" not in said
     assert "to predict a number, put low: and high: in place of classes:, the bounds of 'stars'" in said
     assert "Free, in the file: delete the lines of a column" in said
