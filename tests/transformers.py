@@ -34,7 +34,7 @@ from sklearn.feature_selection import (
     mutual_info_classif,
 )
 from sklearn.impute import IterativeImputer, MissingIndicator, SimpleImputer
-from sklearn.kernel_approximation import RBFSampler
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import (
     Binarizer,
@@ -85,6 +85,7 @@ NUMERIC = (
     MinMaxScaler(clip=True, feature_range=(-1, 2)),
     MiniBatchSparsePCA(2, max_iter=5),
     *(Normalizer(norm=kind) for kind in ("l1", "l2", "max")),
+    Nystroem(n_components=8),
     PCA(2),
     PCA(0.9, whiten=True),
     PLSRegression(2),

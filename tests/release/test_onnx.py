@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from exported_models import CASES, MAPS, fitted, with_map
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectFpr, VarianceThreshold
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from prepriv import Categorical, Domain, PrivateClassifier
-from prepriv.integrations.onnx_model import NotExportable, onnx_rows
+from prepriv.integrations.onnx_maps import MAPS as GRAPHS
+from prepriv.integrations.onnx_maps import Graph
+from prepriv.integrations.onnx_model import IR, OPSET, NotExportable, onnx_rows
+from prepriv.preprocessing.compiled import CompiledMap
+from prepriv.preprocessing.fitted import Fitted
+from prepriv.preprocessing.sklearn_spec import UFUNCS
+from transformers import CASES as COMPILED
+from transformers import NUMBERS, name_of, rows_of
 
 pytest.importorskip("onnx", reason="ONNX is not installed: pip install 'prepriv[onnx]'")
 runtime = pytest.importorskip(
@@ -35,6 +48,51 @@ def agree(model, table) -> None:
 @pytest.mark.parametrize("kind", MAPS)
 def test_each_map_is_a_graph(kind):
     agree(*with_map(kind))
+
+
+def check_compiled(case):
+    """The graph of a compiled pipeline against the map: equal bits, but where a logarithm or a root is another one."""
+    transformer, domain = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_graph(Fitted.of(transformer, domain).fit_drawn(*rows_of(domain, 150)), domain)
+
+
+def check_graph(made, domain):
+    x, g = rows_of(domain, 40, seed=2)[0], Graph()
+    g("Identity", GRAPHS[type(made)](g, "x", x.shape[1], made), out="y")
+    given, found = (
+        g.helper.make_tensor_value_info(name, g.helper.TensorProto.DOUBLE, shape)
+        for name, shape in (("x", ["n", x.shape[1]]), ("y", ["n", made.features]))
+    )
+    graph = g.helper.make_graph(g.nodes, "map", [given], [found], g.constants)
+    proto = g.helper.make_model(graph, opset_imports=[g.helper.make_opsetid("", OPSET)], ir_version=IR)
+    session = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], made.transform(x), rtol=0, atol=1e-14)
+
+
+SOME = {"SimpleImputer", "OneHotEncoder", "StandardScaler", "QuantileTransformer", "KBinsDiscretizer", "Normalizer", "KMeans", "PolynomialFeatures"}
+FUNCTIONS = [(FunctionTransformer(getattr(np, name)), NUMBERS) for name in UFUNCS if name not in ("arctan", "reciprocal")]
+
+
+@pytest.mark.parametrize("case", [c for c in COMPILED if type(c[0]).__name__ in SOME], ids=name_of)
+def test_a_compiled_pipeline_is_a_graph(case):
+    check_compiled(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*COMPILED, *FUNCTIONS], ids=name_of)
+def test_every_compiled_pipeline_is_a_graph(case):
+    check_compiled(case)
+
+
+def test_parts_side_by_side_and_none_kept_are_a_graph():
+    scaled = make_pipeline(SelectFpr(alpha=0.9), StandardScaler())
+    check_compiled((FeatureUnion([("a", scaled), ("b", PCA(2))], transformer_weights={"b": 2.0}), NUMBERS))
+    step = Fitted.of(VarianceThreshold(0.5), NUMBERS)
+    check_graph(CompiledMap(step.columns, '[{"do": "take", "of": []}]', 3), NUMBERS)
+    with pytest.raises(ValueError, match="arctan of double numbers"):
+        check_compiled((FunctionTransformer(np.arctan), NUMBERS))
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c != "texts"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv.integrations.onnx_compiled import compiled_graph
 from prepriv.preprocessing._cells import Cells
 from prepriv.preprocessing._wavelets import PIXEL, TAP, gaussian_filter, morlet
 from prepriv.preprocessing.augment_by_distance import ROOT2, Augment
@@ -15,6 +16,7 @@ from prepriv.preprocessing.base import Identity
 from prepriv.preprocessing.bins import BinCodes, codes
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -298,4 +300,5 @@ MAPS: Mapping[type, Callable[[Graph, str, int, Any], str]] = {
     OneHotMap: _one_hot,
     BinCodes: _bins,
     Cells: _cells,
+    CompiledMap: compiled_graph,
 }

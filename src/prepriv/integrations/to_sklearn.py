@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from prepriv._arrays import Floats
 from prepriv.columns import Text
+from prepriv.domain import Domain
 from prepriv.integrations.linear import raw_units
+from prepriv.placed.rows import Mapped
+from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
+from prepriv.tables.encoding import encode
+from prepriv.tables.inspect import check_new_rows
 
 
 def to_sklearn(model: Any) -> Any:
@@ -25,6 +35,9 @@ def to_sklearn(model: Any) -> Any:
         raise ValueError(
             "class_weight and threshold weigh calibrated probabilities, which scikit-learn's has not: use to_onnx()"
         )
+    if any(isinstance(m, CompiledMap) for m in model.maps):  # of a pipeline of scikit-learn: so is this
+        mapped = FunctionTransformer(mapped_rows, kw_args={"maps": model.maps, "domain": domain})
+        return Pipeline([("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))])
     if flat.maps:
         raise ValueError(
             f"the map {write_map(flat.maps[-1])['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"
@@ -33,7 +46,21 @@ def to_sklearn(model: Any) -> Any:
         raise ValueError(
             "scikit-learn has no columns of hashed texts: use the one-page scorer (examples/score.py)"
         )
-    weights, bias = raw_units(flat.weights, domain)
+    made = _linear(*raw_units(flat.weights, domain), domain)
+    if not domain.is_ball:
+        made.feature_names_in_ = np.array(domain.feature_names, dtype=object)
+    return made
+
+
+def mapped_rows(table: Any, maps: Sequence[ReleasedMap], domain: Domain) -> Floats:
+    """Raw rows of a declared table after the maps of a model, (n, d)."""
+    check_new_rows(table, domain)
+    with np.errstate(all="ignore"):
+        return np.vstack([*Mapped(encode(table, domain), maps)])
+
+
+def _linear(weights: Floats, bias: Floats, domain: Domain) -> Any:
+    """Weights (d, K) and a bias (K,) as a model of scikit-learn."""
     if domain.target is not None:  # the score -1 to 1 is the declared range
         half = (domain.target.high - domain.target.low) / 2
         made: Any = LinearRegression()
@@ -44,6 +71,4 @@ def to_sklearn(model: Any) -> Any:
             weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
         made.coef_, made.intercept_, made.classes_ = np.ascontiguousarray(weights.T), bias, domain.labels
     made.n_features_in_ = len(weights)
-    if not domain.is_ball:
-        made.feature_names_in_ = np.array(domain.feature_names, dtype=object)
     return made

@@ -50,6 +50,7 @@ PAIRS = frozenset(
         "KMeans",
         "MiniBatchKMeans",
         "BisectingKMeans",
+        "Nystroem",
     ]
 )
 LABELS = frozenset(
@@ -161,7 +162,7 @@ def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
 def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitting]:
     if name not in _COMPILED:
         raise ValueError(
-            f"{name} has no form as a row-wise map of plain operations here ({', '.join(taken())} have)"
+            f"{name} is not taken: it has no form as plain operations here ({', '.join(taken())} have)"
         )
     if not rows.columns:  # a selection before it kept none
         if rows.dry:
@@ -219,7 +220,7 @@ def _check_same(name: str, wanted: Any, after: Fitting) -> None:
 def _as_many_as_there_are(spec: Mapping[str, Any], name: str, columns: int) -> Mapping[str, Any]:
     """The same, with at most as many components as columns: a selection before it may keep fewer than on made-up rows."""
     asked = spec["params"].get("n_components")
-    if name not in PAIRS or not isinstance(asked, int) or asked <= columns:
+    if name not in PAIRS - {"Nystroem"} or not isinstance(asked, int) or asked <= columns:
         return spec
     return {**spec, "params": {**spec["params"], "n_components": columns}}
 
@@ -575,6 +576,21 @@ def _kitchen_sinks(e: Any, rows: Fitting) -> Compiled:
     ], None
 
 
+def _nystroem(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "Nystroem")
+    if e.kernel != "rbf":
+        raise ValueError("Nystroem is compiled for kernel='rbf'")
+    centres = np.asarray(e.components_, dtype=np.float64)
+    gamma = 1 / d if e.gamma is None else e.gamma
+    return [
+        {"do": "distances", "centres": centres.tolist()},
+        {"do": "function", "name": "square"},
+        _affine([-gamma] * len(centres)),
+        {"do": "function", "name": "exp"},
+        *_matrix(e.normalization_),
+    ], None
+
+
 def _clusters(e: Any, rows: Fitting) -> Compiled:
     _numbers(rows, type(e).__name__)
     return [{"do": "distances", "centres": np.asarray(e.cluster_centers_, dtype=np.float64).tolist()}], None
@@ -601,6 +617,7 @@ _COMPILED: dict[str, Compiler] = {
     "MissingIndicator": _indicator,
     "NeighborhoodComponentsAnalysis": _linear,
     "Normalizer": _normalizer,
+    "Nystroem": _nystroem,
     "OneHotEncoder": _one_hot,
     "OrdinalEncoder": _ordinal,
     "PCA": _pca,

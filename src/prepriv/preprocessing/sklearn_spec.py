@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
+
 CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _IGNORED = ("verbose", "n_jobs", "verbose_feature_names_out", "force_int_remainder_cols", "copy")
 UFUNCS = (
@@ -34,6 +36,9 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
     ValueError for a class or a parameter that has no form as plain data.
     """
     kind = type(estimator)
+    if kind.__module__.startswith("sklearn.") and kind.__name__ in NOT_TAKEN:
+        why, instead = NOT_TAKEN[kind.__name__]
+        raise ValueError(f"{kind.__name__} is not taken: {why}; use {instead}")
     path = class_path(kind)
     if kind.__name__ == "Pipeline":
         if estimator.memory is not None:

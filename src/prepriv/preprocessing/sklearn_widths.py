@@ -117,6 +117,7 @@ _MADE: Mapping[str, Any] = {
     "LinearDiscriminantAnalysis": _few_classes,
     "MiniBatchKMeans": _components("n_clusters"),
     "MiniBatchSparsePCA": _components("n_components"),
+    "Nystroem": _components("n_components"),
     "OneHotEncoder": _one_hot,
     "OrdinalEncoder": lambda p, columns, classes: _numbers(len(columns)),
     "PCA": _components("n_components"),

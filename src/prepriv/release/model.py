@@ -299,6 +299,9 @@ class Model:
     def to_sklearn(self) -> Any:
         """A fitted `LogisticRegression` or `LinearRegression` with the same weights, where all maps are linear.
 
+        Of a compiled pipeline of scikit-learn (`preprocessing.Fitted`) a `Pipeline` whose first step has all the maps: it takes raw
+        tables, and its pickle needs prepriv.
+
         Its rows: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its own,
         named as in `Domain.feature_names`. The same labels; its probabilities are softmax of the scores, without the link.
         Raises ValueError where a map is not linear.
