@@ -4,6 +4,7 @@ A logistic regression without noise stands behind each, so that the fit of the t
 rows, in points lost. And whole private fits beside the default recipe.
 
     python benchmarks/sketch.py --data FOLDER [--rows 2000] [--epsilons 0.05,0.1,1] [--seeds 2] [--whole]
+    python benchmarks/sketch.py --data FOLDER --wide [--epsilons 0.3,1,4]
     python benchmarks/sketch.py --heavy [--epsilons 0.1,1]
     python benchmarks/sketch.py --transformers
 """
@@ -237,6 +238,83 @@ def heavy(arguments) -> None:
         print(f"  epsilon {epsilon:g}: {np.mean(made):.2f}, b = {signal_of(plan).b:.0f}", flush=True)
 
 
+def wide(arguments) -> None:
+    """Wide categorical columns: target encoding on a sketch, narrow ones one-hot, beside the default recipe (all one-hot)."""
+    for name, (x, y, new, truth, domain) in wide_tables(arguments).items():
+        sizes = {
+            n: len(c.categories) for n, c in domain.columns.items() if not isinstance(c, prepriv.Numeric)
+        }
+        numbers = [n for n in domain.columns if n not in sizes]
+        many, few = [n for n in sizes if sizes[n] >= 30], [n for n in sizes if sizes[n] < 30]
+        parts = [
+            (StandardScaler(), numbers),
+            (TargetEncoder(), many),
+            (OneHotEncoder(handle_unknown="ignore"), few),
+        ]
+        pipe = make_pipeline(make_column_transformer(*(p for p in parts if p[1])), LogisticRegression())
+        print(
+            f"{name}: {len(x)} rows, columns of {', '.join(str(sizes[n]) for n in many)} categories",
+            flush=True,
+        )
+        for epsilon in arguments.epsilons:
+            scores = []
+            models = (
+                prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA),
+                prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA),
+            )
+            for made in models:
+                try:
+                    scores.append([100 * made.fit(x, y).score(new, truth) for _ in range(arguments.seeds)])
+                except ValueError as refused:
+                    scores.append([float("nan")])
+                    print(f"  refused: {refused}", flush=True)
+            one_hot, target = (np.mean(s) for s in scores)
+            print(
+                f"  epsilon {epsilon:g}: default recipe {one_hot:.2f}, target encoding {target:.2f}",
+                flush=True,
+            )
+
+
+def wide_tables(arguments):
+    """Adult as it is, with education crossed by occupation, and made-up tables: rows, labels, test rows, labels, domain."""
+    train, test = adult.load(arguments.data / "adult.csv.gz")
+    train = train[: arguments.rows]
+    domain = adult.domain(len(train))
+    columns = list(domain.columns)
+    found = {"Adult": (train[columns], train["label"], test[columns], test["label"], domain)}
+    both = []
+    for part in (train, test):
+        crossed = part["education"].astype(str) + " " + part["occupation"].astype(str)
+        both.append(part[columns].drop(columns=["education", "occupation"]).assign(crossed=crossed))
+    pairs = [
+        f"{a} {b}"
+        for a in domain.columns["education"].categories
+        for b in domain.columns["occupation"].categories
+    ]
+    kept = {n: c for n, c in domain.columns.items() if n not in ("education", "occupation")}
+    other = prepriv.Domain(kept | {"crossed": prepriv.Categorical(pairs)}, domain.classes, domain.n)
+    found["Adult, education x occupation"] = (both[0], train["label"], both[1], test["label"], other)
+    for size in (100, 1000):
+        rng, n = np.random.default_rng(size), 24_000
+        p = 1 / np.arange(1, size + 1)
+        codes = rng.choice(size, (n, 3), p=p / p.sum())
+        x = rng.normal(size=(n, 3)).clip(-4, 4)
+        score = rng.normal(size=(3, size))[np.arange(3), codes].sum(axis=1) + 0.5 * x.sum(axis=1)
+        y = (score + rng.logistic(size=n) > 0).astype(int)
+        frame = pd.DataFrame(x, columns=list("abc")).assign(
+            **{f"w{j}": [f"c{c}" for c in codes[:, j]] for j in range(3)}
+        )
+        names = [f"c{c}" for c in range(size)]
+        made = prepriv.Domain(
+            {c: prepriv.Numeric(-4, 4) for c in "abc"}
+            | {f"w{j}": prepriv.Categorical(names) for j in range(3)},
+            [0, 1],
+            20_000,
+        )
+        found[f"made up, 3 x {size}"] = (frame[:20_000], y[:20_000], frame[20_000:], y[20_000:], made)
+    return found
+
+
 def transformers() -> None:
     """Each transformer of scikit-learn with its defaults: taken, or refused with the reason."""
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -278,13 +356,18 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="whole private fits instead")
     parser.add_argument("--tutorials", action="store_true", help="with --whole: ten usual pipelines")
     parser.add_argument("--transformers", action="store_true", help="which transformers are taken instead")
+    parser.add_argument(
+        "--wide", action="store_true", help="target encoding of wide categorical columns instead"
+    )
     parser.add_argument("--heavy", action="store_true", help="made-up heavy tails instead")
     warnings.simplefilter("ignore")
     arguments = parser.parse_args()
     if arguments.transformers:
         transformers()
     else:
-        (heavy if arguments.heavy else whole if arguments.whole else alone)(arguments)
+        (wide if arguments.wide else heavy if arguments.heavy else whole if arguments.whole else alone)(
+            arguments
+        )
 
 
 if __name__ == "__main__":

@@ -58,9 +58,16 @@ def published(found: ten_pipelines.Found, domain: prepriv.Domain) -> Any:
     if not words:
         often = [p for p in parts if getattr(p, "strategy", "") != "most_frequent"]
         return make_pipeline(*(p for p in often if not isinstance(p, OneHotEncoder)))
-    of_words = [p for p in parts if isinstance(p, OneHotEncoder) or getattr(p, "strategy", "") == "most_frequent"]
-    of_words = [OneHotEncoder(handle_unknown="ignore") if isinstance(p, OneHotEncoder) else p for p in of_words]
-    of_numbers = [ten_pipelines.median(), *(p for p in parts if p not in of_words and not isinstance(p, OneHotEncoder))]
+    of_words = [
+        p for p in parts if isinstance(p, OneHotEncoder) or getattr(p, "strategy", "") == "most_frequent"
+    ]
+    of_words = [
+        OneHotEncoder(handle_unknown="ignore") if isinstance(p, OneHotEncoder) else p for p in of_words
+    ]
+    of_numbers = [
+        ten_pipelines.median(),
+        *(p for p in parts if p not in of_words and not isinstance(p, OneHotEncoder)),
+    ]
     of_numbers = [p for i, p in enumerate(of_numbers) if type(p) not in map(type, of_numbers[:i])]
     return make_column_transformer((make_pipeline(*of_numbers), numbers), (make_pipeline(*of_words), words))
 
@@ -88,7 +95,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=8000)
-    parser.add_argument("--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.3, 1.0, 4.0])
+    parser.add_argument(
+        "--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.3, 1.0, 4.0]
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     asked = []
@@ -101,7 +110,9 @@ def main() -> None:
     words = [n for n in domain.columns if n not in numbers]
     asked += [(name, key, made) for name, made in sketch.tutorials(numbers, words).items()]
     shown = " / ".join(f"{e:g}" for e in args.epsilons)
-    print(f"| pipeline, then LogisticRegression | data, rows | share of the sketch at {shown} | private, {shown} | without privacy | default recipe, {shown} |")
+    print(
+        f"| pipeline, then LogisticRegression | data, rows | share of the sketch at {shown} | private, {shown} | without privacy | default recipe, {shown} |"
+    )
     print("|---|---|---|---|---|---|")
     for name, key, transformers in asked:
         pipeline = make_pipeline(transformers, LogisticRegression(max_iter=300))

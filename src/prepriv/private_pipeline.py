@@ -132,10 +132,7 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
     'its transformers are fitted on r'
     """
     check_domain(domain)
-    steps = [step for _, step in getattr(pipeline, "steps", [("", pipeline)])]
-    steps = [
-        step for step in steps if not (step is None or (isinstance(step, str) and step == "passthrough"))
-    ]
+    steps = _flat(pipeline)
     if not steps or not hasattr(steps[-1], "predict"):
         raise ValueError(
             "the pipeline must end in an estimator, such as LogisticRegression; transformers alone are a step: "
@@ -150,8 +147,6 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
     from sklearn.pipeline import Pipeline
 
     whole = Pipeline([(f"step{i}", step) for i, step in enumerate(before)])
-    if type(pipeline) is Pipeline and pipeline.memory is not None:
-        raise ValueError("memory= of a Pipeline keeps fits, and so private rows, in files: leave it out")
     payment = Sketch(share)
     fitted, domain = _with_gaps_if_taken(whole, domain, None if payment.left_open else payment)
     drawn = "its transformers are fitted on rows drawn from a private sketch of the table, not on the table: their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
@@ -238,6 +233,22 @@ def private(
     return found
 
 
+def _flat(pipeline: Any) -> list[Any]:
+    """The steps of a pipeline, those of one at its end among them."""
+    if not hasattr(pipeline, "steps"):
+        return [pipeline]
+    class_path(type(pipeline))  # that of scikit-learn exactly
+    if pipeline.memory is not None:
+        raise ValueError("memory= of a Pipeline keeps fits, and so private rows, in files: leave it out")
+    if getattr(pipeline, "transform_input", None) is not None:
+        raise ValueError("transform_input= of a Pipeline is not read: leave it out")
+    steps = [step for _, step in pipeline.steps]
+    kept = [s for s in steps if not (s is None or (isinstance(s, str) and s == "passthrough"))]
+    if not kept or kept[-1] is not steps[-1]:
+        return []  # it ends in no estimator
+    return [*kept[:-1], *_flat(kept[-1])]
+
+
 def _learner(read: PipelineReading, epsilon: float, delta: float, n: int | None) -> Learner:
     """The recipe's descent with another loss."""
     if n is None:
@@ -285,6 +296,8 @@ def _estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
             if name in other
             else "it has no private learner here"
         )
+        if name.endswith("CV") and name[:-2] in open_here:
+            raise ValueError(f"{name} chooses its settings by the records: take {name[:-2]}")
         raise ValueError(
             f"{name}: {why}. Taken are {', '.join(open_here)}. Nearest to trees and boosting is {curves}, a function of each column; the "
             f"default is {_nearest(domain)}"

@@ -22,6 +22,7 @@ from prepriv.learners.one_pass import CyclicSGD, OnePassSGD
 from prepriv.learners.stochastic import FixedBatchSGD, PoissonSGD, StochasticLearner
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import Step
+from prepriv.private_pipeline import reading
 from prepriv.recipes.automatic import WIDE, recipe
 from prepriv.recipes.dpsgd_f import RECIPES
 
@@ -321,8 +322,15 @@ def _sketches():
     from sklearn.compose import make_column_transformer
     from sklearn.decomposition import PCA
     from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler, TargetEncoder
+    from sklearn.preprocessing import (
+        KBinsDiscretizer,
+        OneHotEncoder,
+        PolynomialFeatures,
+        StandardScaler,
+        TargetEncoder,
+    )
 
     filled = make_pipeline(SimpleImputer(), StandardScaler())
     mixed = make_column_transformer((filled, ["age", "gain", "hours"]), (TargetEncoder(), ["job"]))
@@ -331,6 +339,13 @@ def _sketches():
             domain = table(adjacency)
             step = pre.Fitted.of(pipeline, domain, Sketch(0.5))
             yield f"sketch, {name}, {adjacency}", Pipeline(domain, (step,), epsilon=200.0)
+    bins = make_pipeline(mixed, KBinsDiscretizer(3), LogisticRegression())
+    read = reading(bins, table(ONE), share=0.5)
+    yield "private, sketch", Pipeline(read.domain, read.steps, epsilon=200.0)
+    squares = make_pipeline(SimpleImputer(strategy="constant", fill_value=0.0), PolynomialFeatures(2))
+    codes = make_column_transformer((squares, ["age", "hours"]), (OneHotEncoder(), ["job"]))
+    read = reading(make_pipeline(codes, LogisticRegression()), table(ADD))
+    yield "private, free", Pipeline(read.domain, read.steps)
 
 
 def _hidden_and_single():

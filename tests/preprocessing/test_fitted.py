@@ -228,9 +228,15 @@ def test_a_model_of_scikit_learn_and_a_graph_predict_the_same(kind):
     else:
         assert np.allclose(np.clip(theirs.predict(new), 0, 1), model.predict(new))
     runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(
+        model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     found = session.run(None, onnx_rows(new, model.domain))[0]
-    assert np.allclose(found[:, 0], model.predict(new)) if kind == "a number" else (found == model.predict(new)).all()
+    assert (
+        np.allclose(found[:, 0], model.predict(new))
+        if kind == "a number"
+        else (found == model.predict(new)).all()
+    )
 
 
 def test_state_and_output_settings_are_left_behind():

@@ -27,7 +27,9 @@ ROWS = [
 SETTINGS = [row for row in ROWS if row[0].startswith("`")]
 NAMES = {name: kind for name, kind in all_estimators()}
 MIXED = prepriv.Domain(
-    {"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 2), "c": prepriv.Categorical(["x"])}, classes=[0, 1], n=100
+    {"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 2), "c": prepriv.Categorical(["x"])},
+    classes=[0, 1],
+    n=100,
 )
 
 
@@ -65,7 +67,9 @@ def test_each_setting_on_the_page_is_refused(row):
     last = names["LogisticRegression"]()
     made = eval(code, names)
     ends = hasattr(made, "predict")
-    pipeline = names["Pipeline"]([("a", names["StandardScaler"]()), ("m", made)] if ends else [("a", made), ("m", last)])
+    pipeline = names["Pipeline"](
+        [("a", names["StandardScaler"]()), ("m", made)] if ends else [("a", made), ("m", last)]
+    )
     numbers = prepriv.Domain(dict(list(MIXED.columns.items())[:2]), classes=[0, 1], n=100)
     for domain in (numbers, MIXED):
         with pytest.raises(ValueError):

@@ -71,8 +71,21 @@ def check_graph(made, domain):
     np.testing.assert_allclose(session.run(None, {"x": x})[0], made.transform(x), rtol=0, atol=1e-14)
 
 
-SOME = {"SimpleImputer", "OneHotEncoder", "StandardScaler", "QuantileTransformer", "KBinsDiscretizer", "Normalizer", "KMeans", "PolynomialFeatures"}
-FUNCTIONS = [(FunctionTransformer(getattr(np, name)), NUMBERS) for name in UFUNCS if name not in ("arctan", "reciprocal")]
+SOME = {
+    "SimpleImputer",
+    "OneHotEncoder",
+    "StandardScaler",
+    "QuantileTransformer",
+    "KBinsDiscretizer",
+    "Normalizer",
+    "KMeans",
+    "PolynomialFeatures",
+}
+FUNCTIONS = [
+    (FunctionTransformer(getattr(np, name)), NUMBERS)
+    for name in UFUNCS
+    if name not in ("arctan", "reciprocal")
+]
 
 
 @pytest.mark.parametrize("case", [c for c in COMPILED if type(c[0]).__name__ in SOME], ids=name_of)

@@ -225,7 +225,9 @@ _FUNCTIONS: dict[str, Callable[[Graph, str], str]] = {
 
 def _function(g: Graph, op: Op, x: str, n: int) -> str:
     if op["name"] not in _FUNCTIONS:
-        raise ValueError(f"ONNX has no {op['name']} of double numbers: use the scorer of one page (examples/score.py)")
+        raise ValueError(
+            f"ONNX has no {op['name']} of double numbers: use the scorer of one page (examples/score.py)"
+        )
     return _FUNCTIONS[op["name"]](g, x)
 
 

@@ -37,7 +37,9 @@ def to_sklearn(model: Any) -> Any:
         )
     if any(isinstance(m, CompiledMap) for m in model.maps):  # of a pipeline of scikit-learn: so is this
         mapped = FunctionTransformer(mapped_rows, kw_args={"maps": model.maps, "domain": domain})
-        return Pipeline([("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))])
+        return Pipeline(
+            [("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))]
+        )
     if flat.maps:
         raise ValueError(
             f"the map {write_map(flat.maps[-1])['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"

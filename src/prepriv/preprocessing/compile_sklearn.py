@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from sklearn import config_context
 
 from prepriv._arrays import Floats
 from prepriv.preprocessing.compiled import RawColumns, run_compiled
@@ -92,6 +93,8 @@ class Fitting:
 
     def matrix(self) -> NDArray[Any]:
         """What scikit-learn is handed: floats, or objects where a column has categories; its own to write to."""
+        if not self.columns:
+            return np.empty((len(self.labels), 0))
         if all(kind is None for kind in self.kinds):
             return np.column_stack([np.array(c, dtype=np.float64) for c in self.columns])
         out = np.empty((len(self.labels), len(self.columns)), dtype=object)
@@ -100,7 +103,7 @@ class Fitting:
         return out
 
 
-def as_values(codes: Floats, kind: tuple[Any, ...]) -> NDArray[Any]:
+def as_values(codes: NDArray[Any], kind: tuple[Any, ...]) -> NDArray[Any]:
     """Categories of codes."""
     values = np.empty(len(kind), dtype=object)
     values[:] = list(kind)
@@ -168,13 +171,16 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
         if rows.dry:
             raise ValueError(f"no column reaches {name}")
         return [], rows
-    x = rows.matrix()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    x, labels = rows.matrix(), rows.labels
+    if declared_codes(spec, name) and all(kind is not None for kind in rows.kinds):
+        x = _every_value(rows.kinds)
+        labels = np.zeros(len(x))
+    with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(**_PLAIN_CONFIG):
         warnings.simplefilter("ignore")
         try:
             estimator = made_of(spec if rows.dry else _as_many_as_there_are(spec, name, len(rows.columns)))
             try:
-                estimator.fit(x, rows.labels)
+                estimator.fit(x, labels)
             except ValueError:
                 if rows.dry or not hasattr(
                     estimator, "variances_"
@@ -189,6 +195,12 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
             if isinstance(error, ValueError) and str(error).startswith(name):
                 raise
             told = (str(error).splitlines() or [""])[0]
+            if "unknown categories" in told:
+                told = (
+                    "cells may hold other values than the listed ones, or none; give handle_unknown='ignore'"
+                )
+            elif "contains NaN" in told:
+                told = "cells can be missing, so fill them before it, as by SimpleImputer"
             raise ValueError(f"{name} cannot be fitted on rows of this domain: {told}") from None
     if wanted is not None:
         _check_same(name, wanted, after)
@@ -217,6 +229,32 @@ def _check_same(name: str, wanted: Any, after: Fitting) -> None:
             )
 
 
+_PLAIN_CONFIG: dict[str, Any] = {
+    "transform_output": "default",
+    "assume_finite": False,
+    "enable_metadata_routing": False,
+    "array_api_dispatch": False,
+}
+"""Of scikit-learn: what a program sets for itself changes no fit here."""
+
+
+def declared_codes(spec: Mapping[str, Any], name: str) -> bool:
+    """Whether it encodes the categories that are declared, however often each is met."""
+    params = spec["params"]
+    return (
+        name in ("OneHotEncoder", "OrdinalEncoder")
+        and params["min_frequency"] is params["max_categories"] is None
+    )
+
+
+def _every_value(kinds: Sequence[Kind]) -> NDArray[Any]:
+    """Rows in which each value of each column is met."""
+    many = max(len(kind or ()) for kind in kinds)
+    return np.column_stack(
+        [as_values(np.arange(many) % len(kind), kind) for kind in kinds if kind is not None]
+    )
+
+
 def _as_many_as_there_are(spec: Mapping[str, Any], name: str, columns: int) -> Mapping[str, Any]:
     """The same, with at most as many components as columns: a selection before it may keep fewer than on made-up rows."""
     asked = spec["params"].get("n_components")
@@ -228,6 +266,11 @@ def _as_many_as_there_are(spec: Mapping[str, Any], name: str, columns: int) -> M
 def taken() -> list[str]:
     """The transformers that are compiled."""
     return sorted(_COMPILED)
+
+
+def _check_width(name: str, columns: int) -> None:
+    if columns > MOST_FEATURES:
+        raise ValueError(f"{name} makes {columns} columns; at most {MOST_FEATURES} are compiled")
 
 
 def _numbers(rows: Fitting, name: str) -> int:
@@ -471,6 +514,7 @@ def _spline(e: Any, rows: Fitting) -> Compiled:
     from scipy.interpolate import BSpline, PPoly
 
     _numbers(rows, "SplineTransformer")
+    _check_width("SplineTransformer", e.n_features_out_)
     if e.extrapolation != "constant":
         raise ValueError("SplineTransformer is compiled for extrapolation='constant'")
     of, breaks, pieces = list[int](), list[list[float]](), list[list[list[float]]]()
@@ -493,10 +537,7 @@ def _spline(e: Any, rows: Fitting) -> Compiled:
 
 def _polynomial(e: Any, rows: Fitting) -> Compiled:
     _numbers(rows, "PolynomialFeatures")
-    if e.n_output_features_ > MOST_FEATURES:
-        raise ValueError(
-            f"PolynomialFeatures makes {e.n_output_features_} columns; at most {MOST_FEATURES} are compiled"
-        )
+    _check_width("PolynomialFeatures", e.n_output_features_)
     return [{"do": "products", "powers": [[int(p) for p in row] for row in e.powers_]}], None
 
 

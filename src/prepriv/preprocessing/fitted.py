@@ -19,7 +19,16 @@ from prepriv.columns import OTHER, Text
 from prepriv.domain import TARGET_STEPS, Domain
 from prepriv.payment import Payment, Sketch
 from prepriv.preprocessing.base import ReleasedMap, Step
-from prepriv.preprocessing.compile_sklearn import LABELS, PAIRS, FitFailed, Fitting, Kind, Ops, fitted_ops
+from prepriv.preprocessing.compile_sklearn import (
+    LABELS,
+    PAIRS,
+    FitFailed,
+    Fitting,
+    Kind,
+    Ops,
+    declared_codes,
+    fitted_ops,
+)
 from prepriv.preprocessing.compiled import MOST_CELLS, CompiledMap, compiled_columns
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.preprocessing.sklearn_widths import most_columns
@@ -29,7 +38,7 @@ from prepriv.space import Space
 
 TAIL = 0.005  # of the outputs on drawn rows beyond the bounds to which outputs are cut
 DRY_ROWS = 1000
-FEWEST_ROWS, _MOST_ROWS = 20_000, 100_000
+FEWEST_ROWS, _MOST_ROWS, _MOST_NUMBERS = 20_000, 100_000, 2**26
 _BY_COUNT = frozenset(
     ["SelectFpr", "SelectFdr", "SelectFwe", "TargetEncoder", "OneHotEncoder", "OrdinalEncoder"]
 )
@@ -217,7 +226,7 @@ class Fitted(Step):
         """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
         counted = frozenset(_names(self._spec)) & _BY_COUNT
         wanted = n if counted else max(n, FEWEST_ROWS)
-        return int(min(max(wanted, 100), _MOST_ROWS))
+        return int(max(100, min(wanted, _MOST_ROWS, _MOST_NUMBERS // self.features)))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
         """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself.
@@ -295,10 +304,7 @@ def parts_of(spec: Mapping[str, Any]) -> list[FittedPart]:
     names, own, params = frozenset(_names(spec)), _names(spec)[0], spec["params"]
     looks: Needs = "pairs" if names & PAIRS else "labels" if names & LABELS else "columns"
     fixed = own in _FIXED or (
-        (
-            own in ("OneHotEncoder", "OrdinalEncoder")
-            and params["min_frequency"] is params["max_categories"] is None
-        )
+        declared_codes(spec, own)
         or (own == "SimpleImputer" and params["strategy"] == "constant")
         or (own == "RBFSampler" and isinstance(params["gamma"], int | float))
         or (own.endswith("RandomProjection") and isinstance(params["n_components"], int))

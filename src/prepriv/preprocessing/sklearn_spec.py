@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arguments import number
 from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
 
 CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
@@ -43,6 +44,8 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
     if kind.__name__ == "Pipeline":
         if estimator.memory is not None:
             raise ValueError("memory= of a Pipeline keeps fits in files: leave it out")
+        if getattr(estimator, "transform_input", None) is not None:
+            raise ValueError("transform_input= of a Pipeline is not read: leave it out")
         parts = []
         for i, (_, step) in enumerate(estimator.steps):
             if step is None or (isinstance(step, str) and step == "passthrough"):
@@ -54,7 +57,7 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
         parts = [
             {
                 "part": "passthrough" if t == "passthrough" else spec_of(t, columns),
-                "weight": float(weights.get(name, 1.0)),
+                "weight": _weight(weights, name),
             }
             for name, t in estimator.transformer_list
             if not (isinstance(t, str) and t == "drop")
@@ -67,7 +70,7 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
             at = _places(chosen, columns)
             own = None if columns is None else [columns[i] for i in at]
             part = t if isinstance(t, str) else spec_of(t, own)
-            parts.append({"part": part, "of": at, "weight": float(weights.get(name, 1.0))})
+            parts.append({"part": part, "of": at, "weight": _weight(weights, name)})
         rest = estimator.remainder if isinstance(estimator.remainder, str) else spec_of(estimator.remainder)
         return {"kind": path, "parts": parts, "remainder": rest}
     return {
@@ -78,6 +81,10 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
             if name not in _IGNORED
         },
     }
+
+
+def _weight(weights: Mapping[str, Any], name: str) -> float:
+    return number("transformer_weights", weights.get(name, 1.0))
 
 
 def class_path(kind: type) -> str:
