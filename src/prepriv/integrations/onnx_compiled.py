@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prepriv.preprocessing.compiled import CompiledMap
+from prepriv.preprocessing.compiled import CompiledMap, Op
 
 if TYPE_CHECKING:
     from prepriv.integrations.onnx_maps import Graph
-
-Op = Mapping[str, Any]
 
 
 def compiled_graph(g: Graph, x: str, d: int, m: CompiledMap) -> str:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn import config_context
 
-from prepriv._arrays import Floats
 from prepriv.preprocessing.compiled import RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
