@@ -253,6 +253,23 @@ def scattering(x, m):
     return np.hstack(out).reshape(len(x), -1)
 
 
+def encoder(x, m):
+    """A network in the ONNX format, one row at a time: the one map that needs more than NumPy."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(base64.b64decode(m["network"]), providers=["CPUExecutionProvider"])
+    given = session.get_inputs()[0]
+    sides, kind = given.shape[1:], np.float64 if "double" in given.type else np.float32
+    x = (
+        x.reshape(-1, *sides[1:], sides[0]).transpose(0, 3, 1, 2)
+        if m["channels_first"]
+        else x.reshape(-1, *sides)
+    )
+    made = np.array([session.run(None, {given.name: row[None].astype(kind)})[0].ravel() for row in x], float)
+    made[~np.isfinite(made).all(1)] = 0.0
+    return MAPS["scale_rows"](made, m)
+
+
 def compiled(x, m):
     """A pipeline of scikit-learn as operations on raw columns."""
     columns, at = [], 0
@@ -373,7 +390,7 @@ MAPS = {
 } | {
     f.__name__: f
     for f in (scale, homogeneous_rows, augment, roots, ranks, cells, fill_regression, one_hot, bins)
-    + (project, random_features, scattering, compiled)
+    + (project, random_features, scattering, compiled, encoder)
 }  # fmt: skip
 
 

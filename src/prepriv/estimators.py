@@ -74,7 +74,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     domain: Domain | None
     epsilon: float
     delta: float
-    steps: str | Sequence[Step]
+    steps: str | Sequence[Step | str]
     learner: str | Learner
     threads: int | None
     memory: int | str | None
@@ -453,7 +453,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     steps : str or list of steps, default "auto"
         Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe, "linear" the recipe
         without random features: one weight a column; "additive" a function of each column (docs/additive.md);
-        "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md.
+        "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
+        is free and public steps, and the recipe for the rows behind them: [Encode("encoder.onnx"), "auto"].
     learner : "auto" or learner, default "auto"
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. Else one of
         `prepriv.learners`.
@@ -550,7 +551,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        steps: str | Sequence[Step] = "auto",
+        steps: str | Sequence[Step | str] = "auto",
         learner: str | Learner = "auto",
         threads: int | None = None,
         memory: int | str | None = None,

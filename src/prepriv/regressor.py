@@ -74,7 +74,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        steps: str | Sequence[Step] = "auto",
+        steps: str | Sequence[Step | str] = "auto",
         learner: str | Learner = "auto",
         threads: int | None = None,
         memory: int | str | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import prepriv
+from networks import layer
 from prepriv import (
     Budget,
     Categorical,
@@ -73,6 +74,7 @@ Y = [0, 1] * 20
 BOX = Domain.box(0, 1, features=2, classes=CLASSES, n=40)
 GD = gradient_descent.GradientDescent(losses.Logistic(), steps=3, weight_bound=5.0)
 CURVE = g.gaussian(1.0)
+LAYER = layer(2, 3).SerializeToString()
 
 # What makes a thing, arguments that are right, and of the wrong values those that are right for an argument.
 NUMBER, WHOLE, AT_LEAST_0 = set(), set(), {"0"}
@@ -157,6 +159,16 @@ MAKERS = {
         },
     ),
     "Homogenize": (pre.Homogenize, {"level": (1.0, NUMBER), "radius": (1.0, NUMBER)}),
+    "Encode": (
+        pre.Encode,
+        {
+            "network": (LAYER, set()),
+            "licence": ("MIT", {"text", "no text"}),
+            "radius": (1.0, {"None"}),
+            "inputs": ((2,), {"list"}),
+            "features": (3, {"0"}),
+        },
+    ),
     "MinMaxScaler": (
         lambda **o: pre.MinMaxScaler(payment=PAID, **o),
         {

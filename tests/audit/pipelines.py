@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from networks import layer
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, Sketch, Text, make_plan
 from prepriv import preprocessing as pre
 from prepriv.audit.replay_neighbours import RawTable, synthetic
@@ -155,6 +156,8 @@ def _fixed():
     for adjacency in (ONE, ADD):
         for name, step in free.items():
             yield f"{name}, {adjacency}", Pipeline(box(adjacency), (step, pre.Center(payment=Budget(0.1))))
+        network = pre.Encode(layer(box(adjacency).space.d, 4).SerializeToString())
+        yield f"network, {adjacency}", Pipeline(box(adjacency), (network, pre.Center(payment=Budget(0.1))))
         for name, kind in {"box": box, "ball": ball}.items():
             yield f"nothing, {name}, {adjacency}", Pipeline(kind(adjacency))
 

@@ -14,6 +14,8 @@ import pytest
 from exported_models import CASES, MAPS, fitted, with_map
 
 import prepriv
+from networks import convolution
+from prepriv.preprocessing import Encode
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.maps import _READERS
 from transformers import CASES as COMPILED
@@ -50,7 +52,7 @@ def agree(model, table, path) -> None:
 
 
 def test_every_kind_of_released_map_has_a_case():
-    assert {*MAPS, "scattering", "compiled"} == set(_READERS) == set(score.MAPS)
+    assert {*MAPS, "scattering", "compiled", "encoder"} == set(_READERS) == set(score.MAPS)
 
 
 @pytest.mark.parametrize("case", COMPILED, ids=name_of)
@@ -62,6 +64,18 @@ def test_a_compiled_pipeline_scores_alike(case):
     x, _ = rows_of(domain, 50, seed=2)
     ours = score.compiled(x, {k: getattr(made, k) for k in ("columns", "ops", "features")})
     np.testing.assert_allclose(ours, made.transform(x), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_network_scores_alike(last, rng):
+    domain, x = prepriv.Domain.images(4, 5, 3, [0, 1]), rng.random((6, 60))
+    x[3] = 1e300
+    made = Encode(convolution(4, 5, 3, 8, last).SerializeToString()).free(domain.space)
+    np.testing.assert_allclose(
+        score.encoder(x.clip(0, 1), made.to_json()), made.transform(x.clip(0, 1)), atol=1e-6
+    )
+    with np.errstate(over="ignore"):
+        assert not score.encoder(x, made.to_json())[3].any() and not made.transform(x)[3].any()
 
 
 @pytest.mark.parametrize("kind", MAPS)

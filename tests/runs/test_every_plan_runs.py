@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from networks import layer
 from prepriv import Budget, Categorical, Domain, Numeric, Public, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.learners.gradient_descent import GradientDescent
@@ -23,6 +24,7 @@ from prepriv.tables.encoding import encode, encode_labels
 N = 60
 CLASSES = (0, 1)
 LEARNER = GradientDescent(Logistic(), steps=2, weight_bound=2.0)
+LAYER = layer(4, 3).SerializeToString()
 
 DOMAINS = {
     "box": Domain.box(0, 1, 4, CLASSES),
@@ -91,6 +93,7 @@ def steps_of(public: object) -> dict[str, object]:
         "DeduplicateCells": (lambda p: pre.DeduplicateCells(payment=p), {}),
         "DeduplicateCells, side": (lambda p: pre.DeduplicateCells(0.1, centre=False, payment=p), {}),
         "DeduplicateCells, tiny": (lambda p: pre.DeduplicateCells(1e-11, payment=p), {}),
+        "Encode": (lambda p: pre.Encode(LAYER, payment=p), {}),
         "Homogenize": (lambda p: pre.Homogenize(payment=p), {}),
         "InstanceOptimalCenter": (lambda p: pre.InstanceOptimalCenter(payment=p), {}),
         "MeanImputer": (lambda p: pre.MeanImputer(payment=p), {"missing": 0.3}),

@@ -106,12 +106,13 @@ class Account(Guarantee):
 
 def rests_on(steps: Sequence[Step]) -> tuple[str, ...]:
     """A note for each step fitted without noise: what has to stay secret, and what it costs if it does not; or that it saw public
-    records alone.
+    records alone; or what the step rests on itself.
     """
     public = tuple(
-        f"holds only if {step.name} was fitted on public records alone, none of which is one of the private records"
+        step.holds_only
+        or f"holds only if {step.name} was fitted on public records alone, none of which is one of the private records"
         for step in steps
-        if step.ways and step.way == pay.Public.way
+        if step.holds_only or (step.ways and step.way == pay.Public.way)
     )
     return public + tuple(
         f"holds only while the {step.fitted_state} of {step.name} stay secret: fitted on the private records without noise"

@@ -8,6 +8,7 @@ condition fails on either side are left out and counted. It refutes, it does not
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -266,6 +267,33 @@ def _scattering(draws: Draws, domain: Domain) -> Step:
     return pre.Scattering(1, 2, draws.pick((0.001, 0.5)))
 
 
+def _encode(draws: Draws, domain: Domain) -> Step:
+    """A network for rows of the domain; without `prepriv[onnx]` there is none."""
+    try:
+        return _layer(domain.space.d, draws.pick((1, 3)))
+    except ImportError:
+        return pre.Normalize(1.0)
+
+
+@functools.cache
+def _layer(d: int, features: int) -> Step:
+    """max(0, W x + 1), W of signs."""
+    from onnx import TensorProto, helper
+
+    signs = [float((-1) ** (i * j // 2)) for i in range(d) for j in range(1, features + 1)]
+    held = [helper.make_tensor("w", TensorProto.FLOAT, (d, features), signs)]
+    held.append(helper.make_tensor("b", TensorProto.FLOAT, (features,), [1.0] * features))
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["b", d])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["b", features])
+    made = helper.make_model(
+        helper.make_graph(nodes, "layer", [x], [y], held),
+        opset_imports=[helper.make_opsetid("", 18)],
+        ir_version=9,
+    )
+    return pre.Encode(made.SerializeToString(), "none")
+
+
 def _fitted(draws: Draws, domain: Domain) -> Step:
     """A pipeline of scikit-learn by a sketch, where the domain has one; it can only be the first step."""
     from sklearn.compose import ColumnTransformer
@@ -318,6 +346,7 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, _: pre.ShrunkCenter(payment=Budget(0.1)),
     lambda w, _: pre.ClassCounts(2, payment=Budget(0.1)),
     _fitted,
+    _encode,
     lambda w, _: pre.ClipFeatures(0.2, w.pick((0.5, 0.9))),
     lambda w, _: pre.OneHot({"x0": 3}),
     lambda w, _: pre.RandomFeatures(5),

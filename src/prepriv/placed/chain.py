@@ -98,6 +98,17 @@ class Chain:
         names = [(p.step.name, p.step.way) for p in self.steps]
         return [name if way == "free" else f"{name} ({way})" for name, way in names]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said beside a claim of these steps: what the steps themselves rest on, and what a test costs."""
+        fixed = tuple(p.step.holds_only for p in self.steps if p.step.holds_only)
+        return fixed + tuple(
+            f"{', '.join(self.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
+            "is charged in full"
+            for p in self.steps
+            if p.test is not None
+        )
+
     def with_test_delta(self, delta: float) -> Chain:
         """The same with this bound on the false pass of each test."""
         steps = tuple(

@@ -55,20 +55,14 @@ def claim(steps: Chain, learner: Learner, setting: Setting, multiplier: float, d
         events += learner.once(multiplier, setting)
         exact = Guarantee.of_gaussians(events, adjacency, conditions)
         if not steps.tested:
-            return exact
+            return replace(exact, notes=steps.notes)
         breakdown = exact.breakdown
     else:
         once = learner.once(multiplier, setting)
         names = (*(e.name for e in events), learner.name, *(e.name for e in once))
         breakdown = tuple((name, math.nan) for name in names)  # no µ in all
     curve = composed_stages(steps.stages, learner.parts(multiplier, setting, delta=delta))
-    notes = tuple(
-        f"{', '.join(steps.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
-        "is charged in full"
-        for p in steps.steps
-        if p.test is not None
-    )
-    return Guarantee(curve, adjacency, conditions, breakdown, notes=notes)
+    return Guarantee(curve, adjacency, conditions, breakdown, notes=steps.notes)
 
 
 def with_best_tests(steps: Chain, mu: float, epsilon: float, delta: float) -> Chain:

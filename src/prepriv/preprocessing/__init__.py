@@ -7,6 +7,7 @@ from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.preprocessing.deduplicate import Deduplicate, DeduplicateCells
 from prepriv.preprocessing.encode import ClipFeatures, OneHot
+from prepriv.preprocessing.encoder import Encode
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
@@ -39,6 +40,7 @@ __all__ = [
     "ConstantImputer",
     "Deduplicate",
     "DeduplicateCells",
+    "Encode",
     "Fitted",
     "FittedMap",
     "Homogenize",

@@ -351,6 +351,11 @@ class Step(abc.ABC):
         return None
 
     @property
+    def holds_only(self) -> str:
+        """What has to be true of the step itself, whatever the data: a sentence that begins with "holds only", or "" (`Chain.notes`)."""
+        return ""
+
+    @property
     def directions(self) -> int | None:
         """How many directions of the rows' second moment it keeps, if it keeps some."""
         return None

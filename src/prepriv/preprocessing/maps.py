@@ -23,6 +23,7 @@ from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.encode import ClipMap, OneHotMap
+from prepriv.preprocessing.encoder import Encoded
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.impute_regression import Frame, RegressionReleased
@@ -143,6 +144,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], ReleasedMap]] = {
     "compiled": lambda m: CompiledMap(
         _text(m, "columns"), _text(m, "ops"), int(_number(m, "features")), _text(m, "check")
     ),
+    "encoder": Encoded.from_json,
     "class_counts": lambda m: CountedClasses(_array(m, "counts")),
     "clip_features": lambda m: ClipMap(_array(m, "low"), _array(m, "high")),
     "one_hot": lambda m: OneHotMap(

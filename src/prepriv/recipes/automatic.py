@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
@@ -19,9 +20,9 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD
-from prepriv.placed.checks import check_named
+from prepriv.placed.checks import check_named, check_steps
 from prepriv.plans.plan import signal
-from prepriv.preprocessing.base import UNTOUCHED, Step, need_n, walk
+from prepriv.preprocessing.base import UNTOUCHED, Step, need_filled, need_n, walk
 from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.homogenize import Homogenize
@@ -72,16 +73,21 @@ def recipe(
     n: int,
     epsilon: float,
     delta: float,
-    steps: str | Sequence[Step] = "auto",
+    steps: str | Sequence[Step | str] = "auto",
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
+
+    steps that end in a name, [Encode("encoder.onnx"), "auto"]: those, which cost nothing, and the recipe for the rows behind them.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
     function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
     Feature Preprocessing, with their own learners (docs/dpsgd-f.md).
     """
     n = need_n(n)
+    if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
+        return _behind(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
+    steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED)
@@ -108,6 +114,38 @@ def recipe(
     learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
     batched = learned if _moved(steps) else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
     return tuple(steps), batched
+
+
+def _behind(
+    domain: Domain,
+    first: Sequence[Any],
+    then: str,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    learner: str | Learner,
+) -> tuple[tuple[Step, ...], Learner]:
+    """The recipe `then` for the rows behind steps that neither cost nor move anything: they lie in a ball."""
+    check_steps(first)
+    space = domain.space
+    for step, _, after in walk(first, space):
+        if step.paid.private:
+            raise ValueError(
+                f"{step.name} is paid for by {step.way}: before a recipe, [..., {then!r}], stand free and public steps alone"
+            )
+        space = after
+    need_filled(f"the recipe {then!r} after other steps", space)
+    ball = Domain.ball(
+        space.d,
+        domain.classes,
+        radius=space.radius,
+        n=domain.n,
+        adjacency=domain.adjacency,
+        target=domain.target,
+    )
+    steps, learned = recipe(ball, n=n, epsilon=epsilon, delta=delta, steps=then, learner=learner)
+    return (*first, *steps), learned
 
 
 class WeakSignal(UserWarning):

@@ -9,6 +9,7 @@ from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.encoder import Encoded
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.preprocessing.scattering import Scatter
@@ -32,10 +33,10 @@ class Coefficients:
 
 
 def coefficients(model: Model) -> Coefficients:
-    """Those of a model. Raises ValueError where rows get random features or wavelets: then no weight is a column's."""
-    if any(isinstance(m, AddRandomFeatures | Scatter) for m in model.maps):
+    """Those of a model. Raises ValueError where rows get features of their own (random, wavelets, a network): no weight is a column's."""
+    if any(isinstance(m, AddRandomFeatures | Scatter | Encoded) for m in model.maps):
         raise ValueError(
-            "the model has no weight a column: its rows have random features or wavelets (steps='linear' has none)"
+            "the model has no weight a column: its rows have random features, wavelets or those of a network (steps='linear' has none)"
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()

@@ -9,7 +9,7 @@ import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -83,7 +83,7 @@ class Preparation(Priced):
             return None
         events = [event for planned in self.steps for event in planned.events]
         made = Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.unit)
-        return self._stated(made, made.mu or math.inf)
+        return self._stated(replace(made, notes=self.chain.notes), made.mu or math.inf)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided, written once. The same preparation gives the same bytes."""

@@ -48,8 +48,9 @@ def check_public_steps(domain: Domain, steps: Sequence[Step]) -> None:
             except ValueError as error:
                 raise ValueError(f"{step.name}, the public table: {error}") from None
             maps = None if maps is None or fitted is None else [*maps, fitted]
-        elif maps is not None:
-            maps = [*maps, step.free(space)]
+        else:
+            free = step.free(space)  # that it can be made at all is seen before the charge
+            maps = None if maps is None else [*maps, free]
 
 
 def _checked(

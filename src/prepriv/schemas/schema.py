@@ -337,7 +337,7 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
         raise BadSchema(f"steps[{position}] ({name}): an option has the wrong type") from None
     except BadSchema:
         raise
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         raise BadSchema(f"steps[{position}]: {error}") from None
 
 
