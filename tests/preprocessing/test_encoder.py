@@ -322,7 +322,7 @@ def test_rows_of_another_size_are_refused_when_planned():
 
 def test_it_cannot_follow_a_step_that_moves_rows():
     few = pre.Quantize(0.01, payment=Sensitivity({"max_neighbors": 3}))
-    with pytest.raises(ValueError, match="Encode is no Lipschitz map"):
+    with pytest.raises(ValueError, match="Encode is not a Lipschitz map"):
         make_plan(BOX, [few, Encode(LAYER)], LEARNER, epsilon=1.0, delta=1e-5)
 
 
@@ -437,7 +437,7 @@ def test_a_forged_map_is_refused(key, value, tmp_path, rng):
     forged = json.loads(model.text())
     forged["maps"][0][key] = value
     (tmp_path / "model.json").write_text(json.dumps(forged))
-    with pytest.raises(ValueError, match="no model of this library, or it is damaged"):
+    with pytest.raises(ValueError, match="is not a model of this library, or it is damaged"):
         Model.load(tmp_path)
 
 

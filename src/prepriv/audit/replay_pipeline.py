@@ -43,7 +43,7 @@ from prepriv.tables.column import codes_by
 from prepriv.tables.encoding import Table, encode, encode_targets
 from prepriv.tables.units import grouped, id_of
 
-Encode = Callable[[RawTable, Plan], tuple[Any, Any]]
+FormOfTable = Callable[[RawTable, Plan], tuple[Any, Any]]
 
 
 def as_objects(table: RawTable, plan: Plan) -> tuple[Any, Any]:
@@ -88,7 +88,7 @@ class PlanRun:
     True
     """
 
-    def __init__(self, plan: Plan, *, form: Encode = as_objects, engine: Engine = ONE) -> None:
+    def __init__(self, plan: Plan, *, form: FormOfTable = as_objects, engine: Engine = ONE) -> None:
         self._plan, self._form, self._engine = plan, form, engine
         self._tested: list[Tested] = []
         self._first: list[Tested] = []
@@ -216,7 +216,7 @@ def replay_plan(
     seed: int = 0,
     table: RawTable | None = None,
     missing: float = 0.0,
-    form: Encode = as_objects,
+    form: FormOfTable = as_objects,
     bases: int = 1,
 ) -> Result:
     """Replay a plan on adversarial neighbour pairs: nothing may differ but what noise hides.

@@ -13,7 +13,7 @@ import typer
 from prepriv.audit.judgement import grouped_findings
 from prepriv.audit.replay import Result
 from prepriv.audit.replay_neighbours import RawTable
-from prepriv.audit.replay_pipeline import Encode, as_objects, replay_plan
+from prepriv.audit.replay_pipeline import FormOfTable, as_objects, replay_plan
 from prepriv.audit.sensitivity_case import QUANTITIES
 from prepriv.commands.audit_files import DEFAULT_ROWS, DELTA, EPSILON, declared_rows, end, plan_of
 from prepriv.commands.common import AsJson, console, print_table
@@ -75,7 +75,9 @@ def replay(
     end(total.judgement(of), _told(total, of), as_json)
 
 
-def _attack(plan: Plan, pairs: int, form: Encode, raw: RawTable | None, missing: float, seed: int) -> Result:
+def _attack(
+    plan: Plan, pairs: int, form: FormOfTable, raw: RawTable | None, missing: float, seed: int
+) -> Result:
     bases = 1 if raw is not None else min(4, pairs)
     return replay_plan(plan, pairs=pairs, seed=seed, table=raw, missing=missing, form=form, bases=bases)
 

@@ -75,10 +75,10 @@ class Encoded(ReleasedMap):
             or len(text) > 4 * LARGEST_NETWORK // 3 + 4
             or not isinstance(first, bool)
         ):
-            raise ValueError("these are no data of an encoder")
+            raise ValueError("these are not data of an encoder")
         network = Network.of(base64.b64decode(text, validate=True))
         if first and len(network.inputs) != 3:
-            raise ValueError("these are no data of an encoder")
+            raise ValueError("these are not data of an encoder")
         return cls(_KNOWN.setdefault(network.sha256, network), first, factor, floor)
 
 

@@ -167,7 +167,7 @@ _DEPEND_ON_ROW_ALONE = frozenset(
         "Xor",
     ]
 )
-"""Operators that make the same of the same numbers each time, and whose running time follows from sizes."""
+"""Operators whose result follows from their numbers alone, and their work from the sizes of these."""
 
 
 def _refuse(what: str) -> ValueError:
@@ -324,7 +324,7 @@ def _check_parts(onnx: Any, model: Any) -> None:
             raise _refuse(f"draws random numbers ({node.op_type})")
         if node.op_type not in _DEPEND_ON_ROW_ALONE:
             raise _refuse(
-                f"has the operator {shown(node.op_type)}, which is not among those known to make the same of a row each time"
+                f"has the operator {shown(node.op_type)}, which is not in the list of those that are known to depend on the row alone"
             )
         if node.op_type == "BatchNormalization" and (
             len([o for o in node.output if o]) > 1

@@ -86,7 +86,7 @@ def recipe(
     """
     n = need_n(n)
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
-        return _behind(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
+        return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
@@ -116,7 +116,7 @@ def recipe(
     return tuple(steps), batched
 
 
-def _behind(
+def _after(
     domain: Domain,
     first: Sequence[Any],
     then: str,
@@ -126,7 +126,7 @@ def _behind(
     delta: float,
     learner: str | Learner,
 ) -> tuple[tuple[Step, ...], Learner]:
-    """The recipe `then` for the rows behind steps that neither cost nor move anything: they lie in a ball."""
+    """The recipe `then` for the rows after steps that neither cost nor move anything: they lie in a ball."""
     check_steps(first)
     space = domain.space
     for step, _, after in walk(first, space):
