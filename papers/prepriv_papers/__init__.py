@@ -38,12 +38,14 @@ REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "ptr-utility": calculators.ptr_utility,
 }
 
-app = typer.Typer(help="Recompute what the papers print, beside the corrected values.", no_args_is_help=True)
+app = typer.Typer(
+    help="Recompute the numbers in the papers, beside the corrected values.", no_args_is_help=True
+)
 
 
 @app.callback()
 def _reproduce() -> None:
-    """Recompute what the papers print, beside the corrected values."""
+    """Recompute the numbers in the papers, beside the corrected values."""
 
 
 def _with_json(function: Callable[..., None]) -> Callable[..., None]:

@@ -230,31 +230,45 @@ def _show_ways_out(
 
 
 def account_command(
-    pipeline: Annotated[Path, typer.Argument(help="The pipeline (YAML): rows, domain, steps, learner.")],
-    delta: Annotated[float | None, typer.Option(help="Wins over the file's delta.")] = None,
+    pipeline: Annotated[
+        Path, typer.Argument(help="The pipeline (YAML): rows, domain or schema, steps, learner.")
+    ],
+    delta: Annotated[float | None, typer.Option(help="Replaces the delta in the file.")] = None,
     target: Annotated[
         float | None,
-        typer.Option(help="Print how to pay for the steps so that the whole keeps this ε, as code."),
+        typer.Option(help="Print code that pays for the steps and keeps the whole pipeline at this ε."),
     ] = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """What an existing pipeline really costs: by every route, step by step. Reads no data.
+    r"""Print what an existing pipeline really costs, by every route and step by step. Reads no data.
 
-    Steps are written as in a schema; one fitted on the private records without noise has pay: sensitivity.
+    The file gives rows:, delta:, the data, steps: and learner:. The data are declared by domain: (a box or a ball of features) or by
+    schema: FILE (a schema beside the file). Steps are written as in a schema. A step that was fitted on the private records
+    without noise has pay: sensitivity.
 
-    The kind of the learner is its name in Python and says how it sees the records; its account holds for no other sampler:
-    GradientDescent, all of them at each step; PoissonSGD, Poisson sampling at rate batch_size/rows; FixedBatchSGD and
-    NoisySGD, uniform batches without replacement, afresh at each step (not passes over shuffled records); OnePassSGD, one
-    pass in a fixed order, stopped at a uniformly random step that stays hidden; CyclicSGD, several such passes, stopped in the
-    last (weight_decay, which makes further passes nearly free). Or one statistic: gaussian, laplace,
-    exponential. Or Opacus, jax-privacy, TF-Privacy, diffprivlib, with their own names (noise_multiplier, max_grad_norm,
-    sample_rate or batch_size, drop_last, epochs, poisson_sampling; of diffprivlib model and epsilon), whatever the model was. Every other setting of
-    the run may be given, too: it is read, or refused by name.
+    learner: gives kind:, the name of a learner in Python. The kind says how the learner samples records, and the account holds for no
+    other sampler:
 
-    sklearn: FILE.py, in place of steps, is a Python file that defines `pipeline`, of scikit-learn; it is run. Beside it
-    missing: 0.02 declares the largest share of records that miss a cell, deviation: 0.1 the least standard deviation of a
-    scaled column as a share of its declared width; a part that rests on one is refused without it.
+    \b
+      GradientDescent           all records at each step
+      PoissonSGD                Poisson sampling at rate batch_size/rows
+      FixedBatchSGD, NoisySGD   uniform batches without replacement, drawn again
+                                at each step (not passes over shuffled records)
+      OnePassSGD                one pass in a fixed order, stopped at a random
+                                step that stays hidden
+      CyclicSGD                 several such passes, stopped in the last one
+                                (weight_decay makes further passes nearly free)
+      gaussian, laplace, exponential   one released statistic
+      Opacus, jax-privacy, TF-Privacy, diffprivlib   a run of that library
+
+    A run of another library is described by that library's own names: noise_multiplier, max_grad_norm, sample_rate or batch_size,
+    drop_last, epochs, poisson_sampling; for diffprivlib, model and epsilon. Its model may be of any kind. You may give every other setting of
+    the run, too: each is read, or refused by name.
+
+    sklearn: FILE.py may replace steps:. The file defines `pipeline`, a Pipeline of scikit-learn, and is run. Two facts may be declared
+    with it. missing: 0.02 is the largest share of records that miss a cell. deviation: 0.1 is the least standard deviation of a scaled
+    column, as a share of its declared width. A part that rests on one of them is refused without it.
     """
     if target is not None and (plot is not None or as_json):
         raise Stop("--target prints code: it has no --plot and no --json")

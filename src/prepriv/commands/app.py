@@ -23,7 +23,7 @@ COMMANDS = {
     "train": (
         "prepriv.commands.train",
         "train",
-        "Train a private model on a table and write OUT/model and OUT/report.html + report.json.",
+        "Train a private model on a table; write OUT/model, OUT/report.html and OUT/report.json.",
     ),
     "plan": (
         "prepriv.commands.plan",
@@ -33,27 +33,27 @@ COMMANDS = {
     "account": (
         "prepriv.commands.account",
         "account_command",
-        "What an existing pipeline really costs: by every route, step by step. Reads no data.",
+        "Print what an existing pipeline really costs, by every route and step by step. Reads no data.",
     ),
     "predict": (
         "prepriv.commands.released",
         "predict",
-        "Predict labels of raw rows with the released model alone.",
+        "Predict labels of raw rows from the released model alone.",
     ),
     "evaluate": (
         "prepriv.commands.evaluate",
         "evaluate",
-        "How good a released model is on private test rows, as noisy counts with intervals.",
+        "Measure a released model on private test rows: noisy counts with intervals.",
     ),
     "validate": (
         "prepriv.commands.validate",
         "validate",
-        "FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the conditions that the guarantee rests on. Never publish the output.",
+        "FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the guarantee. Never publish the output.",
     ),
     "report": (
         "prepriv.commands.released",
         "report",
-        "What a released model promises, read from its artifact.",
+        "Print what a released model promises, read from its artifact.",
     ),
     "describe": (
         "prepriv.commands.describe",
@@ -63,22 +63,26 @@ COMMANDS = {
     "ask": (
         "prepriv.commands.ask",
         "ask",
-        "Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles, by group.",
+        "Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles; also by group.",
     ),
     "sketch": (
         "prepriv.commands.sketch",
         "sketch",
-        "Release noisy counts of each column with the label, and draw rows from them: marginals with the label, nothing else.",
+        "Release noisy counts of each column with the label, and draw synthetic rows from them.",
     ),
     "shuffle": (
         "prepriv.commands.shuffle",
         "shuffle",
-        "Epsilon of n shuffled epsilon0-DP reports at DELTA, exact and by two published bounds.",
+        "Print epsilon of n shuffled epsilon0-DP reports at DELTA: exact, and by two published bounds.",
     ),
     "audit": ("prepriv.commands.audit", "app", "Attack what the library claims."),
-    "reproduce": (None, "", "Recompute what the papers print, beside the corrected values."),
-    "schema": ("prepriv.commands.schema", "app", "The declared schema."),
-    "ledger": ("prepriv.commands.ledger", "app", "The durable privacy budget of a data set."),
+    "reproduce": (None, "", "Recompute the numbers in the papers, beside the corrected values."),
+    "schema": ("prepriv.commands.schema", "app", "Draft the schema that declares a table."),
+    "ledger": (
+        "prepriv.commands.ledger",
+        "app",
+        "Keep the privacy budget of a data set in a durable ledger.",
+    ),
 }
 
 # a command of a distribution of its own: how to get it
@@ -143,9 +147,9 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, nothing written, nothing charged; 3 budget exceeded; 4 to 6 the ledger "
-        "(unavailable, corrupt, plan refused); 7 a test refused the data, which is charged; 8 an audit decided nothing; 70 a failure after private "
-        "data was opened; 130 interrupted; 141 standard output was closed early.",
+        epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, with nothing written or charged; 3 budget exceeded; 4 ledger "
+        "unavailable; 5 ledger corrupt; 6 the ledger refused the plan; 7 a test refused the data (this is charged); 8 an audit could not decide; 70 failed after "
+        "private data was opened; 130 interrupted; 141 standard output ended early.",
     )
     app.callback()(_options)
     for name, (module, attribute, help_line) in COMMANDS.items():

@@ -34,27 +34,30 @@ def ask(
     questions: Annotated[
         list[str],
         typer.Argument(
-            help='Such as "mean(pay)", "count by job", "crosstab(job, sex)", "quantile(age, 0.9) by sex".'
+            help='For example "mean(pay)", "count by job", "crosstab(job, sex)", "quantile(age, 0.9) by sex".'
         ),
     ],
     schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
     epsilon: Annotated[float, typer.Option(help="Privacy budget of all answers together.")] = 0.5,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
+    ] = 1e-6,
     number: Annotated[
-        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+        int | None,
+        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
     ] = None,
     note: Note = None,
-    price: Annotated[bool, typer.Option("--price", help="Say what each release costs, and stop.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the answers to this .json.")] = None,
+    price: Annotated[bool, typer.Option("--price", help="Print what each release costs, and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the answers to this .json file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles, by group.
+    """Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles; also by group.
 
-    All are priced together before the table is opened, and what several need is paid for once.
+    All questions are priced together before the table is opened. What several of them need is paid for once.
     """
     declared = load(schema)
     n = declared.rows if number is None else number

@@ -33,32 +33,31 @@ def sensitivity(
     step: Annotated[
         str,
         typer.Argument(
-            help="A step or chain of ours (its name or the start of it), all, or a Python file with `domain` and `steps`."
+            help="A built-in step or chain (its name or the start of it), all, or a Python file with `domain` and `steps`."
         ),
     ],
     seconds: Annotated[
         float | None,
         typer.Option(
-            help=f"Time for each attack (default {OURS:g}; of a Python file {OWN:g}).",
+            help=f"Seconds for each attack (default {OURS:g}; for a Python file {OWN:g}).",
             min=0.01,
             show_default=False,
         ),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(help=f"Of a Python file: records of the made-up tables (default {ROWS}).", min=2),
+        typer.Option(help=f"For a Python file: records in the made-up tables (default {ROWS}).", min=2),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="The search is the same for the same seed and number of pairs.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed and number of pairs give the same search.")] = 0,
     table: Annotated[
-        Path | None, typer.Option(help="Of a step of ours: also write the results there, as Markdown.")
+        Path | None,
+        typer.Option(help="For built-in steps: also write the results to this file, as Markdown."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search made-up neighbours for rows, and sums, that move further than a step declares.
+    """Search made-up neighbours for rows and sums that move further than a step declares.
 
-    Steps of your own: a Python file that defines `domain`, a Domain, `steps`, a list of them, and perhaps `n`. Each is
+    For your own steps, give a Python file that defines `domain` (a Domain), `steps` (a list) and, optionally, `n`. Each step is
     attacked in every way it can be paid for. Exit code 0: held; 1: broken; 8: not decided.
     """
     if step.endswith(".py"):

@@ -16,15 +16,18 @@ from prepriv.guarantees.printed import up
 
 def chains(
     count: Annotated[
-        int, typer.Option("--chains", help=f"Random chains of one to {LONGEST_CHAIN} steps.", min=1)
+        int,
+        typer.Option(
+            "--chains", help=f"Number of random chains, of one to {LONGEST_CHAIN} steps each.", min=1
+        ),
     ] = 300,
-    pairs: Annotated[int, typer.Option(help="Adversarial neighbour pairs of each.", min=1)] = 12,
+    pairs: Annotated[int, typer.Option(help="Number of adversarial neighbour pairs per chain.", min=1)] = 12,
     seed: Annotated[int, typer.Option(help="The same seed gives the same attack.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Attack random chains through encoding, plan and run: rows, sums and whatever leaves, on neighbouring tables.
+    """Attack random chains of steps on neighbouring tables, from encoding to release: rows, sums and whatever leaves.
 
-    All tables are made up. Exit code 0: held; 1: broken, something declared is beaten; 8: not decided.
+    All tables are made up. Exit code 0: held; 1: broken, something goes beyond what is declared; 8: not decided.
     """
     with progress_bar() as progress:
         show = None if progress is None else lambda done, of: progress("chains", done, of)

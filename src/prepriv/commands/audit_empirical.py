@@ -18,10 +18,10 @@ from prepriv.guarantees.printed import down, exact, up
 def empirical(
     name: Annotated[str, typer.Argument(help="A mechanism or pipeline (or the start of its name), or all.")],
     runs: Annotated[int, typer.Option(help="Runs on each of the two data sets.", min=100)] = 10_000,
-    doubt: Annotated[float, typer.Option(help="Chance of refuting a claim that is true.")] = 1e-6,
+    doubt: Annotated[float, typer.Option(help="Chance of rejecting a claim that is true.")] = 1e-6,
     as_json: AsJson = False,
 ) -> None:
-    """Lower bounds of what mechanisms and pipelines leak, beside their claims, on made-up neighbours.
+    """Print lower bounds on what mechanisms and pipelines leak on made-up neighbours, beside their claims.
 
     Exit code 0: held; 1: broken, a claim is refuted; 8: not decided.
     """

@@ -28,20 +28,22 @@ def replay(
     config: Annotated[
         Path,
         typer.Argument(
-            help="A model's folder, a schema (YAML), or a Python file with `domain`, `steps` and perhaps `learner`."
+            help="A model's folder, a schema (YAML), or a Python file with `domain`, `steps` and, optionally, `learner`."
         ),
     ],
     data: Annotated[
-        Path | None, typer.Option(help="Replay this table too (default: synthetic ones).")
+        Path | None, typer.Option(help="Replay this table, too (default: only synthetic ones).")
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(help=f"Records of synthetic tables (default {DEFAULT_ROWS}, or a file's own n).", min=1),
+        typer.Option(
+            help=f"Records in the synthetic tables (default {DEFAULT_ROWS}, or the n of a file).", min=1
+        ),
     ] = None,
     missing: Annotated[
-        float, typer.Option(help="Share of empty cells in synthetic columns to impute.")
+        float, typer.Option(help="Share of empty cells in those synthetic columns that are imputed.")
     ] = 0.02,
-    pairs: Annotated[int, typer.Option(help="Adversarial neighbour pairs.", min=1)] = 200,
+    pairs: Annotated[int, typer.Option(help="Number of adversarial neighbour pairs.", min=1)] = 200,
     epsilon: Annotated[
         float | None,
         typer.Option(help=f"Privacy budget of the plan (default {EPSILON:g}; a model has its own)."),
@@ -53,10 +55,10 @@ def replay(
     seed: Annotated[int, typer.Option(help="The same seed gives the same pairs.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a pipeline on adversarial neighbours: what leaves, each sum, and the rows after each step, beside what is declared.
+    """Replay a pipeline on adversarial neighbours, and compare what leaves, each sum and the rows after each step with what is declared.
 
-    Works for your own steps: put their class and the pipeline into a Python file. All neighbours are made up, also those
-    of --data. Exit code 0: held; 1: broken, something goes beyond what is declared; 8: not decided.
+    It works for your own steps, too: put their class and the pipeline into a Python file. All neighbours are made up, even with
+    --data. Exit code 0: held; 1: broken, something goes beyond what is declared; 8: not decided.
     """
     if not 0 <= missing <= 1:
         raise Stop(f"--missing must lie in [0, 1]; got {missing}")

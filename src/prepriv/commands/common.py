@@ -43,22 +43,25 @@ from prepriv.tables.stream import Files
 
 ByOption = Annotated[
     str | None,
-    typer.Option(help="Also of each group of this declared categorical column, and how the groups differ."),
+    typer.Option(
+        help="Also measure each group of this declared categorical column, and how the groups differ."
+    ),
 ]
-Plot = Annotated[Path | None, typer.Option(help="Also draw it here, as .svg.")]
+Plot = Annotated[Path | None, typer.Option(help="Also draw the prices into this .svg file.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier private model and its reports.")
 ]
 
 
 Note = Annotated[
-    str | None, typer.Option("--note", help="With --ledger: stands in front of the charge in `ledger show`.")
+    str | None,
+    typer.Option("--note", help="With --ledger: a note that `ledger show` prints in front of the charge."),
 ]
 LedgerAt = str | os.PathLike[str] | None
 MeasureOption = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"What to measure: {', '.join(MEASURES)}, or of a number {', '.join(TARGET_MEASURES)}; several times for "
+        help=f"What to measure: {', '.join(MEASURES)}; for regression {', '.join(TARGET_MEASURES)}. Repeat the option for "
         "several (default: all but residuals)."
     ),
 ]

@@ -37,8 +37,10 @@ from prepriv.runs.train import train
 
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy budget.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
-    out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
+    ] = 1e-5,
+    out: Annotated[Path, typer.Option(help="Folder for the model and its reports.")] = Path("run"),
     recipe_name: Annotated[
         str,
         typer.Option(

@@ -34,24 +34,29 @@ from prepriv.guarantees.printed import exact, up
 def describe(
     data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
     schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of all numbers together.")] = 0.5,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole description.")] = 0.5,
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
+    ] = 1e-6,
     number: Annotated[
-        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+        int | None,
+        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
     ] = None,
     note: Note = None,
-    out: Annotated[Path | None, typer.Option(help="A page, .html; the same as .json beside it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page to this .html file, and the same as .json beside it.")
+    ] = None,
     correlations: Annotated[
-        bool, typer.Option("--correlations", help="Of all pairs of numeric columns.")
+        bool, typer.Option("--correlations", help="Also correlations of all pairs of numeric columns.")
     ] = False,
     by: Annotated[
         str | None,
         typer.Option(
-            help="Also of each group of this declared categorical column, and how the groups differ."
+            help="Also describe each group of this declared categorical column, and how the groups differ."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -43,35 +43,41 @@ _MARKS = {".json": b'"evaluation": [', ".html": b"<title>prepriv evaluation</tit
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="The released model: its folder, its file or its run.")],
+    model: Annotated[
+        Path, typer.Argument(help="The released model: its folder, its file or the folder of its run.")
+    ],
     test: Annotated[Path, typer.Argument(help="The private test rows, with labels: CSV or Parquet.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy budget, of the people in TEST.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-5,
-    rows: Annotated[int | None, typer.Option(help="Declared number of records of TEST (public).")] = None,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of the people in TEST.")] = 0.1,
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
+    ] = 1e-5,
+    rows: Annotated[int | None, typer.Option(help="Number of records in TEST, declared and public.")] = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: the model's).")] = None,
     measure: MeasureOption = None,
     error_bound: Annotated[
         float | None,
         typer.Option(
-            help="Of a number: the largest error that counts (default: a quarter of the distance of the bounds)."
+            help="For regression: larger errors count as this one (default: a quarter of the width between the bounds)."
         ),
     ] = None,
     by: ByOption = None,
     group: Annotated[
         list[str] | None,
-        typer.Option(help="A category of --by that the schema does not declare; several times for several."),
+        typer.Option(
+            help="A category of --by that the schema does not declare. Repeat the option for several."
+        ),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Charge this ledger (a file or postgresql://...) before TEST is opened."),
+        typer.Option(help="Ledger to charge before TEST is opened: a file or postgresql://..."),
     ] = None,
     note: Note = None,
-    out: Annotated[Path | None, typer.Option(help="Write it to this .html or .json.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the result to this .html or .json file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How good a released model is on private test rows, as noisy counts with intervals.
+    """Measure a released model on private test rows: noisy counts with intervals.
 
-    Rows that the model was trained on are paid for a second time: with one ledger for both, it adds them up.
+    Rows that the model was trained on are paid for a second time. Use one ledger for both, and it adds up the two charges.
     """
     came, account = Came(), noted(ledger, note)
     with says_what_stays(came, out), contextlib.ExitStack() as taken:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -20,7 +20,7 @@ from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerE
 from prepriv.ledger.currency import CURRENCIES, Quanta, amount_in_words, decimals
 from prepriv.ledger.urls import is_url
 
-app = typer.Typer(help="The durable privacy budget of a data set.", no_args_is_help=True)
+app = typer.Typer(help="Keep the privacy budget of a data set in a durable ledger.", no_args_is_help=True)
 
 
 def _number(text: str) -> Decimal:
@@ -38,7 +38,13 @@ def _receipt(text: str) -> Charge:
     return Charge(int(sequence), head.lower())
 
 
-_Amount = Annotated[Decimal | None, typer.Option(parser=_number, metavar="NUMBER")]
+_Amount: TypeAlias = Decimal | None
+_Epsilon = Annotated[
+    _Amount, typer.Option(parser=_number, metavar="NUMBER", help="Cap on epsilon (unit basic).")
+]
+_Delta = Annotated[_Amount, typer.Option(parser=_number, metavar="NUMBER", help="Cap on delta (unit basic).")]
+_Mu = Annotated[_Amount, typer.Option(parser=_number, metavar="NUMBER", help="Cap on mu (unit gdp).")]
+_Rho = Annotated[_Amount, typer.Option(parser=_number, metavar="NUMBER", help="Cap on rho (unit zcdp).")]
 _Place = Annotated[
     str, typer.Argument(help="The ledger: a file, or postgresql://user@host/database?ledger=NAME.")
 ]
@@ -47,14 +53,18 @@ _Place = Annotated[
 @app.command()
 def create(
     path: _Place,
-    dataset: Annotated[str, typer.Option(help="Declared name of the data set; never a hash of it.")],
-    epsilon: _Amount = None,
-    delta: _Amount = None,
-    mu: _Amount = None,
-    rho: _Amount = None,
-    unit: Annotated[str, typer.Option(help=f"What is added up: {', '.join(CURRENCIES)}.")] = "basic",
+    dataset: Annotated[
+        str, typer.Option(help="A name for the data set, which you declare; never a hash of its content.")
+    ],
+    epsilon: _Epsilon = None,
+    delta: _Delta = None,
+    mu: _Mu = None,
+    rho: _Rho = None,
+    unit: Annotated[str, typer.Option(help=f"How costs add up: {', '.join(CURRENCIES)}.")] = "basic",
     adjacency: Annotated[str, typer.Option(help="replace-one or add-or-remove-one.")] = "replace-one",
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+    ] = False,
 ) -> None:
     """Create a ledger. Cap, unit and adjacency cannot be changed later."""
     with _exit_codes():
@@ -77,9 +87,11 @@ def create(
 @app.command()
 def show(
     path: _Place,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+    ] = False,
 ) -> None:
-    """Show the cap, what is left, and every charge (after verifying all of it)."""
+    """Verify a ledger, then show its cap, what is left, and every charge."""
     with _exit_codes():
         ledger = Ledger.open(path)
         entries = ledger.entries()
@@ -104,12 +116,14 @@ def show(
 @app.command()
 def plan(
     path: _Place,
-    left: Annotated[bool, typer.Option("--left", help="Of what is left; else of the whole cap.")] = False,
-    runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many runs alike are to fit.")] = 1,
+    left: Annotated[bool, typer.Option("--left", help="Divide what is left, not the whole cap.")] = False,
+    runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many equal runs have to fit.")] = 1,
     delta: Annotated[float | None, typer.Option(help="The delta that each run will declare.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+    ] = False,
 ) -> None:
-    """The largest budget that each of RUNS runs can declare, in the options of the next one. Charges nothing."""
+    """Print the largest budget that each of RUNS runs can declare, as options for the next one. Charges nothing."""
     from prepriv.runs.left import largest_run
 
     with _exit_codes():
@@ -134,16 +148,22 @@ def plan(
 
 @app.command()
 def verify(
-    paths: Annotated[list[str], typer.Argument(help="One ledger, or several.")],
+    paths: Annotated[list[str], typer.Argument(help="One or more ledgers.")],
     receipt: Annotated[
         list[Charge] | None,
-        typer.Option(parser=_receipt, metavar="SEQUENCE:HEAD", help="From an artifact; may be repeated."),
+        typer.Option(
+            parser=_receipt,
+            metavar="SEQUENCE:HEAD",
+            help="The receipt in an artifact. Repeat the option for several.",
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+    ] = False,
 ) -> None:
-    """Check ledgers: file, hash chain, totals, cap; receipts of artifacts; no data set capped twice.
+    """Check ledgers: file, hash chain, totals and cap, receipts of artifacts, and that no data set has two caps.
 
-    A ledger restored from an older copy is consistent in itself: only receipts can show it.
+    A ledger that was restored from an older copy is consistent by itself. Only receipts can show that it is old.
     """
     with _exit_codes():
         if receipt and len(paths) > 1:

@@ -46,25 +46,29 @@ SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema 
 LearnerOption = Annotated[
     str | None,
     typer.Option(
-        help="A learner in place of the recipe's: OnePassSGD, or '{kind: PoissonSGD, batch_size: 256}'."
+        help="A learner instead of the default one: OnePassSGD, or '{kind: PoissonSGD, batch_size: 256}'."
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(help="Of predictions: balanced, which is paid for, or '{yes: 5}', which is free."),
+    typer.Option(
+        help="Weights of the classes in predictions: balanced (costs part of ε) or '{yes: 5}' (free)."
+    ),
 ]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(help="Of two classes: the later one is predicted above this probability; free."),
+    typer.Option(help="For two classes: predict the second one above this probability (free)."),
 ]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
-Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
+Delta = Annotated[float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")]
 RowsOption = Annotated[
     int | None,
-    typer.Option(help="Declared number of records (public), before any is dropped for what it holds."),
+    typer.Option(
+        help="Number of records, declared and public. Count them before dropping any because of what they hold."
+    ),
 ]
 AdjacencyOption = Annotated[
-    str | None, typer.Option(help="replace-one or add-or-remove-one; wins over the schema.")
+    str | None, typer.Option(help="replace-one or add-or-remove-one; replaces the schema's.")
 ]
 
 
@@ -118,7 +122,7 @@ def plan(
     schema: Annotated[
         Path,
         typer.Argument(
-            help="The declared schema (YAML), or a Python file of your own with `domain` and `pipeline`, a Pipeline of scikit-learn: it is run."
+            help="The declared schema (YAML), or your own Python file with `domain` and `pipeline` (a Pipeline of scikit-learn), which is run."
         ),
     ],
     rows: RowsOption = None,

@@ -37,11 +37,11 @@ from prepriv.tables.readers import read_table
 def predict(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
     data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
-    out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of stdout.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of to standard output.")] = None,
     proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict labels of raw rows with the released model alone."""
+    """Predict labels of raw rows from the released model alone."""
     released = Model.load(model)
     if out is None:
         check_standard_output()
@@ -135,17 +135,18 @@ def _write_record(path: Path, made: Report) -> None:
 
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
-    html: Annotated[Path | None, typer.Option(help="Write the page of the model here.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the model's report here, as .html.")] = None,
     as_json: AsJson = False,
     verify: Annotated[
-        Path | None, typer.Option(help="A saved report, .html or .json: is it this model's, to the letter?")
+        Path | None,
+        typer.Option(help="Check that this saved report (.html or .json) is this model's, to the letter."),
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(help="Write a record for the public registry of deployments here, .yaml."),
+        typer.Option(help="Write a record for the public registry of deployments here, as .yaml."),
     ] = None,
 ) -> None:
-    """What a released model promises, read from its artifact."""
+    """Print what a released model promises, read from its artifact."""
     released = Model.load(model)
     anew = None
     if record is not None:

@@ -36,7 +36,7 @@ from prepriv.schemas.persons import one_row_one_person
 from prepriv.tables.readers import BadData, column_names, read_table
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-app = typer.Typer(help="The declared schema.", no_args_is_help=True)
+app = typer.Typer(help="Draft the schema that declares a table.", no_args_is_help=True)
 
 
 @app.callback()
@@ -48,15 +48,21 @@ def _schema() -> None:
 def schema_init(
     data: Annotated[Path, typer.Argument(help="A table to draft from.")],
     label: Annotated[str | None, typer.Option(help="The label column (default: the last).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write here instead of stdout.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the schema here instead of to standard output.")
+    ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Draft privately: kinds, bounds, categories and classes by noisy counts."),
+        typer.Option(
+            help="Draft privately with this budget: kinds, bounds, categories and classes come from noisy counts."
+        ),
     ] = None,
     delta: Annotated[
         float | None, typer.Option(help="With --epsilon: well below 1 / rows (default: 1e-6).")
     ] = None,
-    rows: Annotated[int | None, typer.Option(help="With --epsilon: declared number of records.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="With --epsilon: number of records, declared and public.")
+    ] = None,
     adjacency: Annotated[
         str | None,
         typer.Option(help="With --epsilon: replace-one (the default) or add-or-remove-one."),
@@ -68,20 +74,20 @@ def schema_init(
     unit: Annotated[
         str | None,
         typer.Option(
-            help="The column that says whose row it is, where a person has several; --rows then counts persons."
+            help="Where a person has several rows: the column that says whose row it is. --rows then counts persons."
         ),
     ] = None,
     rows_per_unit: Annotated[
         int | None,
-        typer.Option("--rows-per-unit", help="With --unit: how many rows of a person are read, 1 to 100."),
+        typer.Option("--rows-per-unit", help="With --unit: how many rows of each person are read, 1 to 100."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draft a schema from a table.
 
-    With --epsilon in private: what it says was paid for, and it can be used as it is; the names in the header line are
-    taken as public. Without, it reads bounds and categories off the data, which leaks: edit every one, then run
-    `prepriv validate`. A file that exists is not overwritten.
+    With --epsilon the draft is private. What it says is paid for, and you can use it as it is. The names in the header line are
+    taken as public. Without --epsilon, bounds and categories are read off the data, which leaks: edit every one, then run
+    `prepriv validate`. An existing file is not overwritten.
     """
     if out is not None:
         _check_out(out)

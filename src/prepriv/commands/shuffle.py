@@ -24,19 +24,23 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 def shuffle(
-    epsilon0: Annotated[float, typer.Option(help="Local guarantee of each report (pure DP), >= 0.")],
-    n: Annotated[int, typer.Option(help="Users, one report each, >= 1.")],
-    delta: Annotated[float, typer.Option(help="In (0, 1), well below 1 / n.")],
+    epsilon0: Annotated[float, typer.Option(help="Epsilon of each report by itself (pure local DP), >= 0.")],
+    n: Annotated[int, typer.Option(help="Number of users, each with one report, >= 1.")],
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee, in (0, 1); well below 1 / n.")
+    ],
     randomizer: Annotated[
-        str | None, typer.Option(help='What is known of the reports: "laplace" or "k-rr=K" (K categories).')
+        str | None,
+        typer.Option(help='How reports are made, if you know it: "laplace" or "k-rr=K" (K categories).'),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of delta(epsilon): .png, .pdf or .svg.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw delta(epsilon) into this .png, .pdf or .svg file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Epsilon of n shuffled epsilon0-DP reports at DELTA, exact and by two published bounds.
+    """Print epsilon of n shuffled epsilon0-DP reports at DELTA: exact, and by two published bounds.
 
-    Adjacency replace-one: one user's record changes. Bad input is a ValueError that names the option and
-    its range; the command line turns it into one line on stderr and exit code 2.
+    Neighbours are replace-one: one user's record changes.
     """
     number("delta", delta, above=0.0, below=1.0)
     if plot is not None and plot.suffix.lower() not in PICTURES:

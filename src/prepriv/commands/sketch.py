@@ -48,28 +48,32 @@ def sketch(
         Path | None, typer.Option(help=f"A folder for {', '.join(OUTPUTS)}; needed unless --price is given.")
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole sketch.")] = 0.5,
-    delta: Annotated[float, typer.Option(help="Well below 1 / rows.")] = 1e-6,
+    delta: Annotated[
+        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
+    ] = 1e-6,
     number: Annotated[
-        int | None, typer.Option("--rows", help="Declared number of records (default: the schema's).")
+        int | None,
+        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
     ] = None,
     note: Note = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also correlations of all pairs of columns within each class.")
     ] = False,
-    draw: Annotated[int, typer.Option(help="How many rows are drawn from it, to try code on.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of these rows; it is not a secret.")] = 0,
+    draw: Annotated[int, typer.Option(help="How many synthetic rows to draw, to try code on.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of these rows; it is not a secret.")] = 0,
     price: Annotated[
-        bool, typer.Option("--price", help="Say what is released and whether it is enough, and stop.")
+        bool, typer.Option("--price", help="Print what would be released and whether it is enough, and stop.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release noisy counts of each column with the label, and draw rows from them: marginals with the label, nothing else.
+    """Release noisy counts of each column with the label, and draw synthetic rows from them.
 
-    What would carry too little is refused before the charge, and the table is opened after it.
+    The rows keep each column's counts with the label and nothing else: columns are independent within a class, unless --pairs is given. A sketch that would
+    hold too little signal is refused before the charge. The table is opened after the charge.
     """
     declared = load(schema)
     n = declared.rows if number is None else number

@@ -75,10 +75,10 @@ def train(
         Path, typer.Argument(help="The private table: CSV or Parquet; a file, a folder or a glob.")
     ],
     schema: SchemaFile,
-    label: Annotated[str | None, typer.Option(help="The label column (default: the schema's).")] = None,
+    label: Annotated[str | None, typer.Option(help="The label column (default: from the schema).")] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
-    out: Annotated[Path, typer.Option(help="Folder for model/ and report.*.")] = Path("run"),
+    out: Annotated[Path, typer.Option(help="Folder for the model and its reports.")] = Path("run"),
     rows: RowsOption = None,
     adjacency: AdjacencyOption = None,
     learner: LearnerOption = None,
@@ -86,45 +86,49 @@ def train(
     threshold: ThresholdOption = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Charge this ledger (a file or postgresql://...) before the data is opened."),
+        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
     ] = None,
     note: Note = None,
     public_test: Annotated[
-        Path | None, typer.Option(help="A labelled table you declare PUBLIC, to score.")
+        Path | None, typer.Option(help="A labelled table that you declare PUBLIC, to score the model on.")
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="What rows may take, such as 2GB (default: half of what is free); else on disk."),
+        typer.Option(
+            help="Memory for rows, such as 2GB (default: half of what is free). Rows that do not fit go to disk."
+        ),
     ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
-            help="Who adds up rows: threads (default), torch, torch:cuda, dask or dask://HOST:PORT."
+            help="What adds up the rows: threads (default), torch, torch:cuda, dask or dask://HOST:PORT."
         ),
     ] = None,
     holdout: Annotated[
         float | None,
-        typer.Option(help="Set this share of the records aside, by a coin each, and measure on them."),
+        typer.Option(help="Set this share of the records aside at random, and measure the model on them."),
     ] = None,
     evaluate_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="What the measurement spends of the records set aside (default: as training, for free)."
+            help="Budget of that measurement (default: that of training, at no extra cost, because these are other records)."
         ),
     ] = None,
     measure: MeasureOption = None,
     by: ByOption = None,
     audit: Annotated[
         str | None,
-        typer.Option(help="canaries=10000: made-up rows by which the run audits itself; the claim stays."),
+        typer.Option(
+            help="canaries=10000 adds made-up rows with which the run audits itself. The claim does not change."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a private model on a table and write OUT/model and OUT/report.html + report.json.
+    """Train a private model on a table; write OUT/model, OUT/report.html and OUT/report.json.
 
-    Nothing is said of cells that do not fit the schema (decimal commas, another encoding, labels that are no
-    declared class): that would tell of records. Run `prepriv validate` first (for the curator only).
+    Cells that do not fit the schema (decimal commas, another encoding, labels that are not declared) are not reported, because a
+    report would reveal records. The curator can run `prepriv validate` first.
     """
     came, canaries = Came(), _canaries(audit)
     given = {"--measure": measure or None, "--evaluate-epsilon": evaluate_epsilon, "--by": by}

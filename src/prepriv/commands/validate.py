@@ -23,8 +23,8 @@ def validate(
     delta: Delta = 1e-5,
     as_json: AsJson = False,
 ) -> None:
-    """FOR THE CURATOR ONLY: exact counts of cells that the declared rules will change, and whether the table meets the
-    conditions that the guarantee rests on. Never publish the output."""
+    """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
+    guarantee. Never publish the output."""
     declared = load(schema, drafts=True)
     raw = read_columns(data, declared, label=True, unit=True)
     frozen = None
