@@ -34,6 +34,7 @@ from prepriv.columns import (
     listed,
 )
 from prepriv.drafted import Drafted
+from prepriv.periods import Periods
 from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
 
@@ -127,6 +128,9 @@ class Domain:
     drafts : tuple of Drafted, default ()
         What it cost to draft this domain in private (`Domain.draft`). Whatever is released with this domain claims that,
         too; an edit of the columns by hand changes nothing of it.
+    periods : Periods, optional
+        Train on the rows of these months or years alone, by a column of dates (`prepriv.periods.Periods`); under
+        add-or-remove-one. With `unit` the neighbours differ in all rows of one unit in one period. None: all rows.
 
     Raises
     ------
@@ -163,6 +167,7 @@ class Domain:
     unit: str | None = None
     rows_per_unit: int | None = None
     drafts: tuple[Drafted, ...] = ()
+    periods: Periods | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -210,6 +215,28 @@ class Domain:
         if self.unit is not None or self.rows_per_unit is not None:
             self._check_unit()
         self._check_drafts()
+        if self.periods is not None:
+            self._check_periods()
+
+    def _check_periods(self) -> None:
+        if not isinstance(self.periods, Periods):
+            raise ValueError(f"periods must be a prepriv.periods.Periods; got {shown(self.periods)}")
+        if n_is_public(self.adjacency):
+            raise ValueError(
+                "periods: declare adjacency add-or-remove-one; a record that is replaced could move to another period"
+            )
+        if self.is_ball:
+            raise ValueError("periods: a ball has no columns, so none can hold a date; declare columns")
+        if self.periods.column in (self.label, self.unit, *self.columns):
+            raise ValueError(
+                f"periods: the column {self.periods.column!r} must be neither the label, the unit nor one that predicts"
+            )
+        if self.drafts:
+            raise ValueError(
+                "periods: a draft reads the rows of all periods; declare the columns by hand, without drafts"
+            )
+        if self.protected is not None:
+            check_unit(self.protected)
 
     def _check_drafts(self) -> None:
         object.__setattr__(self, "drafts", tuple(self.drafts))
@@ -449,6 +476,13 @@ class Domain:
         return n_is_public(self.adjacency) and self.unit is None
 
     @property
+    def protected(self) -> str | None:
+        """Whose rows neighbours differ in, as a claim names it: the unit, with `periods` in one of them; None: one record's."""
+        if self.unit is None or self.periods is None:
+            return self.unit
+        return f"{self.unit} in one {self.periods.by} of {self.periods.column}"
+
+    @property
     def labels(self) -> NDArray[Any]:
         """The classes as an array, (k,); of objects where an array of one type would change them."""
         labels = np.asarray(self.classes)
@@ -460,6 +494,8 @@ class Domain:
         whose = (
             "" if self.unit is None else f" of units, {self.rows_per_unit} rows of one {self.unit!r} at most"
         )
+        if self.periods is not None:
+            whose += f"; rows of {', '.join(self.periods.read)} by {self.periods.column!r}"
         return f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency}{whose})"
 
     @property
@@ -584,6 +620,8 @@ class Domain:
             out["unit"] = {"column": self.unit, "rows": self.rows_per_unit}
         if self.drafts:
             out["drafts"] = [drafted.to_json() for drafted in self.drafts]
+        if self.periods is not None:
+            out["periods"] = self.periods.to_json()
         return out
 
     @staticmethod
@@ -641,6 +679,7 @@ class Domain:
             unit["column"] if unit else None,
             unit["rows"] if unit else None,
             tuple(Drafted.from_json(drafted) for drafted in data.get("drafts", ())),
+            Periods.from_json(data["periods"]) if data.get("periods") else None,
         )
 
 

@@ -299,7 +299,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "domain must be declared: bounds and classes are never inferred from private data"
             )
-        check_domain(self.domain)
+        check_domain(self.domain, trained=True)
         self._check_learned(self.domain)
         return self.domain
 

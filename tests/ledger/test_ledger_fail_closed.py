@@ -272,7 +272,7 @@ def test_a_ledger_out_of_write_ahead_mode_is_refused(ledger, pay):
 
 
 def test_a_newer_format_is_unavailable_and_an_impossible_one_corrupt(ledger, pay):
-    for version, error in ((sql_schema.VERSION + 1, LedgerUnavailable), (0, LedgerCorrupt)):
+    for version, error in ((sql_schema.BY_PERIOD + 1, LedgerUnavailable), (0, LedgerCorrupt)):
         db = sqlite3.connect(ledger.path)
         db.execute(f"PRAGMA user_version = {version}")
         db.close()

@@ -296,8 +296,8 @@ def test_a_run_that_was_charged_twice_without_its_index_is_found(remote, url, mo
 
 def test_a_newer_format_is_unavailable_and_a_foreign_schema_is_no_ledger(remote, url, pay):
     schema = postgres.Server.at(url, 1.0).schema
-    edit(url, f"COMMENT ON SCHEMA {schema} IS 'prepriv-ledger 3'")
-    with pytest.raises(LedgerUnavailable, match="format 3"):
+    edit(url, f"COMMENT ON SCHEMA {schema} IS 'prepriv-ledger 4'")
+    with pytest.raises(LedgerUnavailable, match="format 4"):
         pay(remote, "x")
     edit(url, f"COMMENT ON SCHEMA {schema} IS 'accounts'")
     with pytest.raises(LedgerCorrupt, match="is not a ledger"):
@@ -332,7 +332,8 @@ def as_analyst(url, entry, *setup):
     import psycopg
 
     store = postgres.Server.at(url, 10.0)
-    fields = [c.split()[0] for c in postgres.TABLES["entries"].split(", ")]
+    tables = postgres.tables(postgres.BY_PERIOD if entry.period else postgres.FORMAT)
+    fields = [c.split()[0] for c in tables["entries"].split(", ")]
     amounts = {"amount": entry.cost.main, "delta": entry.cost.delta}
     amounts |= {"spent": entry.spent.main, "spent_delta": entry.spent.delta}
     values = [amounts[f] if f in amounts else getattr(entry, f) for f in fields]
@@ -367,6 +368,41 @@ def test_the_server_computes_the_hash_that_the_library_computes(remote, url, pay
         )
     pay(remote, "y", note='ε 🦀 \\ "')
     assert remote.verify() == [] and [e.note for e in remote.entries()][4:-1] == list(NOTES)
+
+
+def test_a_ledger_by_periods_keeps_the_same_chain_and_refuses_the_same(tmp_path, url):
+    """A charge of two months is two rows; a total of another month, another hash or kind of month is refused by the server."""
+    days = "month of `visited`"
+    given = {"epsilon": 1.0, "delta": 1e-5, "adjacency": "add-or-remove-one", "periods": days}
+    books = [Ledger.create(place, "visits", **given) for place in (url, tmp_path / "v.db")]
+    cost = {"epsilon": 0.4, "delta": 1e-7, "adjacency": "add-or-remove-one", "scheme": days}
+    for book in books:
+        book.charge("a", HASH, periods=["2026-10", "2026-11"], note="é", **cost)
+        book.charge("b", HASH, periods=["2026-11"], **cost)
+        book.released("a", "7a" * 32)
+        with pytest.raises(BudgetExceeded, match="left of 2026-11"):
+            book.charge("c", HASH, periods=["2026-12", "2026-11"], **cost)
+        assert book.verify() == [] and book.remaining("2026-11").epsilon == 0.2
+    remote, local = books
+    assert remote.entries() == local.entries() and len(remote.entries()) == 4
+    assert Ledger.open(url).header == remote.header
+    last = replace(hash_chain.Tail.after(remote.entries()[-1]), spent=remote.booked_of("2026-10"))
+    honest = hash_chain.extend(last, "charged", "x", HASH, day=last.day, cost=Quanta(1), period="2026-10")
+    forged = [
+        {"spent": Quanta(1)},
+        {"period": "2026-12"},
+        {"period": "2026"},
+        {"period": "2026-13"},
+        {"plan_uid": "a"},
+    ]
+    for row in [*({**change, "head": ""} for change in forged), {"head": "5e" * 32}]:
+        bad = replace(honest, **row)
+        with pytest.raises(Exception, match=r"totals|declared|not one that|before|its hash"):
+            as_analyst(url, bad if bad.head else replace(bad, head=bad.digest()))
+    as_analyst(url, honest)
+    assert remote.verify() == [] and remote.entries()[-1] == honest
+    edit(url, *without_triggers("UPDATE entries SET period = '2026-12' WHERE sequence = 1"))
+    assert any("row 1: its content" in problem for problem in verify_file(url))
 
 
 def test_a_ledger_of_version_0_2_keeps_its_guard_and_works(url, pay, monkeypatch):

@@ -34,6 +34,7 @@ from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
+from prepriv.release.review import periods_in_words
 from prepriv.release.writing import write_atomically
 from prepriv.runs.admit import CHARGED, CHARGING, READING
 from prepriv.runs.failures import AuditFailed, Refused
@@ -293,8 +294,8 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
     epsilon = up(g.epsilon(plan.delta))
     console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n}{same}")
     console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
-    for note in g.notes:
-        console.print(f"  {note}")
+    for note in (*g.notes, *periods_in_words(plan)):
+        console.print(f"  {note}", soft_wrap=True)
     for condition in g.conditions:
         console.print(f"  rests on: {condition}")
 

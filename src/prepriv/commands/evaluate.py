@@ -67,6 +67,12 @@ def evaluate(
             help="A category of --by that the schema does not declare. Repeat the option for several."
         ),
     ] = None,
+    period: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of a model trained by periods: read the test rows of this one alone (default: its own)."
+        ),
+    ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(help="Ledger to charge before TEST is opened: a file or postgresql://..."),
@@ -95,6 +101,7 @@ def evaluate(
             error_bound=error_bound,
             by=by,
             groups=group or None,
+            read=tuple(period or ()),
         )
         _say_plan(plan)
         say_drafted(plan.domain, account)

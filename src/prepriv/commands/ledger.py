@@ -17,6 +17,7 @@ import typer
 
 from prepriv.commands.exits import print_json, say
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
+from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, amount_in_words, decimals
 from prepriv.ledger.urls import is_url
 
@@ -62,6 +63,13 @@ def create(
     rho: _Rho = None,
     unit: Annotated[str, typer.Option(help=f"How costs add up: {', '.join(CURRENCIES)}.")] = "basic",
     adjacency: Annotated[str, typer.Option(help="replace-one or add-or-remove-one.")] = "replace-one",
+    periods: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND:COLUMN",
+            help="A cap for each month or year by a column of dates: month:visited, year:visited.",
+        ),
+    ] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
     ] = False,
@@ -69,11 +77,18 @@ def create(
     """Create a ledger. Cap, unit and adjacency cannot be changed later."""
     with _exit_codes():
         ledger = Ledger.create(
-            path, dataset, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=unit, adjacency=adjacency
+            path,
+            dataset,
+            epsilon=epsilon,
+            delta=delta,
+            mu=mu,
+            rho=rho,
+            unit=unit,
+            adjacency=adjacency,
+            periods=_scheme(periods),
         )
         if as_json:
-            cap = ledger.header.cap
-            print_json(_as_json(ledger.header, Quanta(0), cap, ()))
+            print_json(_as_json(ledger.header, ()))
             return
         say(f"created {ledger.name}")
         say(_claim(ledger.header))
@@ -95,17 +110,28 @@ def show(
     with _exit_codes():
         ledger = Ledger.open(path)
         entries = ledger.entries()
-        header, spent = ledger.header, entries[-1].spent if entries else Quanta(0)
-        left = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+        header = ledger.header
         if as_json:
-            print_json(_as_json(header, spent, left, entries))
+            print_json(_as_json(header, entries))
             return
         say(f"data set   {header.dataset_id}")
         say(f"claim      {_claim(header)}")
         if rows := [str(e.sequence) for e in entries if e.conditional]:
             say(f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}")
-        say(f"booked     {amount_in_words(header.unit, spent)} (bookkeeping; the guarantee is the cap)")
-        say(f"left       {amount_in_words(header.unit, left)}")
+        booked = booked_in_periods(entries) or ({} if header.periods else {"": Quanta(0)})
+        for period, spent in booked.items():
+            say(
+                f"booked     {_on(period)}{amount_in_words(header.unit, spent)} (bookkeeping; the guarantee is the cap)"
+            )
+            say(f"left       {_on(period)}{amount_in_words(header.unit, _left(header, spent))}")
+        if header.periods:
+            say(
+                f"left       in any other {header.periods.split()[0]} {amount_in_words(header.unit, header.cap)}"
+            )
+            together = in_words_together(header, entries)
+            say(
+                f"together   {together} for a person with rows in all {len(booked)} of them: their {header.periods.split()[0]}s add up"
+            )
         say(f"head       {_head(header, entries)}")
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
@@ -119,6 +145,7 @@ def plan(
     left: Annotated[bool, typer.Option("--left", help="Divide what is left, not the whole cap.")] = False,
     runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many equal runs have to fit.")] = 1,
     delta: Annotated[float | None, typer.Option(help="The delta that each run will declare.")] = None,
+    period: Annotated[str, typer.Option(help="Of a ledger by periods: which one, such as 2026-11.")] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
     ] = False,
@@ -128,8 +155,8 @@ def plan(
 
     with _exit_codes():
         ledger = Ledger.open(path)
-        header, spent = ledger.header, ledger.booked if left else Quanta(0)
-        room = Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+        header, spent = ledger.header, ledger.booked_of(period)
+        room = _left(header, spent if left else Quanta(0))
         epsilon, at = largest_run(header.unit, room, runs, delta)
         if as_json:
             fits = {"epsilon": epsilon, "delta": at} if epsilon > 0 else None
@@ -143,7 +170,8 @@ def plan(
             say(f"no run fits: {'a run needs a delta above 0' if none else 'nothing would be granted'}")
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"
-        say(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}")
+        of = f" --period {period}" if period else ""
+        say(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}{of}")
 
 
 @app.command()
@@ -205,10 +233,27 @@ def _dataset(ledger: Ledger) -> str:
 
 
 def _claim(header: Header) -> str:
+    of = f", of rows of one {header.periods}" if header.periods else ""
     return (
         "everything released through this ledger costs together at most "
-        f"{amount_in_words(header.unit, header.cap)} ({header.unit}, {header.adjacency})"
+        f"{amount_in_words(header.unit, header.cap)} ({header.unit}, {header.adjacency}{of})"
     )
+
+
+def _scheme(periods: str) -> str:
+    """Of --periods month:COLUMN."""
+    kind, colon, column = periods.partition(":")
+    if periods and not (colon and kind in ("month", "year")):
+        raise ValueError(f"--periods must be month:COLUMN or year:COLUMN; got {periods!r:.60}")
+    return periods and f"{kind} of `{column}`"
+
+
+def _on(period: str) -> str:
+    return f"{period}  " if period else ""
+
+
+def _left(header: Header, spent: Quanta) -> Quanta:
+    return Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
 
 
 def _head(header: Header, entries: tuple[Entry, ...]) -> str:
@@ -218,19 +263,39 @@ def _head(header: Header, entries: tuple[Entry, ...]) -> str:
 def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:
     what = f"artifact {entry.artifact[:12]}, paid for in row {charged}"
     if entry.kind == "charged":
-        what = amount_in_words(header.unit, entry.cost) + (f"  artifact {artifact[:12]}" if artifact else "")
+        what = (
+            _on(entry.period)
+            + amount_in_words(header.unit, entry.cost)
+            + (f"  artifact {artifact[:12]}" if artifact else "")
+        )
     line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
     return line.rstrip()
 
 
-def _as_json(header: Header, spent: Quanta, left: Quanta, entries: tuple[Entry, ...]) -> dict[str, object]:
+def _as_json(header: Header, entries: tuple[Entry, ...]) -> dict[str, object]:
+    booked = booked_in_periods(entries)
+    by_period = {
+        "periods": header.periods,
+        "each": {
+            period: {
+                "booked": decimals(header.unit, spent),
+                "left": decimals(header.unit, _left(header, spent)),
+            }
+            for period, spent in booked.items()
+        },
+        "together": in_words_together(header, entries),
+    }
+    spent = booked.get("", Quanta(0))
+    one = {
+        "booked": decimals(header.unit, spent),
+        "left": decimals(header.unit, _left(header, spent)),
+    }
     return {
         "dataset": header.dataset_id,
         "adjacency": header.adjacency,
         "unit": header.unit,
         "cap": decimals(header.unit, header.cap),
-        "booked": decimals(header.unit, spent),
-        "left": decimals(header.unit, left),
+        **(by_period if header.periods else one),
         "head": _head(header, entries),
         "rows": [
             {
@@ -242,6 +307,7 @@ def _as_json(header: Header, spent: Quanta, left: Quanta, entries: tuple[Entry, 
                 "cost": decimals(header.unit, entry.cost),
                 "artifact": entry.artifact,
                 "note": entry.note,
+                **({"period": entry.period} if entry.period else {}),
                 "conditional": entry.conditional,
                 "head": entry.head,
             }

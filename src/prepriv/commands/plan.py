@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -81,12 +81,13 @@ def plan_for(
     delta: float,
     adjacency: str | None,
     private: Path | None = None,
+    read: Sequence[str] = (),
 ) -> Plan:
     """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one.
 
-    private: the private table, if there is one: a public table must be another file.
+    private: the private table, if there is one: a public table must be another file. read: the periods whose rows it reads.
     """
-    domain = schema.domain(rows=rows, adjacency=adjacency)
+    domain = schema.domain(rows=rows, adjacency=adjacency, read=read)
 
     def read_public(path: str) -> Any:
         if private is not None:

@@ -104,6 +104,12 @@ def train(
             help="What adds up the rows: threads (default), torch, torch:cuda, dask or dask://HOST:PORT."
         ),
     ] = None,
+    period: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Read the rows of this month (2026-11) or year (2026) alone, by the schema's periods:; may be repeated."
+        ),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(help="Set this share of the records aside at random, and measure the model on them."),
@@ -151,6 +157,7 @@ def train(
                 public_test=public_test,
                 holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None, by),
                 audit=canaries,
+                read=tuple(period or ()),
             )
             report = job.run(out, overwrite, came)
     if as_json:
@@ -172,6 +179,7 @@ class Job:
     """A table to train on, what is declared of it, and the budget: everything said on the command line but where to write.
 
     base: the folder of the schema. public_test: a table declared public, to score. holdout: records that are set aside.
+    read: the periods whose rows are read.
     """
 
     data: Path
@@ -186,6 +194,7 @@ class Job:
     public_test: Path | None = None
     holdout: Holdout | None = None
     audit: int | None = None
+    read: tuple[str, ...] = ()
 
     def run(self, out: Path, overwrite: bool, came: Came) -> Report:
         """Plan, charge, train, write, and say what was spent. came: told how far it got."""
@@ -266,11 +275,14 @@ class Job:
                 delta=self.delta,
                 adjacency=self.adjacency,
                 private=self.data,
+                read=self.read,
             )
 
         if self.holdout is None:
             return made(n), None
-        whole = plan_holdout(self.holdout, made, n, self.declared.domain(adjacency=self.adjacency))
+        whole = plan_holdout(
+            self.holdout, made, n, self.declared.domain(adjacency=self.adjacency, read=self.read)
+        )
         return whole.training, whole
 
     def _rows(self) -> int:

@@ -24,6 +24,7 @@ from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice_noise import noise_scale
+from prepriv.periods import Periods
 from prepriv.placed.checks import check_budget
 from prepriv.plans.plan import budget
 from prepriv.plans.priced import Priced
@@ -121,7 +122,12 @@ class EvaluationPlan(Priced):
     def guarantee(self) -> Guarantee:
         """What is claimed of all that leaves, for the people of the test rows: from the releases that are made."""
         events = [GaussianEvent(name, self.noise_multiplier) for name in self.releases]
-        return self._stated(Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.unit))
+        return self._stated(Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.protected))
+
+    @property
+    def periods(self) -> Periods | None:
+        """Those of the domain."""
+        return self.domain.periods
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided."""
@@ -161,6 +167,7 @@ def plan_evaluation(
     error_bound: float | None = None,
     by: str | None = None,
     groups: Sequence[Hashable] | None = None,
+    read: Sequence[str] = (),
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
 
@@ -178,6 +185,8 @@ def plan_evaluation(
     noise of one measurement, since a row is in one group. Figures of all rows are of the sums over g groups, whose noise is
     the square root of g times as large. groups: the categories, where the model reads no such column and the domain does not
     declare it.
+
+    read: of a domain with periods those whose test rows are read (default: its own).
     Raises ValueError with one sentence.
 
     >>> import prepriv
@@ -189,6 +198,12 @@ def plan_evaluation(
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: rows that are public need no noise, see `score`")
     domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
+    if read:
+        if domain.periods is None:
+            raise ValueError(
+                "the model was not trained by periods, so its test rows are not read by periods either"
+            )
+        domain = replace(domain, periods=replace(domain.periods, read=tuple(read)))
     if domain.target is None and not domain.classes:
         raise ValueError(
             "the domain declares nothing to learn, so nothing is measured: give classes= or target="

@@ -27,6 +27,7 @@ from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
+from prepriv.periods import Periods
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
 from prepriv.plans.priced import Priced
@@ -71,6 +72,11 @@ class HoldoutPlan(Priced):
     holdout: Holdout
     n: int
     coins: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @property
+    def periods(self) -> Periods | None:
+        """Those of both parts."""
+        return self.training.periods
 
     @property
     def epsilon(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from prepriv.ledger import currency, hash_chain, sql_rows, sql_schema
@@ -67,6 +68,7 @@ class Ledger:
         rho: Number | None = None,
         unit: str = "basic",
         adjacency: str = "replace-one",
+        periods: str = "",
         timeout: float = 10.0,
     ) -> Ledger:
         """Create the ledger of a data set; cap, unit and adjacency can never be changed.
@@ -89,6 +91,10 @@ class Ledger:
             cap is rounded down to the ledger's quantum (currency.py).
         adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
             The neighbours that every charge must refer to.
+        periods : str, default ""
+            "month of `COLUMN`" or "year of `COLUMN`": each month or year by this column of dates has the whole cap, and a
+            charge names those whose rows it reads. Under "add-or-remove-one" only: a record that is replaced could move
+            to another period. Empty: the data set has one budget.
         timeout : float, default 10.0
             Seconds to wait for other processes.
 
@@ -109,6 +115,7 @@ class Ledger:
             _check_adjacency(adjacency),
             known_unit,
             currency.cap(known_unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho),
+            _check_scheme(periods, adjacency),
         )
         store = locate(path, timeout)
         store.create(header)
@@ -162,13 +169,19 @@ class Ledger:
 
     @property
     def booked(self) -> currency.Quanta:
-        """What was charged, exactly. Raises as `charge` does."""
-        with self._store.transaction(write=False) as db:
-            return self._catch_up(db).spent
+        """What was charged, exactly; ValueError in a ledger by periods. Raises as `charge` does."""
+        return self.booked_of("")
 
-    def remaining(self) -> Amount:
-        """What can still be charged. Raises as `charge` does."""
-        cap, spent = self.header.cap, self.booked
+    def booked_of(self, period: str) -> currency.Quanta:
+        """What was charged to one period, exactly. Raises as `charge` does."""
+        self._check_period(period)
+        with self._store.transaction(write=False) as db:
+            tail = self._catch_up(db)
+            return sql_rows.spent_before(db, period, tail.sequence + 1) if period else tail.spent
+
+    def remaining(self, period: str = "") -> Amount:
+        """What can still be charged, by periods to this one. Raises as `charge` does."""
+        cap, spent = self.header.cap, self.booked_of(period)
         return currency.amount_of(
             self.header.unit, currency.Quanta(cap.main - spent.main, cap.delta - spent.delta)
         )
@@ -184,6 +197,8 @@ class Ledger:
         mu: Number | None = None,
         rho: Number | None = None,
         note: str = "",
+        scheme: str = "",
+        periods: Iterable[str] = (),
     ) -> Charge:
         """Book the whole cost of a plan; the charge is on disk when this returns. Only then open the data.
 
@@ -202,11 +217,16 @@ class Ledger:
             At most 200 printable characters, written before the data is opened, so never about it. One that begins
             with "one `COLUMN`: " says that the amounts are of a unit of several rows; such amounts, and those of one
             record, do not add: all charges of a ledger are of the same.
+        scheme : str, default ""
+            What `periods` are of; must be the ledger's (`Header.periods`).
+        periods : iterable of str, default ()
+            In a ledger by periods those whose rows the plan reads, and no other row: the whole cost is booked on each, or
+            on none. Empty otherwise.
 
         Returns
         -------
         Charge
-            Its number and the head of the chain after it.
+            The number of its (last) row and the head of the chain after it.
 
         Raises
         ------
@@ -223,6 +243,7 @@ class Ledger:
         _check_note(note)
         if _check_adjacency(adjacency) != self.header.adjacency:
             raise ValueError(f"adjacency must be the ledger's, {self.header.adjacency!r}; got {adjacency!r}")
+        charged = self._check_periods(scheme, periods)
         unit, cap = self.header.unit, self.header.cap
         cost = currency.cost_in_quanta(unit, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
         with self._store.transaction(write=True) as db:
@@ -234,18 +255,24 @@ class Ledger:
                     f"the ledger's charges are of {hash_chain.whose(first.note)} each, and this one is of {hash_chain.whose(note)}: they do "
                     "not add; use a ledger of its own"
                 )
-            if sql_rows.find_entry(db, "charged", plan_uid):
+            if sql_rows.find_entries(db, "charged", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was charged before; a retry is a new uid and a new charge"
                 )
-            if not (tail.spent + cost).fits(cap):
-                left = currency.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
-                raise BudgetExceeded(
-                    f"the plan costs {currency.amount_in_words(unit, cost)}, and {currency.amount_in_words(unit, left)} is left"
+            for period in charged:
+                tail = self._of(db, tail, period)
+                if not (tail.spent + cost).fits(cap):  # what was appended for other periods is rolled back
+                    left = currency.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
+                    raise BudgetExceeded(
+                        f"the plan costs {currency.amount_in_words(unit, cost)}, and {currency.amount_in_words(unit, left)} is left"
+                        f"{period and f' of {period}'}"
+                    )
+                entry = hash_chain.extend(
+                    tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note, period=period
                 )
-            entry = hash_chain.extend(tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note)
-            sql_rows.append(db, entry)
-        self._tail = Tail.after(entry)
+                sql_rows.append(db, entry)
+                tail = Tail.after(entry)
+        self._tail = tail
         return Charge(entry.sequence, entry.head)
 
     def confirm(self, plan_uid: str, plan_hash: str) -> Charge:
@@ -274,8 +301,8 @@ class Ledger:
         _check_plan(plan_uid, plan_hash)
         with self._store.transaction(write=False) as db:
             self._catch_up(db)
-            charged = _charged(db, plan_uid, plan_hash)
-            if sql_rows.find_entry(db, "released", plan_uid):
+            charged = _charged(db, plan_uid, plan_hash)[-1]
+            if sql_rows.find_entries(db, "released", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was released before; a new run is a new uid and a new charge"
                 )
@@ -303,11 +330,17 @@ class Ledger:
         _check_plan(plan_uid, artifact_sha256, name="artifact_sha256")
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
-            charged = _charged(db, plan_uid)
-            if sql_rows.find_entry(db, "released", plan_uid):
+            charged = _charged(db, plan_uid)[-1]
+            if sql_rows.find_entries(db, "released", plan_uid):
                 raise PlanRefused(f"plan {plan_uid} was released before")
             entry = hash_chain.extend(
-                tail, "released", plan_uid, charged.plan_hash, day=tail.day, artifact=artifact_sha256
+                self._of(db, tail, charged.period),
+                "released",
+                plan_uid,
+                charged.plan_hash,
+                day=tail.day,
+                artifact=artifact_sha256,
+                period=charged.period,
             )
             sql_rows.append(db, entry)
         self._tail = Tail.after(entry)
@@ -333,21 +366,50 @@ class Ledger:
             if row is None or row.head != tail.head or row.digest() != tail.head:
                 problems = ["rows that were there are gone or changed: the ledger was rolled back or edited"]
         for entry in sql_rows.read_entries(db, tail.sequence) if not problems else ():
-            problems = problems or hash_chain.check_entry(self.header, tail, entry)
+            before = (
+                replace(tail, spent=sql_rows.spent_before(db, entry.period, entry.sequence))
+                if entry.period
+                else tail
+            )
+            problems = problems or hash_chain.check_entry(self.header, before, entry)
             tail = Tail.after(entry)
         if problems:
             raise LedgerCorrupt(f"{self.name}: {problems[0]}; nothing was granted")
         self._tail = tail
         return tail
 
+    def _of(self, db: Connection, tail: Tail, period: str) -> Tail:
+        """The tail with the total of a period."""
+        return replace(tail, spent=sql_rows.spent_before(db, period, tail.sequence + 1)) if period else tail
 
-def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> Entry:
-    entry = sql_rows.find_entry(db, "charged", plan_uid)
-    if entry is None:
+    def _check_period(self, period: str) -> None:
+        if not isinstance(period, str) or not self.header.has(period):
+            kinds = {"month": "months such as 2026-11", "year": "years such as 2026"}
+            has = kinds.get(self.header.periods.partition(" ")[0], "no periods")
+            raise ValueError(f"the ledger has {has}; got {period!r:.40}")
+
+    def _check_periods(self, scheme: str, periods: Iterable[str]) -> tuple[str, ...]:
+        """What a charge is booked on: distinct periods of the ledger's own scheme, or ("",) without periods."""
+        own = self.header.periods
+        if scheme != own:
+            mine = f"has one budget for each {own}" if own else "has one budget for all rows"
+            theirs = f"rows of one {scheme}" if scheme else "all rows"
+            raise ValueError(f"this ledger {mine}, and the plan reads {theirs}: use a ledger that fits it")
+        charged = tuple(dict.fromkeys(periods)) if own else ("",)
+        if not charged:
+            raise ValueError("periods must name at least one: those whose rows the plan reads")
+        for period in charged:
+            self._check_period(period)
+        return charged
+
+
+def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> list[Entry]:
+    entries = sql_rows.find_entries(db, "charged", plan_uid)
+    if not entries:
         raise PlanRefused(f"plan {plan_uid} was never charged; charge it before the data is opened")
-    if plan_hash is not None and entry.plan_hash != plan_hash:
+    if plan_hash is not None and any(entry.plan_hash != plan_hash for entry in entries):
         raise PlanRefused(f"plan {plan_uid} was charged with another plan hash: the plan was edited since")
-    return entry
+    return entries
 
 
 def _today(tail: Tail) -> str:
@@ -373,6 +435,18 @@ def _check_adjacency(adjacency: str) -> str:
     if adjacency not in sql_schema.ADJACENCIES:
         raise ValueError(f"adjacency must be one of {', '.join(sql_schema.ADJACENCIES)}; got {adjacency!r}")
     return adjacency
+
+
+def _check_scheme(periods: str, adjacency: str) -> str:
+    if periods == "":
+        return periods
+    if not isinstance(periods, str) or not hash_chain.is_scheme(periods):
+        raise ValueError(f"periods must be 'month of `COLUMN`' or 'year of `COLUMN`'; got {periods!r:.60}")
+    if adjacency != sql_schema.OF_PERIODS:
+        raise ValueError(
+            f"a ledger by periods is under {sql_schema.OF_PERIODS}: a record that is replaced could move to another period"
+        )
+    return periods
 
 
 def _check_plan(plan_uid: str, sha256: str, name: str = "plan_hash") -> None:

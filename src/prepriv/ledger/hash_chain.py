@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prepriv.ledger.currency import Currency, Quanta
-from prepriv.ledger.sql_schema import CHOICES, KINDS, PATTERNS, RANGES, VERSION, malformed
+from prepriv.ledger.sql_schema import BY_PERIOD, CHOICES, KINDS, PATTERNS, RANGES, VERSION, OF_PERIODS, malformed
 
 _CONDITIONS = "holds if "
 _MOST_WHAT = 90
 _WHOSE = re.compile(
     r"one `([^`]+)`: "
 )  # in front of what was charged, where a charge is of units of several rows
+_SCHEME = re.compile(r"(month|year) of `[^`]+`")
 _BEHIND = " | "  # between what was charged and what it rests on
 
 
@@ -39,7 +40,9 @@ class Header:
     unit : {"basic", "zcdp", "gdp"}
         What is added up.
     cap : Quanta
-        What everything costs together, at most.
+        What everything costs together, at most; by periods, what each period costs.
+    periods : str, default ""
+        Which periods have a budget each, as in "month of `visited`"; empty where the data set has one budget.
 
     Examples
     --------
@@ -53,19 +56,26 @@ class Header:
     adjacency: str
     unit: Currency
     cap: Quanta
+    periods: str = ""
 
     @property
     def genesis(self) -> str:
         """The head of the empty ledger."""
         return _digest(
             "prepriv-ledger",
-            VERSION,
+            BY_PERIOD if self.periods else VERSION,
             self.dataset_id,
             self.adjacency,
             self.unit,
             self.cap.main,
             self.cap.delta,
+            *([self.periods] if self.periods else []),
         )
+
+    def has(self, period: str) -> bool:
+        """Whether this is the name of one of its periods: "2026-11" of a month, "2026" of a year, "" without periods."""
+        length = {"month": 7, "year": 4}.get(self.periods.partition(" ")[0], 0)
+        return len(period) == length and not malformed({"period": period})
 
 
 def condition_note(
@@ -156,6 +166,8 @@ class Entry:
     day : str
         The UTC date on which a charge was booked; a release carries its predecessor's date, since the time between the
         two is the run time, which can depend on the data.
+    period : str, default ""
+        In a ledger by periods the one that is charged: a charge of several is as many rows, of one plan_uid.
 
     Examples
     --------
@@ -178,6 +190,7 @@ class Entry:
     previous: str
     head: str
     day: str
+    period: str = ""
 
     @property
     def conditional(self) -> bool:
@@ -196,6 +209,7 @@ class Entry:
             [self.spent.main, self.spent.delta],
             self.artifact,
             self.note,
+            *([self.period] if self.period else []),
         )
 
 
@@ -229,8 +243,9 @@ def extend(
     cost: Quanta = Quanta(0),  # noqa: B008 (frozen)
     artifact: str = "",
     note: str = "",
+    period: str = "",
 ) -> Entry:
-    """The row that continues `tail`."""
+    """The row that continues `tail`, whose total is of its period."""
     entry = Entry(
         sequence=tail.sequence + 1,
         kind=kind,
@@ -243,12 +258,13 @@ def extend(
         previous=tail.head,
         head="",
         day=day,
+        period=period,
     )
     return replace(entry, head=entry.digest())
 
 
 def check_entry(header: Header, tail: Tail, entry: Entry) -> list[str]:
-    """What is wrong with `entry` as the row after `tail`, in words; empty if nothing is."""
+    """What is wrong with `entry` as the row after `tail`, whose total is of its period, in words; empty if nothing is."""
     kind_ok = entry.kind in KINDS and (entry.cost == Quanta(0)) == (entry.kind == "released")
     checks = {
         "its sequence number has a gap before it": entry.sequence == tail.sequence + 1,
@@ -258,6 +274,7 @@ def check_entry(header: Header, tail: Tail, entry: Entry) -> list[str]:
         "its totals do not add up": entry.spent == tail.spent + entry.cost,
         "its totals exceed the cap": entry.spent.fits(header.cap),
         "it is dated before the row above it": tail.day <= entry.day,
+        "its period is not one of the ledger's": header.has(entry.period),
     }
     wrong = [what for what, holds in checks.items() if not holds]
     texts = {name: getattr(entry, name) for name in ("note", *PATTERNS) if name != "genesis"}
@@ -273,8 +290,15 @@ def check_header(header: Header) -> list[str]:
     }
     amounts = {"cap": header.cap.main, "cap_delta": header.cap.delta}
     wrong = malformed(texts)
+    if header.periods and not (is_scheme(header.periods) and header.adjacency == OF_PERIODS):
+        wrong.append("periods")
     wrong += [name for name, x in amounts.items() if not RANGES[name][0] <= x <= RANGES[name][1]]
     return [f"the header's {name} is not one that a ledger can have" for name in wrong]
+
+
+def is_scheme(periods: str) -> bool:
+    """Whether a ledger can have a budget for each of these periods."""
+    return not malformed({"periods": periods}) and _SCHEME.fullmatch(periods) is not None
 
 
 def check_whose(entries: Sequence[Entry]) -> list[str]:

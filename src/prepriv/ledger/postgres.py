@@ -23,7 +23,7 @@ from typing import Any
 from prepriv.ledger import sql_rows, sql_schema
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
 from prepriv.ledger.hash_chain import Header
-from prepriv.ledger.postgres_guard import FORMAT, TABLES, guard
+from prepriv.ledger.postgres_guard import BY_PERIOD, FORMAT, TABLES, guard, tables
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 _MARK = "prepriv-ledger "  # and the version: the comment on the schema
@@ -32,6 +32,13 @@ _KEYS = {
     "entries_once": "entries (sequence)",
     "entries_uid": "entries (kind, plan_uid)",
 }
+
+
+def _keys(version: int) -> dict[str, str]:
+    by_period = {"entries_uid": "entries (kind, plan_uid, period)"} if version == BY_PERIOD else {}
+    return _KEYS | by_period
+
+
 _APPEND, _REST = (
     "BEFORE INSERT ON {} FOR EACH ROW",
     "BEFORE UPDATE OR DELETE OR TRUNCATE ON {} FOR EACH STATEMENT",
@@ -81,7 +88,7 @@ class Server:
                 raise LedgerUnavailable(
                     f"{self.name}: the encoding of this database must be UTF8, for its guard to check the hash of a row"
                 )
-            for statement in self._statements():
+            for statement in self._statements(BY_PERIOD if header.periods else FORMAT):
                 db.execute(statement)
             sql_rows.append_header(db, header)
 
@@ -106,7 +113,7 @@ class Server:
         if not re.fullmatch(_MARK + r"\d{1,9}", mark):
             return [f"the schema {self.schema} is not a ledger"]
         version = int(mark.removeprefix(_MARK))
-        if wrong := sql_schema.version_problems(version, FORMAT):
+        if wrong := sql_schema.version_problems(version, BY_PERIOD):
             return wrong
         found = {tuple(row) for row in db.execute(_FOUND, (self.schema,) * 5)}
         names = sorted({str(row[1]) for row in found ^ self._expected(version)})
@@ -116,33 +123,33 @@ class Server:
         """Nothing: the server checks its own pages."""
         return []
 
-    def _statements(self) -> Iterator[str]:
+    def _statements(self, version: int) -> Iterator[str]:
         own = self.schema
         yield f"CREATE SCHEMA {own}"
-        for table, columns in TABLES.items():
+        for table, columns in tables(version).items():
             yield f"CREATE TABLE {own}.{table} ({', '.join(c + ' NOT NULL' for c in columns.split(', '))})"
-        for name, columns in _KEYS.items():
+        for name, columns in _keys(version).items():
             yield f"CREATE UNIQUE INDEX {name} ON {own}.{columns}"
         yield (
             f"CREATE FUNCTION {own}.guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp "
-            f"AS $guard${guard(self.schema, FORMAT)}$guard$"
+            f"AS $guard${guard(self.schema, version)}$guard$"
         )
         for table in TABLES:
             for name, when in ((f"{table}_append", _APPEND), (f"{table}_never", _REST)):
                 yield f"CREATE TRIGGER {name} {when.format(f'{own}.{table}')} EXECUTE FUNCTION {own}.guard()"
                 yield f"ALTER TABLE {own}.{table} ENABLE ALWAYS TRIGGER {name}"
-        yield f"COMMENT ON SCHEMA {own} IS '{_MARK}{FORMAT}'"
+        yield f"COMMENT ON SCHEMA {own} IS '{_MARK}{version}'"
 
     def _expected(self, version: int) -> set[tuple[str, str, str]]:
         """What `_FOUND` finds in a ledger as `create` made it in this format."""
         out = {("relation", name, "rpffff") for name in TABLES} | {
             ("relation", name, "ipffff") for name in _KEYS
         }
-        for table, columns in TABLES.items():
+        for table, columns in tables(version).items():
             out |= {("column", table, f"{at} {c} true false") for at, c in enumerate(columns.split(", "), 1)}
             out |= {("trigger", f"{table}_append", f"{table} 7 A true guard true")}
             out |= {("trigger", f"{table}_never", f"{table} 58 A true guard true")}
-        for name, columns in _KEYS.items():
+        for name, columns in _keys(version).items():
             table, _, keys = columns.partition(" ")
             out.add(("index", name, f"{table} true true true {keys}"))
         source = hashlib.md5(guard(self.schema, version).encode(), usedforsecurity=False).hexdigest()

@@ -11,6 +11,7 @@ from prepriv._text import ACTING
 from prepriv.ledger import sql_schema
 
 FORMAT = 2
+BY_PERIOD = 3  # the format of a ledger by periods
 TABLES = {
     "header": "id bigint, dataset_id text, adjacency text, unit text, cap bigint, cap_delta bigint, genesis text",
     "entries": (
@@ -19,14 +20,28 @@ TABLES = {
     ),
 }
 
+PERIOD_TABLES = {
+    "header": TABLES["header"] + ", periods text",
+    "entries": TABLES["entries"] + ", period text",
+}
+
+
+def tables(version: int) -> dict[str, str]:
+    """The columns of each table in this format."""
+    return PERIOD_TABLES if version == BY_PERIOD else TABLES
+
 
 def guard(own: str, version: int) -> str:
     """The body of the trigger function in the schema `own`, in this format."""
-    header = {"a header must be in its bounds": _out_of_bounds(TABLES["header"])}
-    entry = {"a row must be in its bounds": _out_of_bounds(TABLES["entries"]), **sql_schema.APPEND_RULES}
+    columns, by_period = tables(version), version == BY_PERIOD
+    rules = sql_schema.PERIOD_RULES if by_period else sql_schema.APPEND_RULES
+    header = {"a header must be in its bounds": _out_of_bounds(columns["header"])}
+    entry = {"a row must be in its bounds": _out_of_bounds(columns["entries"]), **rules}
     if version > 1:
-        header |= _malformed(TABLES["header"])
-        entry |= _malformed(TABLES["entries"]) | _WRITTEN
+        header |= _malformed(columns["header"])
+        entry |= _malformed(columns["entries"]) | _WRITTEN
+    if by_period:
+        entry["its content does not match its hash"] = f"NEW.head IS NOT {_PERIOD_DIGEST}"
     return _GUARD.format(
         schema=own,
         header=_raised(header),
@@ -64,6 +79,7 @@ _JSON = """(SELECT coalesce(string_agg(CASE
 _DIGEST = f"""encode(sha256(convert_to('["' || NEW.previous || '",' || NEW.sequence || ',"' || NEW.kind || '","' || NEW.plan_uid
     || '","' || NEW.plan_hash || '",[' || NEW.amount || ',' || NEW.delta || '],[' || NEW.spent || ',' || NEW.spent_delta || '],"'
     || NEW.artifact || '","' || {_JSON} || '"]', 'UTF8')), 'hex')"""
+_PERIOD_DIGEST = _DIGEST.replace("""|| '"]\'""", """|| '","' || NEW.period || '"]\'""")
 _WHOSE = "substring({} from '^one `([^`]+)`: ')"  # `chain.whose`
 # What is wrong with a new row whose texts are well formed, and when.
 _WRITTEN = {

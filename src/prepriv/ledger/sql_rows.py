@@ -47,20 +47,21 @@ class Store(Protocol):
 
 def read_header(db: Connection) -> tuple[Header, str]:
     """The header and its stored hash. Raises LedgerCorrupt unless there is exactly one, well formed."""
-    rows = db.execute(f"SELECT {_HEADER} FROM header").fetchall()
-    if len(rows) != 1 or tuple(map(type, rows[0])) != (str, str, str, int, int, str):
+    rows = db.execute("SELECT * FROM header").fetchall()  # in a ledger by periods it has a column more
+    types = (int, str, str, str, int, int, str)
+    if len(rows) != 1 or tuple(map(type, rows[0])) not in (types, (*types, str)):
         raise LedgerCorrupt("the header is missing or malformed")
-    dataset_id, adjacency, unit, cap, cap_delta, genesis = rows[0]
+    _, dataset_id, adjacency, unit, cap, cap_delta, genesis, *periods = rows[0]
     try:
-        return Header(dataset_id, adjacency, check_currency(unit), Quanta(cap, cap_delta)), genesis
+        return Header(dataset_id, adjacency, check_currency(unit), Quanta(cap, cap_delta), *periods), genesis
     except ValueError:
         raise LedgerCorrupt("the header names a unit that does not exist") from None
 
 
 def read_entries(db: Connection, after: int) -> Iterator[Entry]:
     """The rows with a sequence number above `after`, in order. Raises LedgerCorrupt for a malformed one."""
-    for row in db.execute(f"SELECT {_COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence", (after,)):
-        if tuple(map(type, row)) != _ENTRY_TYPES:
+    for row in db.execute("SELECT * FROM entries WHERE sequence > ? ORDER BY sequence", (after,)):
+        if tuple(map(type, row)) not in (_ENTRY_TYPES, (*_ENTRY_TYPES, str)):
             raise LedgerCorrupt("a row is malformed")
         sequence, kind, uid, plan_hash, amount, delta, spent, spent_delta, *rest = row
         yield Entry(sequence, kind, uid, plan_hash, Quanta(amount, delta), Quanta(spent, spent_delta), *rest)
@@ -82,8 +83,10 @@ def append(db: Connection, entry: Entry) -> None:
         entry.previous,
         entry.head,
         entry.day,
+        *([entry.period] if entry.period else []),
     )
-    db.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
+    columns = f"{_COLUMNS}, period" if entry.period else _COLUMNS
+    db.execute(f"INSERT INTO entries ({columns}) VALUES ({', '.join('?' * len(values))})", values)
     if list(read_entries(db, entry.sequence - 1)) != [entry]:
         raise LedgerCorrupt("the row is not in the ledger as it was sent: a trigger or rule is in the way")
 
@@ -97,13 +100,21 @@ def append_header(db: Connection, header: Header) -> None:
         header.cap.main,
         header.cap.delta,
         header.genesis,
+        *([header.periods] if header.periods else []),
     )
-    db.execute(f"INSERT INTO header (id, {_HEADER}) VALUES (1, ?, ?, ?, ?, ?, ?)", row)
+    columns = f"{_HEADER}, periods" if header.periods else _HEADER
+    db.execute(f"INSERT INTO header (id, {columns}) VALUES (1, {', '.join('?' * len(row))})", row)
 
 
-def find_entry(db: Connection, kind: str, plan_uid: str) -> Entry | None:
-    """The row of this kind for this run, if there is one."""
-    found = db.execute(
-        "SELECT sequence FROM entries WHERE kind = ? AND plan_uid = ?", (kind, plan_uid)
-    ).fetchone()
-    return next(read_entries(db, found[0] - 1)) if found else None
+def find_entries(db: Connection, kind: str, plan_uid: str) -> list[Entry]:
+    """The rows of this kind for this run: one, and of a charge by periods one for each."""
+    asked = "SELECT sequence FROM entries WHERE kind = ? AND plan_uid = ? ORDER BY sequence"
+    found = db.execute(asked, (kind, plan_uid)).fetchall()
+    return [next(read_entries(db, sequence - 1)) for (sequence,) in found]
+
+
+def spent_before(db: Connection, period: str, sequence: int) -> Quanta:
+    """What was charged to a period in the rows before this one."""
+    asked = "SELECT spent, spent_delta FROM entries WHERE period = ? AND sequence < ? ORDER BY sequence DESC LIMIT 1"
+    found = db.execute(asked, (period, sequence)).fetchone()
+    return Quanta(*found) if found else Quanta(0)

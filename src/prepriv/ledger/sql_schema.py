@@ -17,8 +17,10 @@ from prepriv.ledger.currency import CURRENCIES, DELTA_DIGITS, MAX_QUANTA
 from prepriv.ledger.errors import LedgerUnavailable
 
 VERSION = 1
+BY_PERIOD = 2  # the format of a ledger by periods
 APPLICATION_ID = 0x70725076  # "prPv", in the SQLite file header
 ADJACENCIES = ("replace-one", "add-or-remove-one")
+OF_PERIODS = ADJACENCIES[1]  # the only one: a record that is replaced could move to another period
 KINDS = ("charged", "released")
 
 
@@ -43,6 +45,8 @@ LENGTHS = {
     "previous": (64, 64),
     "head": (64, 64),
     "day": (10, 10),
+    "periods": (9, 80),
+    "period": (4, 7),
 }
 
 _HASH = "[0-9a-f]{64}"
@@ -55,6 +59,7 @@ PATTERNS = {
     "previous": _HASH,
     "head": _HASH,
     "day": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    "period": "([0-9]{4}(-(0[1-9]|1[0-2]))?)?",
 }
 
 
@@ -105,11 +110,28 @@ APPEND_RULES = {
     "released without a charge": """NEW.kind = 'released' AND NOT EXISTS (SELECT 1 FROM entries
         WHERE kind = 'charged' AND plan_uid = NEW.plan_uid AND plan_hash = NEW.plan_hash)""",
 }
+_LAST_OF_PERIOD = _LAST.replace("FROM entries", "FROM entries WHERE period = NEW.period")
+# The same in a ledger by periods, whose totals are those of the row's period.
+PERIOD_RULES = APPEND_RULES | {
+    "the plan was charged or released before": (
+        "EXISTS (SELECT 1 FROM entries WHERE kind = NEW.kind AND plan_uid = NEW.plan_uid "
+        "AND (kind = 'released' OR period = NEW.period))"
+    ),
+    "the totals do not add up": APPEND_RULES["the totals do not add up"].replace(_LAST, _LAST_OF_PERIOD),
+    "the period is not a month or year as declared": (
+        "length(NEW.period) IS NOT (SELECT CASE substr(periods, 1, 5) WHEN 'month' THEN 7 ELSE 4 END FROM header)"
+    ),
+}
 
 
 def _never(table: str, action: str) -> str:
     return f"""CREATE TRIGGER {table}_no_{action.lower()} BEFORE {action} ON {table}
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"""
+
+
+def _appending(rules: Mapping[str, str]) -> str:
+    wrong = "".join(f"    SELECT RAISE(ABORT, '{what}')\n    WHERE {when};\n" for what, when in rules.items())
+    return f"CREATE TRIGGER entries_append BEFORE INSERT ON entries\nBEGIN\n{wrong}END"
 
 
 STATEMENTS: dict[str, str] = {
@@ -149,11 +171,16 @@ STATEMENTS: dict[str, str] = {
     "header_once": """CREATE TRIGGER header_once BEFORE INSERT ON header
 WHEN EXISTS (SELECT 1 FROM header)
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    "entries_append": "CREATE TRIGGER entries_append BEFORE INSERT ON entries\nBEGIN\n"
-    + "".join(
-        f"    SELECT RAISE(ABORT, '{what}')\n    WHERE {when};\n" for what, when in APPEND_RULES.items()
-    )
-    + "END",
+    "entries_append": _appending(APPEND_RULES),
+}
+PERIOD_STATEMENTS = STATEMENTS | {
+    "header": STATEMENTS["header"].replace(
+        "    CHECK (cap +", f"    periods TEXT NOT NULL {_text('periods')},\n    CHECK (cap +"
+    ),
+    "entries": STATEMENTS["entries"]
+    .replace("    CHECK (CASE", f"    period TEXT NOT NULL {_text('period')},\n    CHECK (CASE")
+    .replace("UNIQUE (kind, plan_uid)", "UNIQUE (kind, plan_uid, period)"),
+    "entries_append": _appending(PERIOD_RULES),
 }
 
 
@@ -165,12 +192,12 @@ _STATISTICS = (
 )
 
 
-def create_tables(db: sqlite3.Connection) -> None:
+def create_tables(db: sqlite3.Connection, by_period: bool) -> None:
     """Make the empty tables, in the caller's transaction."""
-    for statement in STATEMENTS.values():
+    for statement in (PERIOD_STATEMENTS if by_period else STATEMENTS).values():
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute(f"PRAGMA user_version = {BY_PERIOD if by_period else VERSION}")
 
 
 def problems(db: sqlite3.Connection) -> list[str]:
@@ -183,17 +210,18 @@ def problems(db: sqlite3.Connection) -> list[str]:
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         return ["the file is not a ledger"]
-    if wrong := version_problems(db.execute("PRAGMA user_version").fetchone()[0]):
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if wrong := version_problems(version):
         return wrong
     # what acts is the statement, whatever name and type stand beside it, and however often a name stands there
     found = Counter((str(name), sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master"))
-    found.subtract(STATEMENTS.items())
+    found.subtract((PERIOD_STATEMENTS if version == BY_PERIOD else STATEMENTS).items())
     found.subtract(_OWN_INDEX)
     names = {name for (name, sql), count in found.items() if count and (name, sql) not in _STATISTICS}
     return [f"table or trigger {name!r} was changed, removed or added" for name in sorted(names)]
 
 
-def version_problems(version: int, newest: int = VERSION) -> list[str]:
+def version_problems(version: int, newest: int = BY_PERIOD) -> list[str]:
     """Whether this version of the library knows the format. Raises LedgerUnavailable for a newer one."""
     if version > newest:
         raise LedgerUnavailable(

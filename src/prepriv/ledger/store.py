@@ -199,7 +199,7 @@ def _create_tables(path: Path, header: Header, timeout: float) -> None:
         if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise LedgerUnavailable(f"{path.name}: SQLite cannot keep a write-ahead log here")
         db.execute("BEGIN IMMEDIATE")
-        sql_schema.create_tables(db)
+        sql_schema.create_tables(db, bool(header.periods))
         sql_rows.append_header(db, header)
         db.execute("COMMIT")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 
 from prepriv.ledger import hash_chain, sql_rows
@@ -123,9 +123,12 @@ def inspect(store: Store) -> Inspection:
         return Inspection(tuple(problems), None, Tail(0, "", Quanta(0), ""), ())
     tail = Tail.start(header)
     charged, seen = set(), set()
+    books: dict[str, Quanta] = {}
     for entry in entries:
+        tail = replace(tail, spent=books.get(entry.period, Quanta(0)))
         problems += hash_chain.check_entry(header, tail, entry)
-        if (run := (entry.kind, entry.plan_uid)) in seen:
+        books[entry.period] = entry.spent
+        if (run := (entry.kind, entry.plan_uid, entry.period * (entry.kind == "charged"))) in seen:
             problems.append(f"row {entry.sequence}: its run was {entry.kind} before")
         seen.add(run)
         if entry.kind == "charged":

@@ -33,12 +33,16 @@ def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
     return number, real(delta)
 
 
-def check_domain(domain: Any) -> None:
-    """ValueError unless it is a Domain."""
+def check_domain(domain: Any, *, trained: bool = False) -> None:
+    """ValueError unless it is a Domain. trained: for training, which reads the rows of some periods alone if it says so."""
     if not isinstance(domain, Domain):
         raise ValueError(
             "domain must be a prepriv.Domain, or one read from a schema (prepriv.schemas.schema.load_schema); "
             f"got {kind(domain)}"
+        )
+    if domain.periods is not None and not trained:
+        raise ValueError(
+            "periods: only training and evaluation read the rows of some periods alone; leave periods out of the domain"
         )
 
 

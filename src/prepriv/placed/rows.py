@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prepriv._arrays import Floats
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
+from prepriv.periods import Periods
 from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.tables.encoding import (
     Table,
@@ -26,7 +27,7 @@ from prepriv.tables.encoding import (
 )
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
-from prepriv.tables.units import by_unit, check_units
+from prepriv.tables.units import by_unit, check_units, in_periods
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +131,11 @@ class PrivateTable:
             object.__setattr__(self, "rows", stream)
 
     @property
+    def periods(self) -> Periods | None:
+        """Whose rows alone are read."""
+        return self.domain.periods
+
+    @property
     def tables(self) -> tuple[Any, ...]:
         """The rows and the labels."""
         return self.rows, self.labels
@@ -149,9 +155,8 @@ class PrivateTable:
         if self.sealed:
             return
         there = self._checked_columns()
-        if self.domain.unit is not None:
-            check_units(self.rows, self.domain)
-        elif self.counted and there not in (None, self.n):
+        check_units(self.rows, self.domain)
+        if self.domain.unit is None and self.counted and there not in (None, self.n):
             raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
 
     def _checked_columns(self) -> int | None:
@@ -185,6 +190,8 @@ class PrivateTable:
         domain, stream = self.domain, self.stream
         if domain.unit is not None:
             return by_unit(self.rows, self.labels, domain, self.n)
+        if domain.periods is not None:
+            return in_periods(self.rows, self.labels, domain)
         if not self.learned:
             table = encode(self.rows, domain)
             return table, np.full(table.n, -1, dtype=np.int32)

@@ -31,6 +31,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.learners.learner import Learner, Setting
 from prepriv.payment import check_payment
+from prepriv.periods import Periods
 from prepriv.placed.chain import Chain, PlannedStep, chain, spent_shares
 from prepriv.placed.checks import (
     check_budget,
@@ -109,7 +110,7 @@ class Plan(Priced):
     releases: ClassVar[bool] = True  # a model, which is used on new rows
 
     def __post_init__(self) -> None:
-        check_domain(self.domain)
+        check_domain(self.domain, trained=True)
         check_steps(self.pipeline)
         check_learner(self.learner)
         check_takes_units(self.learner, self.domain)
@@ -189,7 +190,12 @@ class Plan(Priced):
         made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
         epsilon = made.epsilon(self.delta)
         mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
-        return self._stated(dataclasses.replace(made, unit=self.domain.unit), mu)
+        return self._stated(dataclasses.replace(made, unit=self.domain.protected), mu)
+
+    @property
+    def periods(self) -> Periods | None:
+        """Those of the domain."""
+        return self.domain.periods
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
         """Write what was declared and decided as plain data, once. The same plan gives the same bytes.
@@ -425,7 +431,7 @@ def make_plan(
     [('Center', 0.1), ('GradientDescent', 0.9)]
     """
     epsilon, delta = check_budget(epsilon, delta)
-    check_domain(domain)
+    check_domain(domain, trained=True)
     check_steps(steps)
     check_learner(learner)
     check_takes_units(learner, domain)

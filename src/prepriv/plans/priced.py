@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
+from prepriv.periods import Periods
 
 
 class Priced(abc.ABC):
@@ -31,6 +32,11 @@ class Priced(abc.ABC):
         def n(self) -> int: ...
         @property
         def what(self) -> str: ...
+
+    @property
+    def periods(self) -> Periods | None:
+        """Whose rows alone it is the price of, where it is that of some months or years (`prepriv.runs.admit`)."""
+        return None
 
     @property
     @abc.abstractmethod

@@ -212,7 +212,7 @@ def pillar(
     >>> [step.name for step in steps], learner.name
     (['Normalize', 'Center', 'Normalize', 'PCA', 'Rescale'], 'GradientDescent')
     """
-    check_domain(domain)
+    check_domain(domain, trained=True)
     truth("standardize", standardize)
     current_name("learner", learner, LEARNERS)
     n = need_n(domain.n if n is None and domain.n is not None else (0 if n is None else n))

@@ -21,6 +21,7 @@ from prepriv.release.report import Report
 from prepriv.release.review import (
     correct,
     parameters,
+    periods_in_words,
     review,
     schema_in_words,
     side_channels,
@@ -200,12 +201,11 @@ def _loss(report: Report) -> dict[str, Any]:
         parameters(claim, plan),
         "ε is certified from above; the whole trade-off curve is in the report.",
     ]
+    asked = [_ask("how many records can one person have in the data?")] if claim.unit is None else []
     details += [f"It rests on: {'; '.join(rests)}."] if rests else []
     return {
         "privacy_unit": "record" if claim.unit is None else f"all rows of one {claim.unit}",
-        "privacy_unit_details": f"{unit_in_words(claim)}\n{_ask('how many records can one person have in the data?')}"
-        if claim.unit is None
-        else unit_in_words(claim),
+        "privacy_unit_details": "\n".join([unit_in_words(claim), *periods_in_words(plan), *asked]),
         "privacy_parameters": {
             "epsilon": float(up(claim.epsilon(plan.delta))),
             "delta": float(exact(plan.delta)),

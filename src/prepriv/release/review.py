@@ -51,7 +51,10 @@ def review(report: Report) -> list[tuple[str, str]]:
     if claim is None:
         return []
     return [
-        ("Whose data does it protect (the unit), and from which change?", unit_in_words(claim)),
+        (
+            "Whose data does it protect (the unit), and from which change?",
+            " ".join([unit_in_words(claim), *periods_in_words(plan)]),
+        ),
         ("How strong is it?", f"{parameters(claim, plan)} {' '.join(attacker(claim))}"),
         ("What does it rest on?", _rests(claim)),
         ("What is not protected?", unprotected(plan)),
@@ -81,6 +84,25 @@ def unit_in_words(claim: Guarantee) -> str:
     how = "replaced by any other" if n_is_public(claim.adjacency) else "added or removed"
     more = "" if claim.unit else " A person with several rows is protected less: each row counts by itself."
     return f"{whose[0].upper()}{whose[1:]}, {how} ({claim.adjacency}).{more}"
+
+
+def periods_in_words(plan: Plan) -> list[str]:
+    """Whose rows alone were read, and what that means for a person with rows in several periods; nothing without periods."""
+    read = plan.periods
+    if read is None:
+        return []
+    one = (
+        f"one person's rows of one {read.by}"
+        if plan.domain.unit is not None
+        else "one record, which has one date"
+    )
+    said = f"Only rows of {', '.join(read.read)} were read, by the column '{read.column}'. The claim is of {one}; "
+    if len(read.read) == 1:
+        return [f"{said}what other {read.by}s cost a person adds up with it."]
+    return [
+        f"{said}for a person with rows in m of these {read.by}s it is that of m units (mµ where it is µ-GDP), "
+        f"and what other {read.by}s cost adds up with it."
+    ]
 
 
 def parameters(claim: Guarantee, plan: Plan) -> str:

@@ -106,6 +106,10 @@ def admit(
     if plan.guarantee is not None and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
     tell = reached or (lambda _: None)
+    if getattr(rows, "periods", None) != plan.periods:
+        raise ValueError(
+            "periods: only training and evaluation read the rows of some periods alone; leave periods out of the domain"
+        )
     rows.check()
     for fit in fits:
         check_apart(fit.pipeline, *rows.tables)

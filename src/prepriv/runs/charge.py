@@ -59,6 +59,8 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         note=condition_note(
             plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
         ),
+        scheme="" if plan.periods is None else plan.periods.scheme,
+        periods=() if plan.periods is None else plan.periods.read,
     )
     try:
         booked = book.confirm(uid, plan.hash)

@@ -7,6 +7,7 @@ adjacency: replace-one          # or add-or-remove-one, which needs rows:
 rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
 unit: patient_id                # optional: whose row it is, where a person can have several; rows: then counts units
 rows_per_unit: 10               # with unit: how many rows of each are read
+periods: {column: visited, by: month}  # optional: what `train --period 2026-11` reads by (docs/ledger.md); or by: year
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -48,6 +49,7 @@ from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.learners.learner import Learner
+from prepriv.periods import Periods
 from prepriv.plans.decision import decision
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import NAMED
@@ -138,6 +140,13 @@ class Label(_Strict):
 AnyColumn = Annotated[NumericColumn | CategoricalColumn | TextColumn, Field(discriminator="type")]
 
 
+class PeriodOptions(_Strict):
+    """The column of dates by whose months or years a training can read."""
+
+    column: str
+    by: Literal["month", "year"]
+
+
 class PillarOptions(_Strict):
     """The PILLAR recipe on a public table; the other options are those of `prepriv.recipes.pillar.pillar`."""
 
@@ -158,6 +167,7 @@ class Schema(_Strict):
     rows: Count | None = Field(default=None, ge=1)
     unit: str | None = None
     rows_per_unit: Count | None = None
+    periods: PeriodOptions | None = None
     steps: list[dict[str, Any]] | str | None = None
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
@@ -180,8 +190,12 @@ class Schema(_Strict):
             raise ValueError("give pillar:, or steps: and learner:, not both")
         return self
 
-    def domain(self, *, rows: int | None = None, adjacency: str | None = None) -> Domain:
-        """The domain this schema declares; rows and adjacency given on the command line win."""
+    def domain(
+        self, *, rows: int | None = None, adjacency: str | None = None, read: Sequence[str] = ()
+    ) -> Domain:
+        """The domain this schema declares; rows and adjacency given on the command line win. read: periods, all rows without."""
+        if read and self.periods is None:
+            raise BadSchema("--period needs periods: in the schema, the column of dates and month or year")
         columns: dict[str, Column] = {}
         for name, c in self.columns.items():
             try:
@@ -210,6 +224,9 @@ class Schema(_Strict):
             unit=self.unit,
             rows_per_unit=self.rows_per_unit,
             drafts=self._drafts,
+            periods=Periods(self.periods.column, self.periods.by, tuple(read))
+            if self.periods and read
+            else None,
         )
 
     @property

@@ -91,16 +91,25 @@ class UnitTable(Table):
 
 
 def check_units(rows: Any, domain: Domain) -> None:
-    """BadData unless a table has the column that says whose row it is. Reads no cell."""
+    """BadData unless a table has the declared columns that say whose row it is, and of which date. Reads no cell."""
+    if not (needed := _beside(domain)):
+        return
     if (stream := as_stream(rows)) is not None:
         names = list(stream.names)
     else:
         frame = as_frame(rows)
         names = list(frame.columns) if isinstance(frame, nw.DataFrame) else []
-    if domain.unit not in names:
-        raise BadData(
-            f"the table has no column {domain.unit!r}, the declared unit: give a data frame or a file that has it"
-        )
+    for column, what in needed.items():
+        if column not in names:
+            raise BadData(
+                f"the table has no column {column!r}, the declared {what}: give a data frame or a file that has it"
+            )
+
+
+def _beside(domain: Domain) -> dict[str, str]:
+    """The columns that decide whether a row is read, beside those that predict, and what they were declared as."""
+    out = {} if domain.unit is None else {domain.unit: "unit"}
+    return out | ({} if domain.periods is None else {domain.periods.column: "dates of periods"})
 
 
 def counted_units(rows: Any, domain: Domain) -> tuple[int, int, int]:
@@ -120,6 +129,34 @@ def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, 
     """
     check_units(rows, domain)
     return grouped(*_read(rows, labels, domain), domain, n)
+
+
+def in_periods(rows: Any, labels: Any, domain: Domain) -> tuple[Table, NDArray[np.int32]]:
+    """Private rows of a domain with periods and without units, those of the periods that are read alone; labels None:
+    nothing is to be learned. A row's own date decides; one without a date is left out. A stream is held in memory, encoded.
+    """
+    check_units(rows, domain)
+    table, targets, codes, _ = _read(rows, labels, domain)
+    return table.some(codes >= 0), targets[codes >= 0]
+
+
+def _whose(frame: Any, domain: Domain) -> tuple[NDArray[np.int64], list[str]]:
+    """(the number of each row's unit, or -1 for a row that is not read; the units). With periods a unit is one in one period.
+
+    The rows of a unit in two periods are two units: whoever takes away those of one of them takes away a unit.
+    """
+    units = (np.zeros(len(frame), np.int64), [""])
+    if domain.unit is not None:
+        units = codes_by(frame[domain.unit], id_of)
+    if domain.periods is None:
+        return units
+    dated = domain.periods.of
+    at, periods = codes_by(frame[domain.periods.column], lambda value: dated(id_of(value) or ""))
+    pairs = np.where((units[0] < 0) | (at < 0), -1, units[0] * max(len(periods), 1) + at)
+    found, codes = np.unique(pairs, return_inverse=True)
+    out = int((found[:1] < 0).sum())  # the pairs begin with -1 where a row is not read
+    names = [f"{units[1][pair // len(periods)]} {periods[pair % len(periods)]}" for pair in found[out:]]
+    return codes.reshape(-1).astype(np.int64) - out, names
 
 
 def one_row_each(frame: Any, unit: str, names: Sequence[str], n: int | None) -> NDArray[np.int64]:
@@ -202,26 +239,25 @@ def _read(
     rows: Any, labels: Any, domain: Domain
 ) -> tuple[Table, NDArray[np.int32], NDArray[np.int64], list[str]]:
     """(encoded rows, their targets, the number of each row's unit or -1, the units)."""
-    assert domain.unit is not None
     if (stream := as_stream(rows)) is not None:
         return _read_stream(stream, label_of(labels, domain), domain)
     table = encode(rows, domain)
     targets = np.full(table.n, -1, dtype=np.int32) if labels is None else encode_targets(labels, domain)
-    return table, targets, *codes_by(as_frame(rows)[domain.unit], id_of)
+    return table, targets, *_whose(as_frame(rows), domain)
 
 
 def _read_stream(
     stream: Stream, label: str, domain: Domain
 ) -> tuple[Table, NDArray[np.int32], NDArray[np.int64], list[str]]:
-    assert domain.unit is not None
-    *columns, label, unit = check_stream(stream, domain, label, domain.unit)
+    beside = list(_beside(domain))
+    columns = check_stream(stream, domain, label, *beside)[: -1 - len(beside)]
     tables: list[Table] = []
     targets, codes = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     seen: dict[str, int] = {}
-    for part in stream.parts([*columns, label, unit]):
+    for part in stream.parts(list(dict.fromkeys([*columns, label, *beside]))):
         tables.append(encode(part.select(columns), domain))
         targets.append(encode_targets(part[label], domain))
-        own, names = codes_by(as_frame(part)[unit], id_of)
+        own, names = _whose(as_frame(part), domain)
         known = np.array([*(seen.setdefault(name, len(seen)) for name in names), -1], dtype=np.int64)
         codes.append(known[own])
     table = joined(tables) if tables else _at(_blank(1, domain), np.zeros(0, dtype=np.int64))
