@@ -1176,8 +1176,8 @@ _OLDER = (
         "one run charged twice in a sound chain",
         "a damaged index lets a uid in again",
         "ledger/verification.py",
-        "        if (run := (entry.kind, entry.plan_uid, entry.period * (entry.kind == \"charged\"))) in seen:",
-        "        if (run := (entry.kind, entry.plan_uid, entry.period * (entry.kind == \"charged\"))) is None:",
+        '        if (run := (entry.kind, entry.plan_uid, entry.period * (entry.kind == "charged"))) in seen:',
+        '        if (run := (entry.kind, entry.plan_uid, entry.period * (entry.kind == "charged"))) is None:',
         ("tests/ledger/test_ledger_postgres.py", "-k", "without_its_index"),
     ),
     Mutant(

@@ -16,7 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prepriv.ledger.currency import Currency, Quanta
-from prepriv.ledger.sql_schema import BY_PERIOD, CHOICES, KINDS, PATTERNS, RANGES, VERSION, OF_PERIODS, malformed
+from prepriv.ledger.sql_schema import (
+    BY_PERIOD,
+    CHOICES,
+    KINDS,
+    OF_PERIODS,
+    PATTERNS,
+    RANGES,
+    VERSION,
+    malformed,
+)
 
 _CONDITIONS = "holds if "
 _MOST_WHAT = 90
