@@ -15,7 +15,7 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric, Text
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
-from prepriv.description.answers import released_answers
+from prepriv.description.answers import release_pieces, released_answers
 from prepriv.description.ask import ask_in_private, unread_table
 from prepriv.description.asked import QUESTION_KINDS, Asked, plan_questions
 from prepriv.description.estimates import (
@@ -320,10 +320,56 @@ def test_a_mistake_is_one_sentence_and_costs_nothing(questions, says, tmp_path):
     assert Ledger.open(tmp_path / "L.db").remaining().epsilon == 1
 
 
-def test_a_hundred_thousand_groups_are_refused():
-    columns = {"who": Categorical([f"p{i}" for i in range(100_000)]), "pay": Numeric(0, 1)}
-    with pytest.raises(ValueError, match="noise alone"):
-        plan_questions(columns, ["histogram(pay) by who"], epsilon=1.0, n=9)
+def test_a_hundred_thousand_groups_are_answered_or_refused():
+    """A row is added to its group, and no row of all groups is made: that took five minutes."""
+    who = [f"p{i}" for i in range(100_000)]
+    columns = {"who": Categorical(who), "pay": Numeric(0, 1), "town": Text()}
+    for question in ("histogram(pay) by who", "crosstab(who, who2)", "histogram(who) by town"):
+        with pytest.raises(ValueError, match="noise alone"):
+            plan_questions(columns | {"who2": columns["who"]}, [question], epsilon=1.0, n=9)
+    table = pd.DataFrame({"who": who[:3000], "pay": np.arange(3000) % 2})
+    plan = plan_questions(columns, ["sum(pay) by who"], epsilon=50.0, n=3000)
+    rows = unread_table(plan, table).read(0)
+    (found,) = release_pieces(plan, rows, Exact()).values()
+    assert found.shape == (100_002, 3) and found[:, 1].sum() == pytest.approx(0.0, abs=1e-3)
+    assert (found[:4, 1].round(3) == [-1, 1, -1, 1]).all() and not found[3000:].any()
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e4, 1e6])
+def test_a_budget_that_no_choice_can_spend_ends_before_the_charge_or_is_not_spent(epsilon, tmp_path):
+    """Of mu above 12, or far below one, the exponential mechanism has no price: what was paid for died after the charge."""
+    Ledger.create(tmp_path / "L.db", "people", epsilon=1e9, delta=0.1)
+    told, ledger = {"epsilon": epsilon, "delta": 1e-6}, tmp_path / "L.db"
+    domain = Domain({k: COLUMNS[k] for k in ("age", "sex")}, n=N)
+    for ask in (
+        lambda: prepriv.ask(TABLE, COLUMNS, ["median(age)", "median(age) by sex"], ledger=ledger, **told),
+        lambda: prepriv.describe(TABLE, domain, ledger=ledger, **told),
+        lambda: prepriv.describe(TABLE, domain, by="sex", ledger=ledger, **told),
+        lambda: Domain.draft(TABLE, ledger=ledger, **told),
+    ):
+        before = len(Ledger.open(ledger).entries())
+        if epsilon > 1:
+            ask()
+            continue
+        with pytest.raises(ValueError, match=r"too small|too few"):
+            ask()
+        assert len(Ledger.open(ledger).entries()) == before
+
+
+def test_levels_that_are_near_are_two_questions():
+    near = [Asked("quantile", ("age",), level=level) for level in (0.1234567, 0.1234568)]
+    assert len(planned(questions=near).questions) == len({str(q) for q in near}) == 2
+    one, two = (planned(questions=[q]).look.hash for q in near)
+    assert one != two
+    columns = {
+        "a": Categorical(["u"]),
+        "b, c": Categorical(["u"]),
+        "a, b": Categorical(["u"]),
+        "c": Categorical(["u"]),
+    }
+    alike = [Asked("crosstab", ("a", "b, c")), Asked("crosstab", ("a, b", "c"))]
+    with pytest.raises(ValueError, match="written alike"):
+        plan_questions(columns, alike, epsilon=1.0, n=9)
 
 
 def test_every_kind_is_written_as_it_is_read():

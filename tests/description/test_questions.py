@@ -142,6 +142,10 @@ def test_too_few_to_say():
         lambda: prepriv.quantiles(VALUES, [2], 0, 1, epsilon=1.0),
         lambda: prepriv.histogram(VALUES, 0, 1, epsilon=1.0, bins=0),
         lambda: prepriv.mean(VALUES, 0, 1, epsilon=1.0, ledger=3),
+        lambda: prepriv.variance(VALUES, 0, 1, epsilon=1.0, n=2**40, adjacency="add-or-remove-one"),
+        lambda: prepriv.covariance(
+            VALUES, VALUES, [(0, 1)] * 2, epsilon=1.0, n=2**40, adjacency="add-or-remove-one"
+        ),
     ],
 )
 def test_mistakes_are_sentences_and_cost_nothing(ask):

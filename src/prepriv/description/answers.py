@@ -156,16 +156,9 @@ class Asker:
         groups = self.groups(by)
         width = rows(slice(0, 0)).shape[1]
         dim = len(groups.names) * width
-        block = max(1, _BLOCK // len(groups.names))
-
-        def spread(start: int) -> Floats:
-            at = groups.at[start : start + block]
-            out = np.zeros((len(at), len(groups.names), width))
-            out[np.arange(len(at)), at] = rows(slice(start, start + block))
-            return out.reshape(len(at), dim)
-
+        parts = (slice(start, start + _BLOCK) for start in range(0, self.rows.n, _BLOCK))
         total = gaussian_sum(
-            map(spread, range(0, self.rows.n, block)),
+            ((rows(part), groups.at[part]) for part in parts),
             name=self.plan.pieces[piece],
             dim=dim,
             radius=shift,
@@ -217,7 +210,7 @@ class Asker:
         release = self._choice(piece, by)
         counts = [self.present(name, by, g)[0] for g in range(len(groups.names))]
         return release.release_each(
-            [unit[there & (groups.at == g)] for g in range(len(groups.names))],
+            _of_each(unit[there], groups.at[there], len(groups.names)),
             name=self.plan.pieces[piece],
             above=[self._above(level, max(round(count), 1), release) for count in counts],
             moved=self._moved(by),
@@ -334,6 +327,12 @@ class Asker:
         if piece[2] == 0.0:  # the least of all is below what was aimed at
             return Estimate(made.value, 0.0, made.high)
         return Estimate(made.value, made.low, 1.0) if piece[2] == 1.0 else made
+
+
+def _of_each(values: Floats, at: NDArray[np.int64], groups: int) -> list[Floats]:
+    """The values of each group."""
+    ends = np.cumsum(np.bincount(at, minlength=groups))
+    return np.split(values[np.argsort(at, kind="stable")], ends[:-1])
 
 
 def _count(noisy: float, noise: float) -> Estimate:

@@ -15,6 +15,7 @@ from prepriv._arguments import integer, number, shown
 from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.description.draft import MOST_NAMES
 from prepriv.description.look import Look, price
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
@@ -126,7 +127,7 @@ class Asked:
         return Asked(kind, tuple(columns), None if by is None else by.strip(), **told)
 
     def __str__(self) -> str:
-        inner = [*self.columns, *([] if self.level is None else [f"{self.level:g}"])]
+        inner = [*self.columns, *([] if self.level is None else [repr(self.level)])]
         if self.bins != BINS:
             inner.append(str(self.bins))
         of = f"({', '.join(inner)})" if inner else ""
@@ -241,6 +242,8 @@ def plan_questions(
     if isinstance(questions, str | Asked) or not isinstance(questions, Sequence) or not questions:
         raise ValueError("questions must be a list of at least one")
     asked = tuple(dict.fromkeys(map(Asked.of, questions)))
+    if len({str(question) for question in asked}) < len(asked):  # a column whose name has a comma
+        raise ValueError("two questions are written alike: rename a column")
     if len(asked) > MOST_QUESTIONS:
         raise ValueError(f"at most {MOST_QUESTIONS} questions are asked at once; got {len(asked)}")
     count = domain.n if n is None else n
@@ -293,9 +296,9 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
             raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not")
         if q.by is not None and not isinstance(known[q.by], Categorical | Text):
             raise ValueError(f"by is a categorical column, or one of texts, which {shown(q.by)} is not")
-        cells = math.prod(len(asked_names(known[c])) for c in (*q.columns, q.by) if c is not None) * (
-            q.bins if q.kind == "histogram" else 1
-        )
+        cells = math.prod(_most_groups(known[c]) for c in (*q.columns, q.by) if c is not None)
+        if q.kind == "histogram" and isinstance(kinds[0], Numeric):
+            cells *= q.bins
         if cells > _MOST_CELLS:
             raise ValueError(f"{q} would be more than {_MOST_CELLS} counts: noise alone")
     columns = {name: known[name] for name in names}
@@ -308,6 +311,10 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
 def asked_names(column: Column) -> tuple[str, ...]:
     """The declared groups of a column; one, of a column without any."""
     return (*map(str, column.categories), OTHER, MISSING) if isinstance(column, Categorical) else ("",)
+
+
+def _most_groups(column: Column) -> int:
+    return MOST_NAMES + 2 if isinstance(column, Text) else len(asked_names(column))
 
 
 def _weights(asked: Sequence[Asked], domain: Domain) -> dict[Piece, float]:

@@ -28,6 +28,7 @@ from prepriv.plans.priced import Priced
 from prepriv.runs.admit import admit
 from prepriv.tables.readers import BadData, check_table_file, read_table
 
+_LEAST_MU = 1e-5  # of one release, of which a part of a tenth can still be drawn
 LEAK = 0.25  # of delta, where values that nobody declared are released
 
 
@@ -123,6 +124,8 @@ def price(
     mu, total = gdp_mu(epsilon, (delta - whole) / (1 - whole)), math.fsum(weights.values())
     if not mu > 0:
         raise ValueError("epsilon or delta is too small for any release")
+    if mu * math.sqrt(min(weights.values()) / total) < _LEAST_MU:
+        raise ValueError(f"epsilon is too small for {len(weights)} releases: ask for fewer, or give more")
     said = json.dumps(declared, sort_keys=True, default=str)
     shrink = 1e-9
     while True:

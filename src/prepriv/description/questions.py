@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arguments import integer, number
 from prepriv._arguments import numbers as several
@@ -66,6 +67,34 @@ class Question(Priced):
     def session(self, session: Session) -> Session:
         """Where its noise comes from: it asks once."""
         return session
+
+    def drawn(
+        self,
+        exact: Callable[[], Sequence[int] | NDArray[np.int64]],
+        coordinates: int,
+        moves: int,
+        most: int,
+        session: Session | None,
+        ledger: LedgerPath,
+    ) -> NDArray[np.int64]:
+        """Whole numbers with discrete Laplace noise, (coordinates,): what cannot be drawn is refused before the charge, and `exact`
+        reads the cells after it. moves: how far a record moves them, in L1; most: how far it takes one of them from zero."""
+        release = LaplaceSum(moves, self.epsilon, largest=2 * self.n * most, coordinates=coordinates)
+        release.check(self.what)
+        source, _ = pay(self, session, ledger)
+        return np.asarray(source.release(self.what, release, np.array(exact(), dtype=np.int64)))
+
+    def counts(
+        self,
+        exact: Callable[[], Sequence[int] | NDArray[np.int64]],
+        coordinates: int,
+        moves: int,
+        session: Session | None,
+        ledger: LedgerPath,
+    ) -> list[Estimate]:
+        """The same of counts of records, each with its interval."""
+        noisy = self.drawn(exact, coordinates, moves, 1, session, ledger).tolist()
+        return [laplace_curve(float(c), moves, self.epsilon, 0.05).within(0, math.inf) for c in noisy]
 
 
 @dataclass(frozen=True)
@@ -167,11 +196,9 @@ def count(
     True
     """
     column = column_of(condition, "condition")
-    question = Question("count", _n(column, n, adjacency), adjacency, epsilon)
-    source, _ = pay(question, session, ledger)
-    exact = np.array([np.count_nonzero(flags(column))], dtype=np.int64)
-    noisy = source.release("count", LaplaceSum(1, epsilon, largest=2 * question.n, coordinates=1), exact)
-    return laplace_curve(float(noisy[0]), 1, epsilon, 0.05).within(0, math.inf)
+    question = Question("count", question_rows([column], n, adjacency), adjacency, epsilon)
+    (noisy,) = question.counts(lambda: [int(np.count_nonzero(flags(column)))], 1, 1, session, ledger)
+    return noisy
 
 
 def mean(
@@ -229,21 +256,17 @@ def mean(
     """
     column = column_of(values)
     bounds = Numeric(low, high)
-    question = Question("mean", _n(column, n, adjacency), adjacency, epsilon, (bounds.low, bounds.high))
-    source, _ = pay(question, session, ledger)
-    u = 2 * unit_of(column, bounds) - 1
-    there = ~np.isnan(u)
-    steps = np.clip(np.rint(np.where(there, u, 0.0) * FINE), -FINE, FINE).astype(np.int64)
+    n, declared = question_rows([column], n, adjacency), (bounds.low, bounds.high)
+    question = Question("mean", n, adjacency, epsilon, declared)
+
+    def exact() -> list[int]:
+        u = 2 * unit_of(column, bounds) - 1
+        there = ~np.isnan(u)
+        steps = np.clip(np.rint(np.where(there, u, 0.0) * FINE), -FINE, FINE).astype(np.int64)
+        return [int(steps.sum()), int(there.sum()) * FINE]
+
     # (u, 1) or (0, 0) for a gap: |u - w| or |u| + 1, at most 2 in L1 under either adjacency.
-    exact = np.array([steps.sum(), there.sum() * FINE], dtype=np.int64)
-    noisy = (
-        source.release(
-            "mean",
-            LaplaceSum(2 * FINE, epsilon, largest=2 * question.n * FINE, coordinates=exact.size),
-            exact,
-        )
-        / FINE
-    )
+    noisy = question.drawn(exact, 2, 2 * FINE, 2 * FINE, session, ledger) / FINE
     half = 2 / epsilon * math.log(40)  # of either number, with a chance of 97.5 %
     near = float(noisy[1])
     # As good as all rows, where their number is public: then the noise of the count moves nothing.
@@ -318,17 +341,15 @@ def histogram(
     column = column_of(values)
     bounds, bins = Numeric(low, high), integer("bins", bins, at_most=10**6)
     declared = (bounds.low, bounds.high, bins)
-    question = Question("histogram", _n(column, n, adjacency), adjacency, epsilon, declared)
-    source, _ = pay(question, session, ledger)
-    unit = unit_of(column, bounds)
-    at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
-    exact = np.bincount(at, minlength=bins).astype(np.int64)
-    moves = rows_changed(adjacency)
-    noisy = source.release(
-        "histogram", LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=bins), exact
-    )
+    question = Question("histogram", question_rows([column], n, adjacency), adjacency, epsilon, declared)
+
+    def exact() -> NDArray[np.int64]:
+        unit = unit_of(column, bounds)
+        at = np.minimum((unit[~np.isnan(unit)] * bins).astype(np.int64), bins - 1)
+        return np.bincount(at, minlength=bins).astype(np.int64)
+
+    counts = question.counts(exact, bins, rows_changed(adjacency), session, ledger)
     edges = bounds.low + (bounds.high - bounds.low) * np.linspace(0, 1, bins + 1)
-    counts = (laplace_curve(float(c), moves, epsilon, 0.05).within(0, math.inf) for c in noisy)
     return Histogram(tuple(edges.tolist()), tuple(counts))
 
 
@@ -399,7 +420,7 @@ def quantiles(
     if len(set(wanted)) < len(wanted):
         raise ValueError("levels names one quantile twice, and each costs a part of epsilon: name each once")
     declared = (bounds.low, bounds.high, tuple(wanted))
-    question = Question("quantiles", _n(column, n, adjacency), adjacency, epsilon, declared)
+    question = Question("quantiles", question_rows([column], n, adjacency), adjacency, epsilon, declared)
     release = QuantileRelease.of_epsilon(epsilon / len(wanted) * DOWN, Grid(bounds.low, bounds.high, _POINTS))
     source, _ = pay(question, session, ledger)
     unit = unit_of(column, bounds)
@@ -417,10 +438,7 @@ def question_rows(columns: Sequence[Any], n: int | None, adjacency: Adjacency) -
     """The declared number of records of columns of one length. ValueError for others."""
     if len({len(column) for column in columns}) > 1:
         raise ValueError("the columns have different numbers of rows")
-    return _n(columns[0], n, adjacency)
-
-
-def _n(column: Any, n: int | None, adjacency: Adjacency) -> int:
+    column = columns[0]
     if not n_is_public(adjacency):
         if n is None:
             raise ValueError("n must be declared under add-or-remove-one: the true count is private")

@@ -6,7 +6,7 @@ Discrete Laplace noise on whole numbers. For many questions `prepriv.ask` costs 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.asked import asked_names
 from prepriv.description.estimates import NOTHING, Estimate
-from prepriv.description.look import pay
 from prepriv.description.questions import FINE, LedgerPath, Question, laplace_curve, question_rows, unit_of
-from prepriv.mechanisms.laplace_sum import LaplaceSum
 from prepriv.mechanisms.lattice_noise import laplace_scale
 from prepriv.mechanisms.session import Session
 from prepriv.tables.containers import column_of
@@ -84,20 +82,21 @@ def sum(
     column, bounds = column_of(values), Numeric(low, high)
     declared = (bounds.low, bounds.high)
     question = Question("sum", question_rows([column], n, adjacency), adjacency, epsilon, declared)
-    source, _ = pay(question, session, ledger)
     largest = max(abs(bounds.low), abs(bounds.high))
-    unit = unit_of(column, bounds)
-    there = ~np.isnan(unit)
-    inside = bounds.low + (bounds.high - bounds.low) * np.where(there, unit, 0.0)
-    with np.errstate(all="ignore"):
-        steps = np.where(there, np.rint(np.clip(inside / largest, -1.0, 1.0) * FINE), 0.0).astype(np.int64)
-    exact = np.array([steps.sum()], dtype=np.int64)
+
+    def exact() -> list[int]:
+        unit = unit_of(column, bounds)
+        there = ~np.isnan(unit)
+        inside = bounds.low + (bounds.high - bounds.low) * np.where(there, unit, 0.0)
+        with np.errstate(all="ignore"):
+            steps = np.where(there, np.rint(np.clip(inside / largest, -1.0, 1.0) * FINE), 0.0)
+        return [int(steps.astype(np.int64).sum())]
+
     # A cell against a gap, or another cell; each is rounded to a step, and a step is what that can add.
     apart = max(largest, bounds.high - bounds.low) if n_is_public(adjacency) else largest
     moves = math.ceil(apart / largest * FINE * FAR_UP) + 1
-    release = LaplaceSum(moves, epsilon, largest=2 * question.n * FINE, coordinates=1)
-    noisy = float(source.release("sum", release, exact)[0])
-    made = laplace_curve(noisy, moves, epsilon, 0.05)
+    (noisy,) = question.drawn(exact, 1, moves, FINE, session, ledger)
+    made = laplace_curve(float(noisy), moves, epsilon, 0.05)
     off = made.error + 0.5 * question.n  # each cell was rounded to a step
     return Estimate(*(x * largest / FINE for x in (made.value, made.value - off, made.value + off)))
 
@@ -158,12 +157,15 @@ def variance(
     column, bounds = column_of(values), Numeric(low, high)
     declared = (bounds.low, bounds.high)
     question = Question("variance", question_rows([column], n, adjacency), adjacency, epsilon, declared)
-    source, _ = pay(question, session, ledger)
-    u = 2 * unit_of(column, bounds) - 1
-    there = ~np.isnan(u)
-    u = np.where(there, u, 0.0)
     of_cells, of_squares = VARIANCE_WEIGHTS
-    noisy = _noisy(source, question, [of_cells * there, u, of_squares * (u * u - 0.5) * there], 2)
+
+    def numbers() -> list[NDArray[Any]]:
+        u = 2 * unit_of(column, bounds) - 1
+        there = ~np.isnan(u)
+        u = np.where(there, u, 0.0)
+        return [of_cells * there, u, of_squares * (u * u - 0.5) * there]
+
+    noisy = _noisy(question, numbers, 3, 2, session, ledger)
     half = _half(3, 2, epsilon)
     least = noisy[0] / of_cells - half / of_cells
     if least <= half:
@@ -237,11 +239,14 @@ def covariance(
     declared = [Numeric(*pair) for pair in bounds]
     told = tuple((b.low, b.high) for b in declared)
     question = Question("covariance", question_rows(columns, n, adjacency), adjacency, epsilon, told)
-    source, _ = pay(question, session, ledger)
-    u, v = (2 * unit_of(column, b) - 1 for column, b in zip(columns, declared))
-    there = ~(np.isnan(u) | np.isnan(v))
-    u, v = np.where(there, u, 0.0), np.where(there, v, 0.0)
-    noisy = _noisy(source, question, [there * 1.0, u, v, u * v], 4)
+
+    def numbers() -> list[NDArray[Any]]:
+        u, v = (2 * unit_of(column, b) - 1 for column, b in zip(columns, declared))
+        there = ~(np.isnan(u) | np.isnan(v))
+        u, v = np.where(there, u, 0.0), np.where(there, v, 0.0)
+        return [there * 1.0, u, v, u * v]
+
+    noisy = _noisy(question, numbers, 4, 4, session, ledger)
     half = _half(4, 4, epsilon)
     least = noisy[0] - half
     if least <= half:
@@ -318,29 +323,31 @@ def crosstab(
     wide = len(names[1])
     if len(names[0]) * wide > 10**6:
         raise ValueError("a table of more than a million counts would be noise alone")
-    source, _ = pay(question, session, ledger)
-    at = categorical_cells(columns[0], one).astype(np.int64) * wide + categorical_cells(columns[1], two)
-    exact = np.bincount(at, minlength=len(names[0]) * wide).astype(np.int64)
-    moves = rows_changed(adjacency)
-    release = LaplaceSum(moves, epsilon, largest=2 * question.n, coordinates=exact.size)
-    noisy = source.release("crosstab", release, exact).reshape(-1, wide)
-    return {
-        name: {
-            other: laplace_curve(float(c), moves, epsilon, 0.05).within(0, math.inf)
-            for other, c in zip(names[1], line)
-        }
-        for name, line in zip(names[0], noisy)
-    }
+    cells = len(names[0]) * wide
+
+    def exact() -> NDArray[np.int64]:
+        at = categorical_cells(columns[0], one).astype(np.int64) * wide + categorical_cells(columns[1], two)
+        return np.bincount(at, minlength=cells).astype(np.int64)
+
+    counts = iter(question.counts(exact, cells, rows_changed(adjacency), session, ledger))
+    return {name: {other: next(counts) for other in names[1]} for name in names[0]}
 
 
-def _noisy(source: Session, question: Question, columns: Sequence[NDArray[Any]], apart: int) -> list[float]:
-    """The noisy sums of some numbers of each record, at most one each. apart: how far a record moves them, in L1."""
-    steps = [np.rint(np.clip(c, -2.0, 2.0) * FINE).astype(np.int64) for c in columns]
-    exact: NDArray[np.int64] = np.array([s.sum() for s in steps], dtype=np.int64)
-    moves = apart * FINE + len(columns)  # each number of either record is off by half a step
-    release = LaplaceSum(moves, question.epsilon, largest=4 * question.n * FINE, coordinates=exact.size)
-    noisy = source.release(question.what, release, exact) / FINE
-    return [float(x) for x in noisy]
+def _noisy(
+    question: Question,
+    numbers: Callable[[], Sequence[NDArray[Any]]],
+    many: int,
+    apart: int,
+    session: Session | None,
+    ledger: LedgerPath,
+) -> list[float]:
+    """The noisy sums of so many numbers of each record, at most one each. apart: how far a record moves them, in L1."""
+
+    def exact() -> list[int]:
+        return [int(np.rint(np.clip(c, -2.0, 2.0) * FINE).astype(np.int64).sum()) for c in numbers()]
+
+    moves = apart * FINE + many  # each number of either record is off by half a step
+    return [float(x) for x in question.drawn(exact, many, moves, 2 * FINE, session, ledger) / FINE]
 
 
 def _half(numbers: int, apart: int, epsilon: float) -> float:

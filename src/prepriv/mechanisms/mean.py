@@ -24,7 +24,7 @@ def sum_grid(dim: int, radius: float, n: int) -> Lattice:
 
 
 def gaussian_sum(
-    rows: Iterable[NDArray[np.float64]],
+    rows: Iterable[NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int64]]],
     *,
     name: str,
     dim: int,
@@ -35,7 +35,8 @@ def gaussian_sum(
     noise_multiplier: float,
     session: Session,
 ) -> NDArray[np.float64]:
-    """Noisy sum of the rows of blocks (b, dim); (dim,).
+    """Noisy sum of the rows of blocks (b, dim); (dim,). A block of shorter rows, (b, width), comes with a number for each, (b,): its
+    coordinates are those from that number times width on, and all others are zero.
 
     radius: rows longer than it are pulled back to it. shift: how far the exact sum can move between
     neighbours, in the units of the rows (preprocessing.base.sum_shift). moved: how many common rows can
@@ -46,12 +47,17 @@ def gaussian_sum(
     """
     grid = sum_grid(dim, radius, 2 * n)
     total = np.zeros(dim, dtype=np.int64)
-    for block in rows:
+    for given in rows:
+        block, at = given if isinstance(given, tuple) else (given, None)
         with np.errstate(
             all="ignore"
         ):  # a warning about a record would leave; what is not finite counts as zero
             inside = into_ball(block, radius, plain_norms(block), inside=INSIDE)
-            total += grid.quantize(inside).sum(axis=0)
+            steps = grid.quantize(inside)
+            if at is None:
+                total += steps.sum(axis=0)
+            else:
+                np.add.at(total.reshape(-1, steps.shape[1]), at, steps)
     rounding = (moved + 1) * (math.isqrt(dim) + 1)
     sensitivity = math.ceil(shift / grid.step * FAR_UP) + math.ceil(rounding)
     return session.release(

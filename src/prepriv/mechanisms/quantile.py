@@ -21,6 +21,7 @@ from prepriv.mechanisms.session import Session
 
 SCORE_RANGE = 2  # one record moves a count by one, hence each score by at most one, up or down
 _MOST_POINTS = 2**52
+_MOST_MU = 12.0  # of a choice: beyond, its account has no price, and it errs by less than a rank
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ class QuantileRelease:
 
     @classmethod
     def of_gdp(cls, mu: float, grid: Grid) -> QuantileRelease:
-        """At the price of a Gaussian release of noise multiplier 1 / mu."""
-        return cls(ExponentialMechanism.of_gdp(mu, SCORE_RANGE), grid)
+        """At the price of a Gaussian release of noise multiplier 1 / mu; of the most expensive choice that has a price, where that is less."""
+        return cls(ExponentialMechanism.of_gdp(min(mu, _MOST_MU), SCORE_RANGE), grid)
 
     @classmethod
     def of_epsilon(cls, epsilon: float, grid: Grid) -> QuantileRelease:
