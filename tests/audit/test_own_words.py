@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+import prepriv
 from prepriv.audit.loss_words import loss_lies
 from prepriv.cli import run
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.losses import BOUNDS, Logistic
+from prepriv.learners.losses import BOUNDS, Logistic, Loss
 from prepriv.learners.targets import Huber, SquaredError
 from prepriv.rehearsals import rehearsal
 
@@ -332,6 +333,32 @@ learner = GradientDescent(Steep(), steps=2, weight_bound=20.0)
     code, sentence = attacked(ended, mean(test=0.0) + text.replace("STEEP", steep), "0.3")
     assert code == (1 if steep == "50.0" else 0)
     assert ("of the loss Steep: input_lipschitz declared" in sentence) == (steep == "50.0")
+
+
+@pytest.mark.parametrize(
+    "made, says",
+    [("r[:, 0]", "must have the shape of its scores"), ("r - r.mean(0)", "must treat every row by itself")],
+)
+def test_the_residual_of_a_loss_of_ones_own_is_rehearsed_as_a_fit_does(ended, made, says):
+    """A vector ended an audit by an internal error; a mean over the block was held, and a fit refused it."""
+    text = """
+class Mine(Logistic):
+    def residual(self, scores, targets, out=None):
+        r = Logistic().residual(scores, targets)
+        return MADE
+learner = GradientDescent(Mine(), steps=2, weight_bound=20.0)
+"""
+    with pytest.raises(AssertionError, match=says):
+        attacked(ended, mean(test=0.0) + text.replace("MADE", made), "0.1")
+
+
+def test_a_loss_that_is_not_a_dataclass_is_refused():
+    class Mine(Loss):
+        outputs = value = residual = gradient_norm = input_lipschitz = smoothness = lambda *_: 1
+
+    domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1], n=100)
+    with pytest.raises(ValueError, match="Mine must be a dataclass"):
+        prepriv.make_plan(domain, [], GradientDescent(Mine()), epsilon=1.0, delta=1e-5)
 
 
 def test_each_wrong_word_of_a_loss_is_found():

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from prepriv._arguments import integer
+from prepriv._kinds import is_ours
 from prepriv.audit.judgement import Judgement, judged
 from prepriv.audit.loss_words import loss_lies
 from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, named_in
 from prepriv.commands.common import console, print_table
+from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import walk
+from prepriv.rehearsals.rehearsal_training import check_residual
 
 ROWS = 40  # records of made-up tables, of a file that says no n
 _MOST = 60  # of a domain's n: larger tables leave the search few pairs
@@ -22,6 +25,8 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
     named = named_in(path)
     domain = named["domain"]
     n = integer("n", rows or named.get("n") or min(domain.n or ROWS, _MOST))
+    if isinstance(learner := named.get("learner"), Learner) and not is_ours(type(learner.loss)):
+        check_residual(learner.loss, learner.loss.outputs(len(domain.classes)), domain)
     every = attack(targets(domain.with_n(n), tuple(named["steps"]), n), seed=seed, seconds=seconds)
     tried = [a for a in every if a.result is not None]
     print_table("Largest move found / declared, on made-up neighbours", HEAD, [_row(a) for a in tried], (6,))
@@ -40,7 +45,7 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
     few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
     verdict = judgement(every)
     *_, space = (domain.space, *(after for _, _, after in walk(named["steps"], domain.space)))
-    lies = list(loss_lies(named.get("learner"), space.radius, len(domain.classes), seed))
+    lies = list(loss_lies(learner, space.radius, len(domain.classes), seed))
     if lies and verdict.word != "broken":
         verdict = judged(lies, (), "")
     end(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -153,6 +154,9 @@ def check_learner(learner: Any) -> None:
         raise ValueError(
             f"learner must be one of prepriv.learners, such as GradientDescent; got {kind(learner)}"
         )
+    for part in (learner, learner.loss):
+        if isinstance(part, Learner | Loss) and not dataclasses.is_dataclass(part):
+            raise ValueError(f"{type(part).__name__} must be a dataclass: a plan writes down its fields")
     check_said(type(learner), Learner, CLAIMS, TRAINS)
     if isinstance(learner.loss, Loss):
         check_said(type(learner.loss), Loss, BOUNDS, ("residual", "value", "outputs"))

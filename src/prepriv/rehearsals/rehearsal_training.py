@@ -40,7 +40,7 @@ def rehearse_training(
     """ValueError for a third-party loss or learner that a run would refuse, or that no claim covers: it learns made-up rows."""
     with nothing_noted(learner.loss, learner):
         if not is_ours(type(learner.loss)):
-            _check_residual(learner.loss, setting, domain)
+            check_residual(learner.loss, setting.outputs, domain)
         if not is_ours(type(learner)):
             _check_training(learner, setting, domain, noise_multiplier, private)
 
@@ -93,7 +93,7 @@ def _check_weight_noise(learner: Learner, setting: Setting, noise_multiplier: fl
         )
 
 
-def _check_residual(loss: Loss, setting: Setting, domain: Domain) -> None:
+def check_residual(loss: Loss, outputs: int, domain: Domain) -> None:
     """ValueError unless the residual of a record is made of its own scores and target alone."""
     mine, said = copied(loss), f"the residual of {type(loss).__name__}"
 
@@ -101,7 +101,7 @@ def _check_residual(loss: Loss, setting: Setting, domain: Domain) -> None:
         buffer = np.asfortranarray(scores)  # as in a run
         return array_of(said, mine.residual(buffer, targets, out=buffer))
 
-    k, targets = setting.outputs, targets_of(domain, FEW)
+    k, targets = outputs, targets_of(domain, FEW)
     scores = np.outer(np.linspace(-3.0, 3.0, FEW), np.linspace(1.0, 2.0, k))
     try:
         shape = residual(scores.copy(), targets).shape
