@@ -1,6 +1,7 @@
 """Tables larger than memory: peak memory, and what a pass over rows on disk costs. `python benchmarks/large.py`.
 
-A made-up table of 50 numeric columns is written as Parquet, part by part, and trained on by `prepriv train --memory`.
+A made-up table of 50 numeric columns is written as Parquet, part by part, and trained on by `prepriv train --memory`; with
+--duckdb it is the table of a database, which a query reads.
 The memory of the run is sampled from outside: RssAnon, which the page cache of a mapped file is no part of.
 """
 
@@ -58,6 +59,17 @@ def write(path: Path, n: int, columns: int) -> None:
         writer.write_table(table)
     assert writer is not None
     writer.close()
+
+
+def into_duckdb(table: Path, database: Path) -> Path:
+    """The same table in a database; gives the file of the query that reads it."""
+    import duckdb
+
+    with duckdb.connect(str(database)) as opened:
+        opened.execute(f"CREATE TABLE people AS FROM '{table}'")
+    query = database.with_suffix(".sql")
+    query.write_text("SELECT * FROM people", encoding="utf-8")
+    return query
 
 
 def watched(command: list[str]) -> tuple[float, float]:
@@ -196,6 +208,9 @@ def main() -> None:
     parser.add_argument(
         "--again", type=int, help="instead: so many random features held, or made again for each pass"
     )
+    parser.add_argument(
+        "--duckdb", action="store_true", help="train on a query to DuckDB, not on a Parquet file"
+    )
     options = parser.parse_args()
     if options.again:
         made_again(20_000, options.again)
@@ -223,6 +238,11 @@ def main() -> None:
             table, declared, out = folder / f"{n}.parquet", folder / "S.yaml", folder / f"run{n}"
             if not table.exists():
                 write(table, n, options.columns)
+            data = [str(table)]
+            if options.duckdb:
+                database = table.with_suffix(".duckdb")
+                query = database.with_suffix(".sql") if database.exists() else into_duckdb(table, database)
+                data = [f"duckdb:///{database}", "--query", str(query)]
             declared.write_text(schema(options.columns, options.steps), encoding="utf-8")
             shutil.rmtree(out, ignore_errors=True)
             command = [
@@ -230,7 +250,7 @@ def main() -> None:
                 "-m",
                 "prepriv",
                 "train",
-                str(table),
+                *data,
                 "--schema",
                 str(declared),
                 "--rows",

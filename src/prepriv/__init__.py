@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prepriv.release.report import Report
     from prepriv.runs.odometer import CompositionWarning, spent
     from prepriv.runs.validate import Validation, validate
+    from prepriv.tables.query import Query
     from prepriv.transformer import PrivateTransformer
 
     __version__: str
@@ -42,6 +43,7 @@ __all__ = [
     "PrivateRegressor",
     "PrivateTransformer",
     "Public",
+    "Query",
     "Report",
     "Sensitivity",
     "Sketch",
@@ -84,6 +86,7 @@ _HOMES = {
     "PrivateRegressor": "regressor",
     "PrivateTransformer": "transformer",
     "Public": "payment",
+    "Query": "tables.query",
     "Report": "release.report",
     "Sensitivity": "payment",
     "Sketch": "payment",

@@ -33,7 +33,7 @@ from prepriv.columns import (
     columns_read,
     listed,
 )
-from prepriv.drafted import Drafted
+from prepriv.drafted import Drafted, check_source, declared_rows
 from prepriv.periods import Periods
 from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
@@ -131,6 +131,10 @@ class Domain:
     periods : Periods, optional
         Train on the rows of these months or years alone, by a column of dates (`prepriv.periods.Periods`); under
         add-or-remove-one. With `unit` the neighbours differ in all rows of one unit in one period. None: all rows.
+    source : str, optional
+        What gives the rows, in words, where it is neither a table nor a file: a query with its text, a reader. The claim then
+        says that a record is a row of it, and rests on no order of its rows (docs/proofs/one_table.md). `fit` and the
+        commands set it.
 
     Raises
     ------
@@ -168,6 +172,7 @@ class Domain:
     rows_per_unit: int | None = None
     drafts: tuple[Drafted, ...] = ()
     periods: Periods | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -215,6 +220,7 @@ class Domain:
         if self.unit is not None or self.rows_per_unit is not None:
             self._check_unit()
         self._check_drafts()
+        check_source(self.source)
         if self.periods is not None:
             self._check_periods()
 
@@ -483,6 +489,11 @@ class Domain:
         return f"{self.unit} in one {self.periods.by} of {self.periods.column}"
 
     @property
+    def declared_rows(self) -> tuple[str, ...]:
+        """What a record is, where the rows are those of a query or a reader: the first condition of each claim."""
+        return declared_rows(self.source, self.unit)
+
+    @property
     def labels(self) -> NDArray[Any]:
         """The classes as an array, (k,); of objects where an array of one type would change them."""
         labels = np.asarray(self.classes)
@@ -622,6 +633,8 @@ class Domain:
             out["drafts"] = [drafted.to_json() for drafted in self.drafts]
         if self.periods is not None:
             out["periods"] = self.periods.to_json()
+        if self.source is not None:
+            out["source"] = self.source
         return out
 
     @staticmethod
@@ -680,6 +693,7 @@ class Domain:
             unit["rows"] if unit else None,
             tuple(Drafted.from_json(drafted) for drafted in data.get("drafts", ())),
             Periods.from_json(data["periods"]) if data.get("periods") else None,
+            data.get("source"),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prepriv._arguments import integer, number
+from prepriv._arguments import integer, number, shown
 
 _KEYS = {"epsilon", "delta", "mu", "leak", "adjacency", "rows", "plan"}
 
@@ -32,6 +32,8 @@ class Drafted:
         SHA-256 of the plan of the draft: what a ledger holds of it.
     unit : str, optional
         The column that said whose row it is, where neighbours differed in a unit with all its rows: `rows` counts units.
+    source : str, optional
+        What gave the rows of that table (`prepriv.domain.Domain.source`).
     ledger : mapping, optional
         The receipt of its charge: "plan_uid", "sequence", "head".
     """
@@ -45,6 +47,7 @@ class Drafted:
     plan: str
     ledger: Mapping[str, Any] | None = None
     unit: str | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "mu"):
@@ -56,6 +59,7 @@ class Drafted:
             raise ValueError("drafted: plan must be the hash of the plan of a draft, 64 hexadecimal digits")
         if self.unit is not None and not (isinstance(self.unit, str) and 1 <= len(self.unit) <= 60):
             raise ValueError("drafted: unit must be the name of a column, 1 to 60 characters")
+        check_source(self.source)
         if self.ledger is not None:
             object.__setattr__(self, "ledger", _receipt(self.ledger))
 
@@ -63,16 +67,30 @@ class Drafted:
         """Plain data."""
         out = {name: getattr(self, name) for name in sorted(_KEYS)}
         out |= {} if self.unit is None else {"unit": self.unit}
+        out |= {} if self.source is None else {"source": self.source}
         return out | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Drafted:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
-        if not isinstance(data, Mapping) or data.keys() - {"ledger", "unit"} != _KEYS:
+        if not isinstance(data, Mapping) or data.keys() - {"ledger", "source", "unit"} != _KEYS:
             raise ValueError(
-                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger and unit"
+                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger, source and unit"
             )
         return Drafted(**data)
+
+
+def check_source(source: Any) -> None:
+    """ValueError unless it is None or a text that a claim can print."""
+    if source is not None and not (isinstance(source, str) and source and source.isprintable()):
+        raise ValueError(f"source must be a printable text; got {shown(source)}")
+
+
+def declared_rows(source: str | None, unit: str | None) -> tuple[str, ...]:
+    """What a record is, where a query or a reader gives the rows: a condition of each claim about them."""
+    if source is None:
+        return ()
+    return (f"{'a record' if unit is None else 'each row of a unit'} is a row of {source}",)
 
 
 def _receipt(data: Any) -> dict[str, Any]:

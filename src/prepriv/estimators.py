@@ -40,7 +40,7 @@ from prepriv.runs.admit import say_weak
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.run import Trained, room_for
 from prepriv.runs.train import train
-from prepriv.tables.encoding import check_stream, count_rows, label_of
+from prepriv.tables.encoding import check_stream, count_rows, label_of, with_source
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -143,7 +143,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         X : array, table or stream, (n, columns)
             The rows: a matrix, or a pandas, polars or Arrow table with the domain's columns. Or a stream, of which no more
             than a part is in memory: a path or glob of Parquet or CSV files, an Arrow dataset or reader, a polars LazyFrame, a
-            Dask DataFrame.
+            Dask DataFrame, a relation of DuckDB, an expression of ibis, a `prepriv.Query`, a function that gives a fresh reader,
+            whatever has `__arrow_c_stream__`.
         y : array or str, (n,)
             The labels. Of a stream the name of its label column; None: the domain's label.
 
@@ -171,6 +172,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         check_ledger(self.ledger)
         self._engine()
         stream = as_stream(X)
+        domain = with_source(domain, stream)
         if y is None and stream is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
@@ -187,7 +189,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
-            return self._fit_with_holdout(X, y, domain, n, names)
+            return self._fit_with_holdout(X if stream is None else stream, y, domain, n, names)
         for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name} is of what holdout= measures: give both")
@@ -196,7 +198,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         with progress_bar(shown=self.verbose) as progress:
             trained = train(
                 plan,
-                X,
+                X if stream is None else stream,
                 y,
                 ledger=self.ledger,
                 session=self._session(plan),
@@ -390,6 +392,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "n, the declared number of test rows, must be given: the true one is private, or known only by reading them"
             )
+        if stream is not None:
+            X, options["source"] = stream, stream.source
         plan = plan_evaluation(
             model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
         )

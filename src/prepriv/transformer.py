@@ -21,7 +21,7 @@ from prepriv.placed.rows import Mapped
 from prepriv.preprocessing.base import Step
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.preparation import Preparation, make_preparation, run_preparation
-from prepriv.tables.encoding import encode, rows_of
+from prepriv.tables.encoding import encode, rows_of, with_source
 from prepriv.tables.stream import Stream, as_stream
 
 
@@ -109,10 +109,13 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If it cannot be made.
         """
-        if self.domain is None:
+        return self._plan(self.domain, n)
+
+    def _plan(self, domain: Domain | None, n: int | None) -> Preparation:
+        if domain is None:
             raise ValueError("domain must be declared: bounds are never inferred from private data")
-        check_domain(self.domain)
-        return make_preparation(self.domain, self.steps, epsilon=self.epsilon, delta=self.delta, n=n)
+        check_domain(domain)
+        return make_preparation(domain, self.steps, epsilon=self.epsilon, delta=self.delta, n=n)
 
     def fit(self, X: Any, y: Any = None) -> PrivateTransformer:
         """Fit the steps on private rows.
@@ -136,11 +139,11 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             With no cell read, where the ledger grants no charge.
         """
         check_ledger(self.ledger)
-        domain = self.domain
-        declared = None if domain is None else domain.n
         X = as_stream(X) or X
+        domain = None if self.domain is None else with_source(self.domain, X)
+        declared = None if domain is None else domain.n
         n = _rows(X, domain) if declared is None and domain is not None and _counts(domain) else declared
-        plan = self.plan(n)
+        plan = self._plan(domain, n)
         _, maps, receipt = run_preparation(plan, X, ledger=self.ledger, session=self._session(plan))
         self.plan_, self.maps_, self.receipt_ = plan, maps, receipt
         self.guarantee_: Guarantee | None = with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n)

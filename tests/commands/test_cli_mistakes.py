@@ -136,7 +136,7 @@ def test_a_header_line_in_another_encoding_is_told(mistake):
 def test_a_folder_is_no_file(mistake):
     for arguments in (
         ["train", "t.csv", "--schema", "."],
-        ["schema", "init", "."],
+        ["describe", "t.csv", "--schema", "."],
         ["plan", "."],
         ["account", "."],
     ):

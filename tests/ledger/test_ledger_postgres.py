@@ -498,7 +498,7 @@ def test_a_server_that_is_not_proven_is_refused_before_it_is_asked(monkeypatch, 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "localhost,127.0.0.2", "%2Frun%2Fpg"])
 def test_this_machine_needs_no_proof(host):
-    postgres.check_hosts(postgres._settled(f"postgresql://me@{host}/x"))
+    postgres.check_hosts(postgres.libpq_options(f"postgresql://me@{host}/x"))
 
 
 def test_errors_that_say_nothing_of_the_ledger_do_not_call_it_corrupt(remote, url, pay, monkeypatch):

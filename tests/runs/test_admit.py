@@ -354,7 +354,8 @@ def test_a_description_that_was_paid_for_is_not_replaced(ledger, capsys):
 SOURCE = Path(prepriv.__file__).parent
 ONCE = {"charge": "runs/admit.py", "record": "runs/admit.py", "announce": "runs/admit.py"}
 READERS = {
-    "encode", "encode_stream", "encode_targets", "encode_target", "encode_labels", "by_unit", "read_table", "read_columns", "execute",
+    "encode", "encode_stream", "encode_targets", "encode_target", "encode_labels", "by_unit", "read_table", "read_whole", "read_columns",
+    "execute",
 }  # fmt: skip
 MAY_READ = {
     "tables/": "the readers themselves",

@@ -22,6 +22,7 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
+from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.ask import Answers, ask_in_private
@@ -30,7 +31,7 @@ from prepriv.guarantees.printed import exact, percent, up
 
 
 def ask(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
     questions: Annotated[
         list[str],
         typer.Argument(
@@ -38,6 +39,7 @@ def ask(
         ),
     ],
     schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of all answers together.")] = 0.5,
     delta: Annotated[
         float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
@@ -63,17 +65,19 @@ def ask(
     n = declared.rows if number is None else number
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
-    plan = plan_questions(declared.domain(rows=n), questions, epsilon=epsilon, delta=delta, n=n)
+    stream = opened(data, query)
+    domain = declared.domain(rows=n, source=stream.source)
+    plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n)
     if out is not None and out.suffix != ".json":
         raise Stop(f"--out must end in .json; got {out.name}")
     _show_prices(plan)
     if price:
         return
-    say_drafted(declared.domain(rows=n), ledger)
+    say_drafted(domain, ledger)
     came = Came()
     with says_what_stays(came, out), reserved_file(out, _check_out):
         with private_run(came):
-            found = ask_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+            found = ask_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True
             with paid_output(out, found.json_text):

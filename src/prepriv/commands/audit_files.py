@@ -23,6 +23,7 @@ from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.release.model import FILE, Model
+from prepriv.tables.stream import Files, files
 
 EPSILON, DELTA = 1.0, 1e-5
 DEFAULT_ROWS, _MOST_ROWS = (
@@ -95,7 +96,7 @@ def plan_of(
             epsilon=epsilon,
             delta=delta,
             adjacency=adjacency,
-            private=data,
+            private=None if data is None else Files(files(data)),
         )
     named = named_in(config)
     domain, learner = named["domain"].with_n(rows), named.get("learner", "auto")

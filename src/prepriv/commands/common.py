@@ -40,7 +40,7 @@ from prepriv.runs.admit import CHARGED, CHARGING, READING
 from prepriv.runs.failures import AuditFailed, Refused
 from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
-from prepriv.tables.stream import Files
+from prepriv.tables.stream import Files, Stream
 
 ByOption = Annotated[
     str | None,
@@ -193,7 +193,7 @@ def private_run(came: Came) -> Iterator[None]:
 
 
 def counted_rows(
-    stream: Files, columns: Sequence[str], *, unit: str | None, adjacency: str, ledger: LedgerAt
+    stream: Stream, columns: Sequence[str], *, unit: str | None, adjacency: str, ledger: LedgerAt
 ) -> int:
     """How many rows a private table has, where nobody declared it: under replace-one, where it is public."""
     if unit is not None:
@@ -202,10 +202,12 @@ def counted_rows(
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
     if ledger is not None:
         raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
+    if stream.once:
+        raise Stop("--rows must be declared: the rows can be read only once")
     stream.check(columns)
     count = stream.count()
     if count == 0:
-        raise BadData(f"{stream.paths[0]} has no rows")
+        raise BadData(f"{stream.paths[0] if isinstance(stream, Files) else 'the table'} has no rows")
     return count
 
 
@@ -309,10 +311,9 @@ def print_proofs(lines: Sequence[Mapping[str, Any]]) -> None:
         console.print(f"  {line['what']}: {', '.join(line['proofs']) or 'none here'}{more}", soft_wrap=True)
 
 
-def read_columns(path: str | Path, schema: Schema, *, label: bool, unit: bool = False) -> Any:
-    """The declared columns of a table (with the label and the unit or without), as an Arrow table. Raises BadData."""
-    names = [*schema.columns, schema.label.name] if label else list(schema.columns)
-    return read_table(path, [*names, schema.unit] if unit and schema.unit is not None else names)
+def read_columns(path: str | Path, schema: Schema, *, label: bool) -> Any:
+    """The declared columns of a table (with the label or without), as an Arrow table. Raises BadData."""
+    return read_table(path, [*schema.columns, schema.label.name] if label else list(schema.columns))
 
 
 def load(path: Path, label: str | None = None, *, drafts: bool = False) -> Schema:

@@ -24,6 +24,7 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
+from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.describe import Description, describe_in_private, plan_description
@@ -32,8 +33,9 @@ from prepriv.guarantees.printed import exact, up
 
 
 def describe(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
     schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole description.")] = 0.5,
     delta: Annotated[
         float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
@@ -66,9 +68,9 @@ def describe(
     n = declared.rows if number is None else number
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
-    plan = plan_description(
-        declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, correlations=correlations, by=by
-    )
+    stream = opened(data, query)
+    domain = declared.domain(rows=n, source=stream.source)
+    plan = plan_description(domain, epsilon=epsilon, delta=delta, n=n, correlations=correlations, by=by)
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")
     say_drafted(plan.domain, ledger)
@@ -76,7 +78,7 @@ def describe(
     beside = () if out is None else (out.with_suffix(".json"),)
     with says_what_stays(came, out), reserved_file(out, _check_out, *beside):
         with private_run(came):
-            found = describe_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+            found = describe_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True
             with paid_output(out, lambda: json_text(found)):

@@ -27,6 +27,7 @@ from prepriv.commands.common import (
     says_what_stays,
     writable_once,
 )
+from prepriv.commands.data import DATA, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
@@ -36,8 +37,7 @@ from prepriv.guarantees.printed import down, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.release.model import Model
-from prepriv.tables.readers import check_table_file
-from prepriv.tables.stream import Files, files
+from prepriv.tables.stream import Stream
 
 _MARKS = {".json": b'"evaluation": [', ".html": b"<title>prepriv evaluation</title>"}
 
@@ -46,7 +46,8 @@ def evaluate(
     model: Annotated[
         Path, typer.Argument(help="The released model: its folder, its file or the folder of its run.")
     ],
-    test: Annotated[Path, typer.Argument(help="The private test rows, with labels: CSV or Parquet.")],
+    test: Annotated[str, typer.Argument(help=f"The private test rows, with labels: {DATA}")],
+    query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the people in TEST.")] = 0.1,
     delta: Annotated[
         float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
@@ -90,8 +91,7 @@ def evaluate(
         check_budget(epsilon, delta)
         released = Model.load(model)
         taken.enter_context(reserved_file(out, _check_out))
-        check_table_file(test)
-        stream, name = Files(files(test)), _label(released.domain, label)
+        stream, name = opened(test, query), _label(released.domain, label)
         plan = plan_evaluation(
             released,
             n=_rows(released.domain, stream, name, account) if rows is None else rows,
@@ -102,10 +102,11 @@ def evaluate(
             by=by,
             groups=group or None,
             read=tuple(period or ()),
+            source=stream.source,
         )
         _say_plan(plan)
         say_drafted(plan.domain, account)
-        unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=account is not None)
+        unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=sealed(stream, account))
         with private_run(came):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early
@@ -141,7 +142,7 @@ def _label(domain: Domain, label: str | None) -> str:
     return name
 
 
-def _rows(domain: Domain, stream: Files, label: str, ledger: LedgerAt) -> int:
+def _rows(domain: Domain, stream: Stream, label: str, ledger: LedgerAt) -> int:
     """The number of test rows, where it is not declared."""
     return counted_rows(
         stream,

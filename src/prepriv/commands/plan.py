@@ -41,6 +41,7 @@ from prepriv.runs.apart import check_other_file
 from prepriv.runs.public import check_public
 from prepriv.schemas.schema import Schema
 from prepriv.tables.encoding import encode
+from prepriv.tables.stream import Stream
 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 LearnerOption = Annotated[
@@ -80,14 +81,15 @@ def plan_for(
     epsilon: float,
     delta: float,
     adjacency: str | None,
-    private: Path | None = None,
+    private: Stream | None = None,
     read: Sequence[str] = (),
 ) -> Plan:
     """The frozen plan of a schema. Reads public tables (paths relative to `base`), no private one.
 
     private: the private table, if there is one: a public table must be another file. read: the periods whose rows it reads.
     """
-    domain = schema.domain(rows=rows, adjacency=adjacency, read=read)
+    source = None if private is None else private.source
+    domain = schema.domain(rows=rows, adjacency=adjacency, read=read, source=source)
 
     def read_public(path: str) -> Any:
         if private is not None:

@@ -27,13 +27,15 @@ from prepriv.commands.common import (
     writable_file,
     write_text,
 )
+from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.exits import Stop, say
 from prepriv.description.draft import PrivateDraft, draft_in_private, plan_draft
 from prepriv.guarantees.printed import exact, up
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.first_schema import WARNING, draft
 from prepriv.schemas.persons import one_row_one_person
-from prepriv.tables.readers import BadData, column_names, read_table
+from prepriv.tables.encoding import read_whole
+from prepriv.tables.readers import BadData
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 app = typer.Typer(help="Draft the schema that declares a table.", no_args_is_help=True)
@@ -46,7 +48,8 @@ def _schema() -> None:
 
 @app.command("init")
 def schema_init(
-    data: Annotated[Path, typer.Argument(help="A table to draft from.")],
+    data: Annotated[str, typer.Argument(help=f"A table to draft from: {DATA}")],
+    query: QueryOption = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: the last).")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the schema here instead of to standard output.")
@@ -98,10 +101,10 @@ def schema_init(
     if epsilon is not None:
         if rows is None:
             raise Stop("--rows: the number of records must be declared for a private draft")
-        names = column_names(data)
+        stream = opened(data, query)
         try:
             plan = plan_draft(
-                names,
+                list(stream.names),
                 label=label,
                 n=rows,
                 epsilon=epsilon,
@@ -109,6 +112,7 @@ def schema_init(
                 adjacency=check_adjacency(adjacency or "replace-one"),
                 unit=unit,
                 rows_per_unit=rows_per_unit,
+                source=stream.source,
             )
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
@@ -117,7 +121,7 @@ def schema_init(
         came = Came()
         with says_what_stays(came, out), reserved_file(out, _check_out):
             with private_run(came):
-                drafted = draft_in_private(plan, data, ledger=noted(ledger, note), reached=came)
+                drafted = draft_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
             came.writing = out is not None
             with contextlib.nullcontext() if out is None else paid_output(out, drafted.text):
                 _write(drafted.text(), out, as_json)
@@ -126,8 +130,9 @@ def schema_init(
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
     if unread := [option for option, value in given.items() if value is not None]:
         raise Stop(f"{', '.join(unread)}: for a private draft alone; give --epsilon, too")
-    table = read_table(data)
-    if table.num_rows == 0:
+    stream = opened(data, query)
+    table = read_whole(stream, stream.names)
+    if len(table) == 0:
         raise BadData(f"{data} has no rows")
     try:
         leaky = draft(table, label, unit, rows_per_unit)

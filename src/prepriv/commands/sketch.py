@@ -29,21 +29,21 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
+from prepriv.commands.data import DATA, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
 from prepriv.guarantees.printed import exact, percent, up
-from prepriv.tables.readers import check_table_file
-from prepriv.tables.stream import Files
 
 OUTPUTS = ("sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv")
 _MOST_DRAWN = 10**6
 
 
 def sketch(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV or Parquet.")],
+    data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
     schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    query: QueryOption = None,
     out: Annotated[
         Path | None, typer.Option(help=f"A folder for {', '.join(OUTPUTS)}; needed unless --price is given.")
     ] = None,
@@ -80,7 +80,9 @@ def sketch(
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     draw, seed = integer("--draw", draw, at_most=_MOST_DRAWN), integer("--seed", seed, at_least=0)
-    priced = plan_sketch(declared.domain(rows=n), epsilon=epsilon, delta=delta, n=n, pairs=pairs)
+    stream = opened(data, query)
+    domain = declared.domain(rows=n, source=stream.source)
+    priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, pairs=pairs)
     _show_price(priced)
     if price:
         if as_json:
@@ -94,16 +96,15 @@ def sketch(
         raise Stop(f"--out must be a folder; {out} is a file")
     say_drafted(priced.plan.domain, ledger)
     paths, came, account = [out / name for name in OUTPUTS], Came(), noted(ledger, note)
-    check_table_file(data)
     with says_what_stays(came, out), reserved_file(paths[0], lambda _: _check_out(paths), *paths[1:]):
         with private_run(came):
             found = sketch_in_private(
                 priced,
-                Files((data,)),
+                stream,
                 declared.label.name,
                 ledger=account,
                 reached=came,
-                sealed=account is not None,
+                sealed=sealed(stream, account),
             )
         came.writing = True
         with paid_output(paths[0], lambda: json_text(found)):  # before anything is printed

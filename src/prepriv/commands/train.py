@@ -33,6 +33,7 @@ from prepriv.commands.common import (
     reserved_run,
     says_what_stays,
 )
+from prepriv.commands.data import DATA, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted, say_earlier
 from prepriv.commands.exits import Stop
 from prepriv.commands.plan import (
@@ -67,14 +68,13 @@ from prepriv.schemas.schema import Schema
 from prepriv.tables.column import numbers_in
 from prepriv.tables.encoding import encode_labels, label_column
 from prepriv.tables.readers import BadData
-from prepriv.tables.stream import Files, files
+from prepriv.tables.stream import Stream
 
 
 def train(
-    data: Annotated[
-        Path, typer.Argument(help="The private table: CSV or Parquet; a file, a folder or a glob.")
-    ],
+    data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
     schema: SchemaFile,
+    query: QueryOption = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: from the schema).")] = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
@@ -145,7 +145,7 @@ def train(
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:
             job = Job(
-                data,
+                opened(data, query),
                 declared,
                 schema.parent,
                 epsilon,
@@ -182,7 +182,7 @@ class Job:
     read: the periods whose rows are read.
     """
 
-    data: Path
+    data: Stream
     declared: Schema
     base: Path
     epsilon: float
@@ -205,7 +205,6 @@ class Job:
         if self.audit is not None:
             check_audit(frozen, self.audit)
         test = self._test_table(frozen)
-        stream = Files(files(self.data))
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
@@ -214,7 +213,7 @@ class Job:
             if self.ledger is None:
                 say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
             with private_run(came), progress_bar() as progress:
-                trained, measured = self._trained(stream, frozen, whole, room, progress, came)
+                trained, measured = self._trained(frozen, whole, room, progress, came)
                 model = Model.of(trained)
                 evaluation = None
                 if test is not None and self.public_test is not None:
@@ -243,7 +242,6 @@ class Job:
 
     def _trained(
         self,
-        stream: Files,
         plan: Plan,
         whole: HoldoutPlan | None,
         room: Room,
@@ -252,7 +250,7 @@ class Job:
     ) -> tuple[Trained, PrivateEvaluation | None]:
         """Admit the plan to the table, or the whole one whose part it is. With a ledger no file is opened before its charge."""
         n, label, ledger = (whole or plan).n, self.declared.label.name, self.ledger
-        table = PrivateTable(stream, label, plan.domain, n, sealed=ledger is not None)
+        table = PrivateTable(self.data, label, plan.domain, n, sealed=sealed(self.data, ledger))
         if whole is not None:
             return train_and_evaluate(
                 whole, table, ledger=ledger, room=room, progress=progress, reached=came, audit=self.audit
@@ -280,9 +278,8 @@ class Job:
 
         if self.holdout is None:
             return made(n), None
-        whole = plan_holdout(
-            self.holdout, made, n, self.declared.domain(adjacency=self.adjacency, read=self.read)
-        )
+        declared = self.declared.domain(adjacency=self.adjacency, read=self.read, source=self.data.source)
+        whole = plan_holdout(self.holdout, made, n, declared)
         return whole.training, whole
 
     def _rows(self) -> int:
@@ -292,7 +289,7 @@ class Job:
         if n is not None:
             return n
         return counted_rows(
-            Files(files(self.data)),
+            self.data,
             [*schema.columns, schema.label.name],
             unit=schema.unit,
             adjacency=self.adjacency or schema.adjacency,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prepriv import payment as pay
-from prepriv.commands.common import AsJson, console, load, print_json, print_table, read_columns
+from prepriv.commands.common import AsJson, console, load, print_json, print_table
+from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.plan import Delta, Epsilon, RowsOption, SchemaFile, plan_for
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
+from prepriv.tables.encoding import read_whole
 from prepriv.tables.inspect import FAULTS
 
 
 def validate(
-    data: Annotated[Path, typer.Argument(help="The private table.")],
+    data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
     schema: SchemaFile,
+    query: QueryOption = None,
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-5,
@@ -26,7 +28,8 @@ def validate(
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output."""
     declared = load(schema, drafts=True)
-    raw = read_columns(data, declared, label=True, unit=True)
+    wanted = [*declared.columns, declared.label.name, *([declared.unit] if declared.unit else [])]
+    raw = read_whole(opened(data, query), wanted)
     frozen = None
     steps = declared.steps if isinstance(declared.steps, list) else []
     if any(step.get("pay") == pay.Sensitivity.way for step in steps):

@@ -15,14 +15,15 @@ from prepriv.columns import Column
 from prepriv.description.answers import Answer, released_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.estimates import Estimate
-from prepriv.description.look import PrivateFrame, frame_of
+from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
 from prepriv.runs.admit import admit
-from prepriv.tables.encoding import Table, encode
+from prepriv.tables.encoding import Table, encode, with_source
+from prepriv.tables.stream import as_stream
 from prepriv.tables.units import by_unit
 
 
@@ -159,10 +160,13 @@ def ask(
     >>> abs(float(found["sum(pay)"]) - 297_000) < 20_000, list(found["histogram(sex)"])
     (True, ['f', 'm', 'other', 'missing'])
     """
+    if (stream := as_stream(table)) is not None and stream.source is not None:
+        whole = domain if isinstance(domain, Domain) else Domain(domain, adjacency=adjacency or "replace-one")
+        domain, adjacency = with_source(whole, stream), None
     there = domain.adjacency if isinstance(domain, Domain) else adjacency or "replace-one"
     declared, unit = (domain.n, domain.unit) if isinstance(domain, Domain) else (None, None)
     if n is None and declared is None and n_is_public(there) and unit is None:
-        n = len(frame_of(table))
+        n = rows_there(table, ledger)
     plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n, adjacency=adjacency)
     return ask_in_private(plan, table, ledger=ledger)
 
@@ -185,7 +189,7 @@ def unread_table(plan: AskedPlan, table: Any) -> Questioned:
     domain = plan.domain
     wanted = (*domain.columns, *(() if domain.unit is None else (domain.unit,)))
     public = domain.unit is None and n_is_public(domain.adjacency)
-    return Questioned(table, wanted, plan.look.n if public else None, domain=domain)
+    return Questioned(table, wanted, plan.look.n if public else None, domain.source, domain=domain)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -268,6 +268,7 @@ def plan_questions(
         lone=[names[piece] for piece in weighed if piece[0] == "names"],
         declared=[domain.to_json(), [str(q) for q in asked], [q.bins for q in asked]],
         unit=domain.unit,
+        rows=domain.declared_rows,
     )
     return AskedPlan(used.with_n(count), asked, look, names)
 

@@ -42,7 +42,7 @@ from prepriv.description.grouped import (
     of_groups,
     plan_groups,
 )
-from prepriv.description.look import Look, PrivateFrame, frame_of, multiplier, price
+from prepriv.description.look import Look, PrivateFrame, multiplier, price, rows_there
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
@@ -53,7 +53,7 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_domain
 from prepriv.runs.admit import admit
-from prepriv.tables.encoding import Table, encode, encode_labels
+from prepriv.tables.encoding import Table, encode, encode_labels, with_source
 from prepriv.tables.units import by_unit
 
 QUANTILES = (0.25, 0.5, 0.75)
@@ -196,6 +196,7 @@ def plan_description(
         delta=delta,
         declared=[domain.to_json(), bins],
         unit=domain.unit,
+        rows=domain.declared_rows,
     )
     return DescribePlan(domain, look, levels, bins, correlations)
 
@@ -258,9 +259,10 @@ def describe(
     True
     """
     check_domain(domain)
+    domain = with_source(domain, table)
     counted = domain.n_is_public  # n is public, and there to be counted
     if options.get("n") is None and domain.n is None and counted:
-        options["n"] = len(frame_of(table))
+        options["n"] = rows_there(table, ledger)
     plan = plan_description(domain, epsilon=epsilon, delta=delta, **options)
     return describe_in_private(plan, table, ledger=ledger)
 
@@ -302,7 +304,7 @@ def _unread(plan: DescribePlan, table: Any) -> _Described:
     domain = plan.domain
     wanted = [*domain.columns, *(name for name in (domain.label, domain.unit) if name is not None)]
     public = domain.n_is_public
-    return _Described(table, tuple(wanted), plan.look.n if public else None, plan=plan)
+    return _Described(table, tuple(wanted), plan.look.n if public else None, domain.source, plan=plan)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -27,10 +27,10 @@ from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
-from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price
+from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit
-from prepriv.drafted import Drafted
+from prepriv.drafted import Drafted, declared_rows
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
@@ -43,6 +43,7 @@ from prepriv.tables.cell import Cell, cell_of, text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
 from prepriv.tables.encoding import MISSING_TEXT
 from prepriv.tables.readers import names_of, wrong_header
+from prepriv.tables.stream import as_stream
 from prepriv.tables.units import one_row_each
 from prepriv.tables.written import DATES, number_written, spelled
 
@@ -64,13 +65,15 @@ _UNPRICED = Look("schema draft", 1, "replace-one", 1.0, 0.5, ())
 @dataclass(frozen=True)
 class DraftPlan:
     """What a private draft will release, priced: `look`; and of which columns. unit: the column that says whose row it is, and
-    rows_per_unit: what the domain declares of it; the draft reads one row of each unit."""
+    rows_per_unit: what the domain declares of it; the draft reads one row of each unit. source: as
+    that of a `Domain`."""
 
     columns: tuple[str, ...]
     label: str
     look: Look
     unit: str | None = None
     rows_per_unit: int | None = None
+    source: str | None = None
 
     @property
     def seen(self) -> float:
@@ -153,6 +156,7 @@ class PrivateDraft:
             look.hash,
             self.receipt,
             self.plan.unit,
+            self.plan.source,
         )
 
     def domain(self) -> Domain:
@@ -239,6 +243,7 @@ def plan_draft(
     adjacency: Adjacency = "replace-one",
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    source: str | None = None,
 ) -> DraftPlan:
     """Price a draft of a table with these columns; `label` is the last where None. No row is read. unit, rows_per_unit: where
     several rows can be one person's, the column that says whose, and how many are read of each; n then counts persons.
@@ -273,11 +278,11 @@ def plan_draft(
     columns = tuple(name for name in names if name not in (label, unit))
     if not columns:
         raise BadSchema("a schema needs a column beside the label and the unit")
-    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit)
+    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source)
     look = _priced(n, unpriced, epsilon, delta, adjacency)
     if why := hopeless(look):
         raise ValueError(why)
-    return DraftPlan(columns, label, look, unit, rows_per_unit)
+    return DraftPlan(columns, label, look, unit, rows_per_unit, source)
 
 
 def _priced(
@@ -300,6 +305,7 @@ def _priced(
         lone=lone,
         declared=[list(plan.columns), plan.label, *([] if plan.unit is None else [plan.unit])],
         unit=plan.unit,
+        rows=declared_rows(plan.source, plan.unit),
     )
 
 
@@ -315,12 +321,12 @@ def draft_in_private(
     cell is read (`prepriv.runs.admit.admit`).
 
     Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows; a
-    file is opened after the charge.
+    file is opened after the charge, a query or another stream is read after it.
     """
     look = plan.look
     named = (*plan.columns, plan.label, *(() if plan.unit is None else (plan.unit,)))
     public = n_is_public(look.adjacency) and plan.unit is None
-    unread = PrivateFrame(table, named, look.n if public else None)
+    unread = PrivateFrame(table, named, look.n if public else None, plan.source)
     paid = admit(look, unread, ledger=ledger, session=session, reached=reached)
     return replace(release_draft(plan, paid.rows, look.session(paid.session)), receipt=paid.receipt)
 
@@ -338,20 +344,22 @@ def draft_domain(
     rows_per_unit: int | None = None,
 ) -> Domain:
     """`Domain.draft`."""
-    frame = frame_of(table)
+    stream = as_stream(table)
+    frame: Any = frame_of(table) if stream is None else stream
     if n is None and unit is not None:
         raise ValueError("n must be declared: how many units there are, not rows")
     if n is None and not n_is_public(adjacency):
         raise ValueError("n must be declared under add-or-remove-one: the true count is private")
     plan = plan_draft(
-        frame.columns,
+        list(frame.columns) if stream is None else list(stream.names),
         label=label,
-        n=len(frame) if n is None else n,
+        n=rows_there(table, ledger) if n is None else n,
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
         unit=unit,
         rows_per_unit=rows_per_unit,
+        source=None if stream is None else stream.source,
     )
     return draft_in_private(plan, frame, ledger=ledger).domain()
 

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -26,7 +25,9 @@ from prepriv.mechanisms.session import Metered, Session
 from prepriv.placed.checks import check_budget
 from prepriv.plans.priced import Priced
 from prepriv.runs.admit import admit
-from prepriv.tables.readers import BadData, check_table_file, read_table
+from prepriv.tables.encoding import check_source_of, read_whole
+from prepriv.tables.readers import BadData
+from prepriv.tables.stream import Files, Stream, as_stream
 
 _LEAST_MU = 1e-5  # of one release, of which a part of a tenth can still be drawn
 LEAK = 0.25  # of delta, where values that nobody declared are released
@@ -51,7 +52,7 @@ class Look(Priced):
     """The frozen plan of some releases on one table.
 
     what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data. unit: as
-    that of a `Guarantee`.
+    that of a `Guarantee`. rows: what is declared of them (`prepriv.domain.Domain.declared_rows`).
     """
 
     what: str
@@ -62,6 +63,7 @@ class Look(Priced):
     parts: tuple[LookPart, ...]
     declared: str = ""
     unit: str | None = None
+    rows: tuple[str, ...] = ()
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -70,7 +72,9 @@ class Look(Priced):
         mu, leak = self.mu, self.leak
         shares = tuple((part.name, math.nan if leak else part.mu**2 / square) for part in self.parts)
         curve, exact = curve_of(mu, leak), None if leak else mu
-        return self._stated(Guarantee(curve, self.adjacency, (), shares, exact, unit=self.unit))
+        return self._stated(
+            Guarantee(curve, self.adjacency, (), shares, exact, unit=self.unit), rows=self.rows
+        )
 
     @property
     def mu(self) -> float:
@@ -86,7 +90,8 @@ class Look(Priced):
     def to_json(self) -> list[Any]:
         """Plain data: all that was decided."""
         parts = [[part.name, part.mu, part.delta] for part in self.parts]
-        return [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
+        said = [self.what, self.n, self.adjacency, self.epsilon, self.delta, parts, self.declared]
+        return [*said, list(self.rows)] if self.rows else said
 
     def __getitem__(self, name: str) -> LookPart:
         return next(part for part in self.parts if part.name == name)
@@ -108,6 +113,7 @@ def price(
     lone: Iterable[str] = (),
     declared: Any = None,
     unit: str | None = None,
+    rows: tuple[str, ...] = (),
 ) -> Look:
     """Share (epsilon, delta) among releases: each gets mu^2 in proportion to its weight.
 
@@ -133,7 +139,7 @@ def price(
             LookPart(name, mu * (1 - shrink) * math.sqrt(weight / total), leak if name in lone else 0.0)
             for name, weight in weights.items()
         )
-        look = Look(what, n, adjacency, epsilon, delta, parts, said, unit)
+        look = Look(what, n, adjacency, epsilon, delta, parts, said, unit, rows)
         if look.guarantee.epsilon(delta) <= epsilon:
             return look
         shrink *= 10
@@ -143,27 +149,40 @@ def price(
 class PrivateFrame:
     """A private table of named columns, as it came: nothing of it is read until `prepriv.runs.admit.admit` reads it.
 
-    table: of any library, or the path of a file, which is not opened before. names: of the columns that are read. n: where it
-    is public.
+    table: of any library, or a stream: files, which are not opened before, or a query, whose columns have names before. names: of
+    the columns that are read, which are held in memory. n: where it is public. source: what the plan says that the rows are of.
     """
 
     table: Any
     names: tuple[str, ...]
     n: int | None = None
-    stream: None = None
+    source: str | None = None
     tables: tuple[Any, ...] = ()  # no step is fitted on public ones
 
+    def __post_init__(self) -> None:
+        if (stream := as_stream(self.table)) is not None:
+            object.__setattr__(self, "table", stream)
+
+    @property
+    def stream(self) -> Stream | None:
+        """The table, if it is one."""
+        return self.table if isinstance(self.table, Stream) else None
+
     def check(self) -> None:
-        """BadData where a table in memory lacks a column, or has another number of rows. Reads no cell."""
-        if isinstance(self.table, Path):
-            check_table_file(self.table)
-        else:
+        """BadData where a table in memory, or a query, lacks a column, or has another number of rows. Reads no cell."""
+        if (stream := self.stream) is None:
             self._fitting(self.table)
+        elif not isinstance(stream, Files):
+            check_source_of(stream, self.source)
+            stream.check(self.names)
+
+    def reserved(self, memory: int) -> PrivateFrame:
+        """The same: it is held in memory."""
+        return self
 
     def read(self, memory: int) -> Any:
         """The table, as narwhals has it."""
-        there = isinstance(self.table, Path)
-        return self._fitting(read_table(self.table, list(self.names)) if there else self.table)
+        return self._fitting(self.table if self.stream is None else read_whole(self.stream, self.names))
 
     def _fitting(self, table: Any) -> Any:
         frame = frame_of(table)
@@ -176,6 +195,16 @@ class PrivateFrame:
                 "count records, not lines"
             )
         return frame
+
+
+def rows_there(table: Any, ledger: Any) -> int:
+    """The number of rows of a table or a stream, where it is public. BadData where only reading would tell and may not."""
+    stream = as_stream(table)
+    if stream is None:
+        return len(frame_of(table))
+    if stream.rows is None and (stream.once or ledger is not None):
+        raise BadData("how many rows this stream has is known only by reading it: declare n")
+    return stream.count()
 
 
 def frame_of(table: Any) -> Any:
@@ -196,6 +225,9 @@ class _Held:
     tables: tuple[Any, ...] = ()
 
     def check(self) -> None: ...
+    def reserved(self, memory: int) -> _Held:
+        return self
+
     def read(self, memory: int) -> None: ...
 
 

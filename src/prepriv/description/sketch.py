@@ -254,6 +254,7 @@ def plan_sketch(
         delta=delta,
         declared=[domain.to_json(), needs],
         unit=domain.unit,
+        rows=domain.declared_rows,
     )
     return PricedSketch(start.with_mu(look.mu * DOWN), look)
 

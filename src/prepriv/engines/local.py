@@ -104,7 +104,7 @@ class MappedZeros:
     """Zeros in a file without a name, mapped into memory. Reserved in full: a later write cannot find the disk full."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.folder, self._used = size, _folder(), 0
+        self.size, self.folder, self._used = size, scratch_folder(), 0
         try:
             with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:  # mode 0600, and no name
                 self._file = os.dup(file.fileno())
@@ -127,7 +127,7 @@ class MappedZeros:
         self.size = size
 
     def _map(self, size: int) -> None:
-        _reserve(self._file, size)
+        reserve(self._file, size)
         self._bytes = mmap.mmap(self._file, size)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -170,7 +170,8 @@ def free_memory() -> int:
     return max(min(free, default=2**32), 2**26)
 
 
-def _reserve(file: int, size: int) -> None:
+def reserve(file: int, size: int) -> None:
+    """Take so many bytes of disk for an open file."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
         return
@@ -179,7 +180,8 @@ def _reserve(file: int, size: int) -> None:
         at += os.write(file, bytes(min(2**20, size - at)))
 
 
-def _folder() -> str:
+def scratch_folder() -> str:
+    """Where files without a name live: the folder that TMPDIR names, else /var/tmp."""
     for folder in (os.environ.get("TMPDIR", ""), "/var/tmp"):  # /tmp is often memory itself
         if os.path.isdir(folder) and os.access(folder, os.W_OK):
             return folder

@@ -122,7 +122,8 @@ class EvaluationPlan(Priced):
     def guarantee(self) -> Guarantee:
         """What is claimed of all that leaves, for the people of the test rows: from the releases that are made."""
         events = [GaussianEvent(name, self.noise_multiplier) for name in self.releases]
-        return self._stated(Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.protected))
+        made = Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.protected)
+        return self._stated(made, rows=self.domain.declared_rows)
 
     @property
     def periods(self) -> Periods | None:
@@ -168,6 +169,7 @@ def plan_evaluation(
     by: str | None = None,
     groups: Sequence[Hashable] | None = None,
     read: Sequence[str] = (),
+    source: str | None = None,
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
 
@@ -187,6 +189,7 @@ def plan_evaluation(
     declare it.
 
     read: of a domain with periods those whose test rows are read (default: its own).
+    source: what gives the test rows of a model, as `prepriv.domain.Domain.source` has it; a domain says that itself.
     Raises ValueError with one sentence.
 
     >>> import prepriv
@@ -197,7 +200,10 @@ def plan_evaluation(
     epsilon, delta = check_budget(epsilon, delta)
     if not math.isfinite(epsilon):
         raise ValueError("epsilon must be finite: rows that are public need no noise, see `score`")
-    domain = (model if isinstance(model, Domain) else model.domain).with_n(integer("n", n))
+    if isinstance(model, Domain) and source is not None:
+        raise ValueError("source is declared in the domain: leave it out")
+    declared = model if isinstance(model, Domain) else replace(model.domain, source=source)
+    domain = declared.with_n(integer("n", n))
     if read:
         if domain.periods is None:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from prepriv._rounding import FAR_UP
 from prepriv.domain import Domain
-from prepriv.drafted import Drafted
+from prepriv.drafted import Drafted, declared_rows
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
@@ -27,7 +27,8 @@ def curve_of(mu: float, leak: float) -> TradeoffFunction:
 def of_draft(drafted: Drafted, domain: Domain) -> Guarantee:
     """The claim of a draft of this domain, computed from its events. ValueError where it spends more than it states."""
     curve, mu = curve_of(drafted.mu, drafted.leak), None if drafted.leak else drafted.mu
-    made = Guarantee(curve, domain.adjacency, mu=mu, unit=domain.unit)
+    rows = declared_rows(drafted.source, domain.unit)
+    made = Guarantee(curve, domain.adjacency, rows, mu=mu, unit=domain.unit)
     if not made.epsilon(drafted.delta) <= drafted.epsilon:
         raise ValueError("drafted: the draft spends more than the budget it states")
     return made

@@ -138,7 +138,9 @@ class OnePassSGD(StochasticLearner):
                 "is one (`convex`): use GradientDescent or PoissonSGD"
             )
         if setting.incoming.any_order:
-            raise ValueError("a pass depends on the order of the rows, which an earlier step may change")
+            raise ValueError(
+                "a pass depends on the order of the rows, which a query does not fix and an earlier step may change"
+            )
         if not math.isfinite(self.weight_bound):
             raise ValueError(f"weight_bound must be finite for {self.name}")
         self._check_steps(-(-setting.n // self.batch_size), setting.n)

@@ -165,7 +165,7 @@ class Server:
                 f'{self.name}: needs psycopg (pip install "prepriv[postgres]"); nothing was granted'
             ) from None
         try:
-            check_hosts(_settled(self.url))
+            check_hosts(libpq_options(self.url))
         except psycopg.ProgrammingError:  # its text can quote a password
             raise ValueError(
                 "ledger: PostgreSQL does not understand the URL; give postgresql://user@host/database?ledger=NAME"
@@ -258,7 +258,7 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _settled(url: str) -> dict[str, str]:
+def libpq_options(url: str) -> dict[str, str]:
     """The options by which libpq will connect: of the URL, else of the environment. ProgrammingError for a bad URL.
 
     What a service says that the URL names cannot be asked: its host counts as one beyond this machine.

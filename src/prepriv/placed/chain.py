@@ -135,7 +135,7 @@ def chain(
     pass of each test. release: whether a model is to leave, so that no step paid for by sensitivity may be
     needed on new rows (False when an existing pipeline is accounted for).
     """
-    incoming = UNTOUCHED
+    incoming = UNTOUCHED if domain.source is None else dataclasses.replace(UNTOUCHED, any_order=True)
     space, planned = domain.space, list[PlannedStep]()
     read = [step for step in steps if isinstance(step, RawUnits)]  # of a pipeline of scikit-learn
     for raw in read:

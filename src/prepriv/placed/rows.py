@@ -4,7 +4,7 @@ and inside it."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from prepriv.periods import Periods
 from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.tables.encoding import (
     Table,
+    check_source_of,
     check_stream,
     count_rows,
     encode,
@@ -26,7 +27,8 @@ from prepriv.tables.encoding import (
     rows_of,
 )
 from prepriv.tables.readers import BadData
-from prepriv.tables.stream import Stream, as_stream
+from prepriv.tables.spool import Spool, cells_size
+from prepriv.tables.stream import Files, Stream, as_stream
 from prepriv.tables.units import by_unit, check_units, in_periods
 
 
@@ -115,7 +117,7 @@ class PrivateTable:
 
     rows: any table, matrix or stream. labels: a column, the name of a stream's, or None (`learned` False: nothing is). n: of
     the plan; what: that it counts. sealed: files that may not be opened before the charge: what their columns are is seen
-    when they are read.
+    when they are read. spool: where what is read once is held, if it takes more than its memory.
     """
 
     rows: Any
@@ -125,6 +127,7 @@ class PrivateTable:
     what: str = "records"
     learned: bool = True
     sealed: bool = False
+    spool: Spool | None = None
 
     def __post_init__(self) -> None:
         if (stream := as_stream(self.rows)) is not None:
@@ -162,6 +165,7 @@ class PrivateTable:
     def _checked_columns(self) -> int | None:
         """How many rows there are, where it is known."""
         if (stream := self.stream) is not None:
+            check_source_of(stream, self.domain.source)
             check_stream(stream, self.domain, *self._label)
             return stream.rows if self.counted else None
         if not self.learned:
@@ -172,11 +176,27 @@ class PrivateTable:
     def _label(self) -> tuple[str, ...]:
         return (label_of(self.labels, self.domain),) if self.learned else ()
 
+    def reserved(self, memory: int) -> PrivateTable:
+        """The same, with disk for the encoded rows of what is read once and is more than `memory`; NoRoom where there is none.
+
+        Where the number of rows is private there is room for a quarter more than are declared, and a full disk ends a run that
+        has more still.
+        """
+        size = self.n * cells_size(self.domain)
+        chosen = self.domain.unit is not None or self.domain.periods is not None  # held in memory
+        if self.stream is None or isinstance(self.stream, Files) or chosen or self._fits(memory):
+            return self
+        return replace(self, spool=Spool(self.domain, size if self.counted else size + size // 4))
+
+    def _fits(self, memory: int) -> bool:
+        """Whether the declared encoded rows stay in memory."""
+        return self.learned and self.n * 8 * self.domain.n_inputs <= memory
+
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
 
-        The n declared rows of a stream stay in `memory` if they fit. Where nothing is to be learned they are -1:
-        every record contributes nothing.
+        The n declared rows of a stream stay in `memory` if they fit; of what is no file, else in the spool. Where nothing is to
+        be learned indices are -1: every record contributes nothing.
         """
         table, targets = self._read(memory)
         if self.counted and table.n != self.n:
@@ -193,12 +213,11 @@ class PrivateTable:
         if domain.periods is not None:
             return in_periods(self.rows, self.labels, domain)
         if not self.learned:
-            table = encode(self.rows, domain)
+            table = encode(self.rows, domain, self.spool)
             return table, np.full(table.n, -1, dtype=np.int32)
         if stream is None:
             return encode(self.rows, domain), encode_targets(self.labels, domain)
-        keep = stream.once or self.n * 8 * domain.n_inputs <= memory
-        return encode_stream(stream, domain, *self._label, keep=keep)
+        return encode_stream(stream, domain, *self._label, keep=self._fits(memory), spool=self.spool)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

@@ -190,7 +190,8 @@ class Plan(Priced):
         made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
         epsilon = made.epsilon(self.delta)
         mu = made.mu if made.mu is not None else gdp_mu(min(epsilon, 1e6), self.delta)
-        return self._stated(dataclasses.replace(made, unit=self.domain.protected), mu)
+        made = dataclasses.replace(made, unit=self.domain.protected)
+        return self._stated(made, mu, self.domain.declared_rows)
 
     @property
     def periods(self) -> Periods | None:

@@ -58,7 +58,9 @@ class Priced(abc.ABC):
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _stated(self, made: Guarantee, mu: float = math.inf) -> Guarantee:
-        """What is claimed of releases, with what is weak of it. mu: of the whole budget of a model, if one is made."""
+    def _stated(self, made: Guarantee, mu: float = math.inf, rows: tuple[str, ...] = ()) -> Guarantee:
+        """What is claimed of releases, with what is weak of it. mu: of the whole budget of a model, if one is made. rows: what
+        is declared of them (`prepriv.domain.Domain.declared_rows`)."""
         weak = notes_on(made.epsilon(self.delta), self.delta, self.n, mu)
-        return replace(made, notes=tuple(dict.fromkeys((*made.notes, *weak))))
+        conditions = tuple(dict.fromkeys((*rows, *made.conditions)))
+        return replace(made, conditions=conditions, notes=tuple(dict.fromkeys((*made.notes, *weak))))

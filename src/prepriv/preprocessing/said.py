@@ -34,7 +34,7 @@ def says_its_sum(step: Step) -> bool:
 
 def has_places(domain: Domain, incoming: RowShift) -> bool:
     """Whether neighbours have their common rows in the same places: not where a record comes or goes, where rows stand in the
-    order of their units' names, or where an earlier step has them matched by content."""
+    order of their units' names, where a query gives them, or where an earlier step has them matched by content."""
     return domain.n_is_public and not incoming.any_order
 
 
@@ -44,6 +44,8 @@ def unplaced(domain: Domain) -> str:
         return "rows of units stand in the order of their names, so one unit moves every place after it"
     if not n_is_public(domain.adjacency):
         return f"under {domain.adjacency} one record moves every place after it"
+    if domain.source is not None:
+        return f"nothing fixes the order of the rows of {domain.source}"
     return "an earlier step has rows matched by content, whatever their places"
 
 

@@ -67,6 +67,8 @@ def proofs_of(plan: Plan) -> list[dict[str, Any]]:
         whole.append(("units of several rows", "units"))
     if plan.periods is not None:
         whole.append(("rows of some periods", "periods"))
+    if plan.domain.source is not None:
+        whole.append(("rows of a query or a reader", "one_table"))
     if plan.domain.drafts:
         whole.append(("the private draft of the schema", "stability_histogram"))
     found += [_of_page(what, page) for what, page in whole]

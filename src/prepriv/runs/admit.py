@@ -41,6 +41,9 @@ class Unread(Protocol[_Read]):
     def check(self) -> None:
         """ValueError unless they have the form that the plan is for, as far as it is public. Reads no cell."""
 
+    def reserved(self, memory: int) -> Unread[_Read]:
+        """The same rows, with disk for what does not fit in so many bytes and can be read only once. Reads no cell."""
+
     def read(self, memory: int) -> _Read:
         """Their cells, encoded. memory: bytes that they may take where they could be read again instead."""
 
@@ -74,7 +77,7 @@ def admit(
 
     1. The form of the rows: columns, unit, their number where it is public. ValueError, nothing charged.
     2. Public tables of `fits`: apart from the private ones, and good. ValueError, nothing charged.
-    3. Room for the rows, and files that every reader sees alike. EngineError, nothing charged.
+    3. Room for the rows, in memory and on disk, and files that every reader sees alike. EngineError, nothing charged.
     4. What is weak of the claim, and what all fits of this process add up to, is said: a filter of warnings can make it an
        error, with nothing charged.
     5. The charge. LedgerError, no cell read.
@@ -117,6 +120,8 @@ def admit(
     place = None if room is None else room()
     if place is not None:
         check_files(place, rows.stream)
+    memory = 0 if place is None else place.memory
+    rows = rows.reserved(memory)
     receipt = None
     if plan.guarantee is None or plan.guarantee.mu != 0:
         say_weak(plan.guarantee)
@@ -129,7 +134,7 @@ def admit(
         if counted:
             odometer.record(plan, session.private, receipt)
     tell(READING)
-    return Admitted(rows.read(0 if place is None else place.memory), session, place, receipt)
+    return Admitted(rows.read(memory), session, place, receipt)
 
 
 def say_weak(guarantee: Guarantee | None) -> None:

@@ -23,7 +23,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.tables.containers import tabled
 from prepriv.tables.encoding import Table
 from prepriv.tables.readers import BadData
-from prepriv.tables.stream import Batches, Files, dataset_files, files
+from prepriv.tables.stream import Batches, Files, Stream, dataset_files, files
 
 _WORK = 10_000  # of the exact answer to whether two strided arrays meet; beyond it, they count as one
 
@@ -71,11 +71,11 @@ def check_apart(steps: Sequence[Step], *private: Any) -> None:
             )
 
 
-def check_other_file(public: Path, private: Path) -> None:
-    """BadData if both are one file, whatever links lead to it, or `public` is one of the private files. None is opened."""
+def check_other_file(public: Path, private: Stream) -> None:
+    """BadData if `public` is one of the private files, whatever links lead to it. None is opened."""
     same = False
-    with suppress(OSError, BadData):  # one of them is not there, which its reader says
-        same = any(public.samefile(part) for part in files(private))
+    with suppress(OSError):  # one of them is not there, which its reader says
+        same = any(public.samefile(part) for part in _paths(private))
     if same:
         raise BadData(f"{public} is declared public and is the private table itself")
 

@@ -83,7 +83,8 @@ class Preparation(Priced):
             return None
         events = [event for planned in self.steps for event in planned.events]
         made = Guarantee.of_gaussians(events, self.domain.adjacency, unit=self.domain.unit)
-        return self._stated(replace(made, notes=self.chain.notes), made.mu or math.inf)
+        made = replace(made, notes=self.chain.notes)
+        return self._stated(made, made.mu or math.inf, self.domain.declared_rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what was declared and decided, written once. The same preparation gives the same bytes."""

@@ -191,9 +191,16 @@ class Schema(_Strict):
         return self
 
     def domain(
-        self, *, rows: int | None = None, adjacency: str | None = None, read: Sequence[str] = ()
+        self,
+        *,
+        rows: int | None = None,
+        adjacency: str | None = None,
+        read: Sequence[str] = (),
+        source: str | None = None,
     ) -> Domain:
-        """The domain this schema declares; rows and adjacency given on the command line win. read: periods, all rows without."""
+        """The domain this schema declares; rows and adjacency given on the command line win. read: periods, all rows without.
+        source: as that of a `Domain`.
+        """
         if read and self.periods is None:
             raise BadSchema("--period needs periods: in the schema, the column of dates and month or year")
         columns: dict[str, Column] = {}
@@ -227,6 +234,7 @@ class Schema(_Strict):
             periods=Periods(self.periods.column, self.periods.by, tuple(read))
             if self.periods and read
             else None,
+            source=source,
         )
 
     @property

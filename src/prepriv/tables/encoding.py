@@ -29,6 +29,7 @@ from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
 from prepriv.tables.lists import columns_of_lists, matrix_of_lists
 from prepriv.tables.readers import BadData
 from prepriv.tables.sparse import is_sparse, sparse_rows
+from prepriv.tables.spool import Spool
 from prepriv.tables.stream import Files, Stream, as_stream
 from prepriv.tables.table import BLOCK, Streamed, Table, joined
 
@@ -126,8 +127,11 @@ def _alone(label: Any) -> Any:
     return label[0] if plain and len(label) == 1 else label
 
 
-def encode(data: Any, domain: Domain) -> Table:
-    """Bind a table (NumPy matrix, pandas, polars, Arrow, or a stream: stream.py) to a domain. BadData if it does not fit."""
+def encode(data: Any, domain: Domain, spool: Spool | None = None) -> Table:
+    """Bind a table (NumPy matrix, pandas, polars, Arrow, or a stream: stream.py) to a domain. BadData if it does not fit.
+
+    spool: where a stream that is no file is held, which is read once; None: one that is made here.
+    """
     instance("domain", domain, Domain, "a prepriv.Domain")
     if isinstance(data, Table):
         if data.domain.shape_of_rows() != domain.shape_of_rows():
@@ -135,9 +139,12 @@ def encode(data: Any, domain: Domain) -> Table:
         return data
     if (stream := as_stream(data)) is not None:
         columns = check_stream(stream, domain)
-        return (
-            joined([*_parts(stream, columns, domain)]) if stream.once else _streamed(stream, columns, domain)
-        )
+        if isinstance(stream, Files):
+            return _streamed(stream, columns, domain)
+        spool = spool or Spool(domain)
+        for part in _parts(stream, columns, domain):
+            spool.add(part)
+        return _spooled(spool)
     with silent():
         if domain.is_ball and is_sparse(data):
             return _from_sparse(data, domain)
@@ -146,21 +153,32 @@ def encode(data: Any, domain: Domain) -> Table:
 
 
 def encode_stream(
-    stream: Stream, domain: Domain, label: str, *, keep: bool
+    stream: Stream, domain: Domain, label: str, *, keep: bool, spool: Spool | None = None
 ) -> tuple[Table, NDArray[np.int32]]:
     """Rows and class indices (-1 where the label is not declared) of a stream, by one pass over it.
 
-    keep: whether encoded rows stay in memory; otherwise each later pass reads them anew.
+    keep: whether encoded rows stay in memory. Otherwise each later pass reads files anew; what is no file, and could be another
+    table by then, is read no second time: its encoded rows are held in `spool`, or in one that is made here.
     """
     *columns, label = check_stream(stream, domain, label)
     kept: list[Table] = []
     targets = [np.zeros(0, np.int32)]
-    for part in stream.parts([*columns, label] if keep else [label]):
-        targets.append(encode_targets(part[label], domain))
-        if keep:
-            kept.append(encode(part.select(columns), domain))
+    anew = isinstance(stream, Files) and not keep
+    held = None if keep or anew else spool or Spool(domain)
+    for part in stream.parts([label] if anew else [*columns, label]):
+        frame = as_frame(part)
+        targets.append(encode_targets(frame[label], domain))
+        if not anew:
+            rows = encode(frame.select(columns).to_native(), domain)
+            kept.append(rows) if held is None else held.add(rows)
     found = np.concatenate(targets)
-    return joined(kept) if kept else _streamed(stream, columns, domain, len(found)), found
+    if isinstance(stream, Files) and not kept:
+        return _streamed(stream, columns, domain, len(found)), found
+    return joined(kept) if kept else _spooled(held or Spool(domain)), found
+
+
+def _spooled(spool: Spool) -> Streamed:
+    return Streamed(domain=spool.domain, n=spool.n, parts=spool.parts)
 
 
 def label_of(labels: Any, domain: Domain) -> str:
@@ -169,6 +187,33 @@ def label_of(labels: Any, domain: Domain) -> str:
     if not isinstance(name, str):
         raise BadData("the labels of a stream are one of its columns: give its name")
     return name
+
+
+def read_whole(stream: Stream, names: Sequence[str]) -> Any:
+    """These columns of a stream as one table in memory, read once. BadData where its parts are not of one form."""
+    stream.check(names)
+    frames = [as_frame(part) for part in stream.parts(list(names))]
+    if not frames:
+        frames = [nw.from_dict({name: [] for name in names}, backend="pyarrow")]
+    try:
+        return frames[0].to_native() if len(frames) == 1 else nw.concat(frames).to_native()
+    except Exception:  # of types, which a library may quote with a cell
+        pass
+    raise BadData("a column has not one type in all parts of the table, which this reads as a whole")
+
+
+def with_source(domain: Domain, table: Any) -> Domain:
+    """The domain, which says what gives the rows where that is a query or a reader (`Domain.source`)."""
+    stream = as_stream(table)
+    return domain if stream is None or stream.source is None else replace(domain, source=stream.source)
+
+
+def check_source_of(stream: Stream, said: str | None) -> None:
+    """BadData unless what a plan says of its rows is true of these: its claim names the query, and rests on no order."""
+    if stream.source not in (None, said):
+        raise BadData(
+            f"the plan does not say that its rows are those of {stream.source}: declare it in the domain, as source="
+        )
 
 
 def check_stream(stream: Stream, domain: Domain, *label: str) -> list[str]:

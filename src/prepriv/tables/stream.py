@@ -52,10 +52,15 @@ class Stream(abc.ABC):
     A subclass gives one row for each record, in an order that no record decides, and each row is a function of that record
     alone: a line that cannot be read is a row of empty cells, not a row less. Its errors are withheld, since they can hold
     cells.
+
+    Files are read anew for each pass. Any other stream is read once for each release, and its encoded rows are held: a second
+    reading could be of another table (docs/proofs/one_table.md).
     """
 
     once: bool = False
     """Whether it can be read only once."""
+    source: str | None = None
+    """What gives the rows, in words, where a claim has to say so (`prepriv.domain.Domain.source`): a query, a reader."""
 
     @property
     @abc.abstractmethod
@@ -203,7 +208,7 @@ class Span(Stream):
 @dataclass(eq=False)
 class Batches(Stream):
     """What makes record batches: a dataset, a reader, a query. open: (columns) -> batches; once: for one pass only. paths: of
-    the files that it reads, as far as it tells them.
+    the files that it reads, as far as it tells them. A batch of any length is cut into parts.
     """
 
     columns: Sequence[str]
@@ -211,21 +216,27 @@ class Batches(Stream):
     once: bool = False
     known: Callable[[], int] | None = None
     paths: tuple[Path, ...] = ()
+    source: str | None = None
 
     @property
     def names(self) -> Sequence[str]:
         return self.columns
 
     def count(self) -> int:
-        with _withheld():
+        with withheld():
             return self.known() if self.known is not None else super().count()
 
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        with _withheld():
+        size = rows_in_part(len(columns))
+        with withheld():
             for batch in self.open(list(columns)):
-                yield pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+                if not isinstance(batch, pa.RecordBatch):
+                    yield batch
+                    continue
+                for start in range(0, len(batch), size):
+                    yield pa.Table.from_batches([batch.slice(start, size)])
 
 
 _END = object()
@@ -235,7 +246,7 @@ class _Outside(Stream):
     """A third-party stream: what it says while it reads records is withheld, the sentence of a BadData, too."""
 
     def __init__(self, stream: Stream) -> None:
-        self._stream, self.once = stream, stream.once
+        self._stream, self.once, self.source = stream, stream.once, stream.source
 
     @property
     def names(self) -> Sequence[str]:
@@ -270,8 +281,8 @@ class _Outside(Stream):
 
 
 def as_stream(data: Any) -> Stream | None:
-    """The stream of a path, a folder, a glob, a dataset, a reader, a LazyFrame or a Dask DataFrame; None for a table
-    in memory.
+    """The stream of a path, a folder, a glob, a dataset, a reader, a LazyFrame, a Dask DataFrame, a query of DuckDB or ibis,
+    a function that gives readers, or whatever has `__arrow_c_stream__`; None for a table in memory.
     """
     if isinstance(data, Stream):
         return data if is_ours(type(data)) or isinstance(data, _Outside) else _Outside(data)
@@ -287,7 +298,9 @@ def as_stream(data: Any) -> Stream | None:
             list(data.columns), lambda columns: _partitions(data[columns]), known=lambda: len(data)
         )
     if library != "pyarrow":
-        return None
+        from prepriv.tables.outside import outside  # which makes streams
+
+        return outside(data)
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -302,7 +315,7 @@ def as_stream(data: Any) -> Stream | None:
         paths = dataset_files(data)
         _check_once(Files._state(path)[:2] if path.is_file() else path for path in paths)
         _check_versions(paths)
-        size = _rows_of(len(data.schema.names))
+        size = rows_in_part(len(data.schema.names))
         return Batches(
             data.schema.names,
             lambda columns: data.to_batches(
@@ -381,7 +394,7 @@ def _check_versions(files: Sequence[Path]) -> None:
 # ------------------------------------------------------------------------------------------------ one file
 
 
-def _rows_of(columns: int) -> int:
+def rows_in_part(columns: int) -> int:
     """Rows of a part, a multiple of 256."""
     return max(256, min(2**16, _CELLS // max(columns, 1) // 256 * 256))
 
@@ -400,7 +413,7 @@ def _parquet_parts(
         )
         groups = [g for g, (at, end) in enumerate(zip([0, *ends], ends)) if at < high and end > low]
         at = ends[groups[0] - 1] if groups and groups[0] else 0
-        for batch in file.iter_batches(_rows_of(len(columns)), row_groups=groups, columns=list(columns)):
+        for batch in file.iter_batches(rows_in_part(len(columns)), row_groups=groups, columns=list(columns)):
             held = batch.slice(max(low - at, 0), max(min(high, at + len(batch)) - max(low, at), 0))
             at += len(batch)
             if len(held):
@@ -408,7 +421,7 @@ def _parquet_parts(
 
 
 @contextmanager
-def _withheld() -> Iterator[None]:
+def withheld() -> Iterator[None]:
     """Whatever a library says of a table may quote a cell."""
     try:
         yield
@@ -419,18 +432,18 @@ def _withheld() -> Iterator[None]:
 
 
 def _scans_texts(lazy: Any) -> bool:
-    with _withheld():
+    with withheld():
         return re.search(r"(?mi)^\W*(csv|ndjson) scan\b", lazy.explain(optimized=False)) is not None
 
 
 def _schema(lazy: Any) -> list[str]:
-    with _withheld():
+    with withheld():
         return list(lazy.collect_schema().names())
 
 
 def _partitions(data: Any) -> Iterator[Any]:
     """Of a Dask DataFrame, one after the other, by whatever scheduler is set for it."""
-    size = _rows_of(len(data.columns))
+    size = rows_in_part(len(data.columns))
     for partition in data.to_delayed():
         frame = nw.from_native(partition.compute(), eager_only=True)
         for start in range(0, len(frame), size):
@@ -438,7 +451,7 @@ def _partitions(data: Any) -> Iterator[Any]:
 
 
 def _lazy_batches(lazy: Any) -> Iterator[Any]:
-    size = _rows_of(len(_schema(lazy)))
+    size = rows_in_part(len(_schema(lazy)))
     if hasattr(lazy, "collect_batches"):
         yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
         return

@@ -255,9 +255,10 @@ def _read_stream(
     targets, codes = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     seen: dict[str, int] = {}
     for part in stream.parts(list(dict.fromkeys([*columns, label, *beside]))):
-        tables.append(encode(part.select(columns), domain))
-        targets.append(encode_targets(part[label], domain))
-        own, names = _whose(as_frame(part), domain)
+        frame = as_frame(part)
+        tables.append(encode(frame.select(columns).to_native(), domain))
+        targets.append(encode_targets(frame[label], domain))
+        own, names = _whose(frame, domain)
         known = np.array([*(seen.setdefault(name, len(seen)) for name in names), -1], dtype=np.int64)
         codes.append(known[own])
     table = joined(tables) if tables else _at(_blank(1, domain), np.zeros(0, dtype=np.int64))

@@ -220,8 +220,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a password for a server that is refused afterwards",
         "a check after what it is to prevent",
         "ledger/postgres.py",
-        "            check_hosts(_settled(self.url))",
-        "            _settled(self.url)",
+        "            check_hosts(libpq_options(self.url))",
+        "            libpq_options(self.url)",
         (SERVER, "-k", "before_it_is_asked"),
     ),
     Mutant(

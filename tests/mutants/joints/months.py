@@ -44,8 +44,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a claim of a whole person for the rows of a month",
         CLASS,
         "plans/plan.py",
-        "unit=self.domain.protected), mu)",
-        "unit=self.domain.unit), mu)",
+        "unit=self.domain.protected)\n        return self._stated(made, mu",
+        "unit=self.domain.unit)\n        return self._stated(made, mu",
         (READ, "-k", "the_claim"),
     ),
     Mutant(

@@ -61,8 +61,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the draft of persons is claimed for single rows",
         "a claim without its unit",
         "description/draft.py",
-        "        unit=plan.unit,\n    )\n\n\ndef draft_in_private(",
-        "    )\n\n\ndef draft_in_private(",
+        "        unit=plan.unit,\n        rows=declared_rows(",
+        "        rows=declared_rows(",
         (PERSONS, "-k", "adds_to_persons or claims_them"),
     ),
     Mutant(

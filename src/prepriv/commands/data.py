@@ -1,0 +1,69 @@
+"""Where a command's DATA is: files, a query to a database, or a reader from outside. One place decides how it is opened."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prepriv.commands.exits import Stop, reason
+from prepriv.tables.outside import ArrowReaders
+from prepriv.tables.query import Query, is_database
+from prepriv.tables.stream import Files, Stream, files
+
+DATA = (
+    "CSV or Parquet; a file, a folder or a glob; the URL of a database with --query; reader:MODULE:FUNCTION."
+)
+QueryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--query",
+        help="The file of the query whose rows are read, where DATA is duckdb:///FILE, sqlite:///FILE or postgresql://...",
+    ),
+]
+_READER = re.compile(r"reader:([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_LARGEST = 2**20  # bytes of a query
+
+
+def opened(data: str, query: Path | None = None) -> Stream:
+    """The stream of DATA, of which no row is read. BadData or Stop for what is none."""
+    if is_database(data):
+        if query is None:
+            raise Stop("--query: DATA is a database, so give the file of the query whose rows are read")
+        return Query(data, _text(query))
+    if query is not None:
+        raise Stop(
+            "--query is of a database; DATA must be duckdb:///FILE, sqlite:///FILE or postgresql://..."
+        )
+    if (found := _READER.fullmatch(data)) is not None:
+        return _reader(*found.groups())
+    return Files(files(data))
+
+
+def sealed(stream: Stream, ledger: object) -> bool:
+    """Whether it may not be opened before the charge of a ledger: a header line could be a record, names of a query are none."""
+    return ledger is not None and isinstance(stream, Files)
+
+
+def _text(query: Path) -> str:
+    try:
+        with query.open("rb") as file:
+            return file.read(_LARGEST).decode("utf-8")
+    except OSError as error:
+        raise Stop(f"--query: cannot read {query}: {reason(error)}") from None
+    except UnicodeDecodeError:
+        raise Stop(f"--query: {query} is not UTF-8 text") from None
+
+
+def _reader(module: str, name: str) -> ArrowReaders:
+    """A function of the user's own, which is imported as a schema's own steps are."""
+    try:
+        found = getattr(import_module(module), name, None)
+    except ImportError:
+        raise Stop(f"DATA: no module {module!r} can be imported; is its folder in PYTHONPATH?") from None
+    if not callable(found):
+        raise Stop(f"DATA: the module {module!r} has no function {name!r}")
+    return ArrowReaders(found, f"the reader that {module}:{name} gives")
