@@ -127,6 +127,9 @@ def main() -> None:
     parser.add_argument("--embed", type=Path)
     parser.add_argument("--only", action="append", choices=("mnist", "fashion_mnist"))
     parser.add_argument("--learner", action="append", choices=NAMES)
+    parser.add_argument(
+        "--form", action="append", help="encoder, scattering, pixels, sentences, hashed words"
+    )
     parser.add_argument("--n", type=int, default=6000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--epsilon", type=float, action="append")
@@ -140,6 +143,8 @@ def main() -> None:
         for run in range(options.runs):
             cells = image_cells(options, keep) if options.network else message_cells(options, run)
             for name, cell, learners in cells:
+                if options.form is not None and name.rpartition(", ")[2] not in options.form:
+                    continue
                 for learner in learners:
                     for epsilon in options.epsilon or (0.1, 1.0):
                         if options.learner is None or learner in options.learner:

@@ -25,6 +25,7 @@ from prepriv import (
     make_plan,
 )
 from prepriv import preprocessing as pre
+from prepriv.audit.replay_pipeline import replay_plan
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
 from prepriv.placed.checks import check_steps
@@ -35,6 +36,8 @@ from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.release.coefficients import coefficients
 from prepriv.runs.preparation import make_preparation
 from prepriv.runs.public import check_public_steps
+from prepriv.schemas.declared_file import BadSchema
+from prepriv.schemas.schema import load_schema
 
 D, FEATURES, N = 6, 5, 40
 BOX = Domain.box(0, 1, features=D, classes=[0, 1], n=N)
@@ -476,3 +479,34 @@ def test_without_the_extra_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r"pip install 'prepriv\[onnx\]'"):
         Encode(layer(2, 2, seed=9).SerializeToString())
+
+
+def schema(folder, steps):
+    text = "label: {name: y, classes: [a, b]}\nrows: 40\ncolumns:\n"
+    text += "".join(f"  c{j}: {{type: numeric, low: 0, high: 1}}\n" for j in range(D))
+    (folder / "schema.yaml").write_text(f"{text}steps: {steps}\n")
+    return load_schema(folder / "schema.yaml")
+
+
+def test_a_schema_names_the_file_and_may_end_in_a_recipe(tmp_path):
+    path = tmp_path / "e.onnx"
+    path.write_bytes(LAYER)
+    step = f"{{step: Encode, network: {path}, licence: MIT}}"
+    assert schema(tmp_path, f"[{step}]").build_steps(None) == [Encode(LAYER, "MIT")]
+    assert schema(tmp_path, f"[{step}, linear]").build_steps(None) == [Encode(LAYER, "MIT"), "linear"]
+    path.write_bytes(b"no network")
+    with pytest.raises(BadSchema, match=r"steps\[1\]: the network is not a file in the ONNX format"):
+        schema(tmp_path, f"[{step}]").build_steps(None)
+    for steps in (f"[linear, {step}]", "[linear]", f"[{step}, other]"):
+        with pytest.raises(BadSchema, match="must be written as"):
+            schema(tmp_path, steps)
+
+
+def test_a_model_with_a_network_is_replayed_from_its_file_alone(tmp_path, rng, monkeypatch):
+    steps = [Encode(LAYER, "MIT"), pre.Center(payment=Budget(0.1))]
+    clf = PrivateClassifier(BOX, epsilon=1.0, delta=1e-6, steps=steps, learner=LEARNER)
+    file = clf.fit(rng.random((N, D)), np.arange(N) % 2).model_.save(tmp_path)
+    monkeypatch.setattr(encoder, "_KNOWN", WeakValueDictionary())
+    model = Model.load(file)
+    found = replay_plan(model.declared, pairs=3, seed=1)
+    assert found.pairs == 3 and not found.findings and not found.failed

@@ -32,7 +32,7 @@ def validate(
     raw = read_whole(opened(data, query), wanted)
     frozen = None
     steps = declared.steps if isinstance(declared.steps, list) else []
-    if any(step.get("pay") == pay.Sensitivity.way for step in steps):
+    if any(isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps):
         n = rows or declared.rows or raw.num_rows
         frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
     domain = declared.domain(rows=rows)

@@ -141,7 +141,8 @@ def to_onnx(model: Any) -> Any:
     for released in model.maps:
         if type(released) not in MAPS:
             raise NotExportable(
-                f"ONNX has no form here for the map {type(released).__name__}, of a step of a third party"
+                f"ONNX has no form here for the map {type(released).__name__}: a network takes one row at a time, and steps of a "
+                "third party have a form of their own"
             )
         x = MAPS[type(released)](g, x, d, released)
         d = released.transform(np.zeros((1, d))).shape[1]

@@ -15,7 +15,7 @@ columns:
 steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features; "steps: additive": docs/additive.md)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
-  - {step: Rescale, radius: 5}
+  - {step: Rescale, radius: 5}   # the last entry may be the name of a recipe for what free steps before it make: [{step: Encode, network: encoder.onnx}, auto]
 learner: {kind: PoissonSGD, batch_size: 256, steps: 500, loss: Softmax}   # optional: prepriv.learners; the recipe's otherwise
 draft: true                      # written by `schema init`: refused until this line is removed
 drafted: [{epsilon: 0.2, ...}]   # written by `schema init --epsilon`: what the draft cost, which every model of it claims, too; leave it
@@ -168,7 +168,7 @@ class Schema(_Strict):
     unit: str | None = None
     rows_per_unit: Count | None = None
     periods: PeriodOptions | None = None
-    steps: list[dict[str, Any]] | str | None = None
+    steps: list[dict[str, Any] | str] | str | None = None
     learner: dict[str, Any] | None = None
     pillar: PillarOptions | None = None
     draft: bool = False
@@ -180,7 +180,7 @@ class Schema(_Strict):
         if steps is not None and not isinstance(steps, list) and steps not in NAMED:
             raise ValueError(f"must be {', '.join(NAMED)} or a list of steps; got {steps!r}")
         for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
-            if not isinstance(step, dict):
+            if not isinstance(step, dict) and not (i == len(steps) > 1 and step in NAMED):
                 raise ValueError(f"step {i} {not_a_step(step)}")
         return steps
 
@@ -268,11 +268,14 @@ class Schema(_Strict):
         except ValidationError as error:
             raise sentence(Path("the command line"), error) from None
 
-    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step] | str:
-        """The declared steps, or the name of the recipe's. read_public: reads a public table by its path."""
+    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step | str] | str:
+        """The declared steps, or the name of the recipe's; the last one may be such a name. read_public: reads a public table by its path."""
         if self.steps is None or isinstance(self.steps, str):
             return self.steps or "auto"
-        return [build_step(i, dict(spec), read_public) for i, spec in enumerate(self.steps, 1)]
+        return [
+            spec if isinstance(spec, str) else build_step(i, dict(spec), read_public)
+            for i, spec in enumerate(self.steps, 1)
+        ]
 
     def build_learner(self) -> Learner | Literal["auto"]:
         """The declared learner, or that of the recipe."""
