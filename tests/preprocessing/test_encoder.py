@@ -151,6 +151,9 @@ BATCH_NORM = ["x", "s", "b", "m", "v"]
 TRUE = ("t", np.array(True))
 SHAPE = ("shape", np.array([-1], np.int64))
 BRANCH = helper.make_graph([node("Relu", ["x"], ["z"])], "branch", [], [value("z", "batch", 4)])
+FUNCTION = helper.make_function(
+    "", "Relu", ["a"], ["b"], [node("RandomNormalLike", ["a"], ["b"])], [helper.make_opsetid("", 18)]
+)
 REFUSED = {
     "training batch norm": (
         network([node("BatchNormalization", BATCH_NORM, ["y", "a", "c"], training_mode=1)], (4,), (4,), NORMAL),
@@ -200,6 +203,10 @@ REFUSED = {
     ),
     "a batch of eight": (network([node("Relu", ["x"], ["y"])], [value("x", 8, 4)], [value("y", 8, 4)]), "several rows at once"),
     "mixes its batch": (network([node("Reshape", ["x", "shape"], ["y"])], (4,), (4,), [SHAPE]), "one row of at most"),
+    "a function in the place of an operator": (
+        network([node("Relu", ["x"], ["y"])], (4,), (4,), functions=[FUNCTION]),
+        "defines operators of its own",
+    ),
     "own operator": (network([node("Mine", ["x"], ["y"], domain="of.my.own")], (4,), (4,)), "custom operator 'Mine'"),
     "unknown operator": (network([node("Mine", ["x"], ["y"])], (4,), (4,)), "operator 'Mine'"),
     "a branch": (

@@ -26,147 +26,22 @@ LARGEST_NETWORK = 40 * 2**20  # bytes: a model file holds it
 _MOST_CELLS = 2**26  # numbers that a row becomes on its way, in all
 _OPSETS = range(9, 27)  # versions of the operators of which the words below are known to be true
 _NEEDS = "a network needs onnx and onnxruntime: pip install 'prepriv[onnx]'"
-_DEPEND_ON_ROW_ALONE = frozenset(
-    [
-        "Abs",
-        "Acos",
-        "Acosh",
-        "Add",
-        "And",
-        "ArgMax",
-        "ArgMin",
-        "Asin",
-        "Asinh",
-        "Atan",
-        "Atanh",
-        "AveragePool",
-        "BatchNormalization",
-        "Cast",
-        "CastLike",
-        "Ceil",
-        "Celu",
-        "Clip",
-        "Concat",
-        "Constant",
-        "ConstantOfShape",
-        "Conv",
-        "ConvInteger",
-        "ConvTranspose",
-        "Cos",
-        "Cosh",
-        "CumSum",
-        "DepthToSpace",
-        "DequantizeLinear",
-        "Div",
-        "Dropout",
-        "DynamicQuantizeLinear",
-        "Einsum",
-        "Elu",
-        "Equal",
-        "Erf",
-        "Exp",
-        "Expand",
-        "EyeLike",
-        "Flatten",
-        "Floor",
-        "GRU",
-        "Gather",
-        "GatherElements",
-        "GatherND",
-        "Gelu",
-        "Gemm",
-        "GlobalAveragePool",
-        "GlobalLpPool",
-        "GlobalMaxPool",
-        "Greater",
-        "GreaterOrEqual",
-        "GroupNormalization",
-        "HardSigmoid",
-        "HardSwish",
-        "Hardmax",
-        "Identity",
-        "InstanceNormalization",
-        "IsInf",
-        "IsNaN",
-        "LRN",
-        "LSTM",
-        "LayerNormalization",
-        "LeakyRelu",
-        "Less",
-        "LessOrEqual",
-        "Log",
-        "LogSoftmax",
-        "LpNormalization",
-        "LpPool",
-        "MatMul",
-        "MatMulInteger",
-        "Max",
-        "MaxPool",
-        "Mean",
-        "MeanVarianceNormalization",
-        "Min",
-        "Mish",
-        "Mul",
-        "Neg",
-        "Not",
-        "OneHot",
-        "Or",
-        "PRelu",
-        "Pad",
-        "Pow",
-        "QLinearConv",
-        "QLinearMatMul",
-        "QuantizeLinear",
-        "RMSNormalization",
-        "RNN",
-        "Range",
-        "Reciprocal",
-        "ReduceL1",
-        "ReduceL2",
-        "ReduceLogSum",
-        "ReduceLogSumExp",
-        "ReduceMax",
-        "ReduceMean",
-        "ReduceMin",
-        "ReduceProd",
-        "ReduceSum",
-        "ReduceSumSquare",
-        "Relu",
-        "Reshape",
-        "Resize",
-        "Round",
-        "Selu",
-        "Shape",
-        "Shrink",
-        "Sigmoid",
-        "Sign",
-        "Sin",
-        "Sinh",
-        "Size",
-        "Slice",
-        "Softmax",
-        "Softplus",
-        "Softsign",
-        "SpaceToDepth",
-        "Split",
-        "Sqrt",
-        "Squeeze",
-        "Sub",
-        "Sum",
-        "Swish",
-        "Tan",
-        "Tanh",
-        "ThresholdedRelu",
-        "Tile",
-        "TopK",
-        "Transpose",
-        "Trilu",
-        "Unsqueeze",
-        "Upsample",
-        "Where",
-        "Xor",
-    ]
-)
+_OPERATORS = """
+    Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Cast
+    CastLike Ceil Celu Clip Concat Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh
+    CumSum DepthToSpace DequantizeLinear Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp
+    Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gelu Gemm GlobalAveragePool
+    GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GroupNormalization HardSigmoid HardSwish Hardmax
+    Identity InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual
+    Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
+    MeanVarianceNormalization Min Mish Mul Neg Not OneHot Or PRelu Pad Pow QLinearConv QLinearMatMul
+    QuantizeLinear RMSNormalization RNN Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize Round Selu
+    Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt
+    Squeeze Sub Sum Swish Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where
+    Xor
+"""
+_DEPEND_ON_ROW_ALONE = frozenset(_OPERATORS.split())
 """Operators whose result follows from their numbers alone, and their work from the sizes of these."""
 
 
@@ -305,6 +180,8 @@ def _check_parts(onnx: Any, model: Any) -> None:
         )
     if graph.sparse_initializer or model.training_info:
         raise _refuse("holds sparse weights or a training: export it for inference")
+    if model.functions:  # one could stand in the place of an operator that is known
+        raise _refuse("defines operators of its own as functions: export it with their parts in their place")
     external = onnx.TensorProto.EXTERNAL
     if any(tensor.data_location == external or tensor.external_data for tensor in _tensors(onnx, graph)):
         raise _refuse("keeps weights in another file: export it as one file")

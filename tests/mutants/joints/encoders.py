@@ -47,6 +47,14 @@ MUTANTS: tuple[Mutant, ...] = (
         killed("not_fixed"),
     ),
     Mutant(
+        "a function may stand in the place of a known operator",
+        KIND,
+        "preprocessing/network.py",
+        "if model.functions:  # one",
+        "if model.functions and not graph.node:  # one",
+        killed("not_fixed"),
+    ),
+    Mutant(
         "the bits of a row in another place are not compared",
         KIND,
         "preprocessing/network.py",
