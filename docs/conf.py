@@ -46,7 +46,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
 }
 html_context = {"default_mode": "auto"}
-copyright = "Apache-2.0"
+copyright = "the prepriv maintainers. Licence: Apache-2.0"
 
 
 def setup(app: Any) -> None:

@@ -589,19 +589,40 @@ class Domain:
         data = self.to_json()
         return {"columns": data["columns"], "ball": data.get("ball")}
 
-    def with_n(self, n: int) -> Domain:
+    def with_n(self, n: int | None) -> Domain:
         """Declare n, all else as it is.
 
         Parameters
         ----------
-        n : int
-            Number of records, or of units.
+        n : int, optional
+            Number of records, or of units. None: not declared; under replace-one a fit then takes that of its rows, where a splitter
+            (train_test_split, GridSearchCV) changes it.
 
         Returns
         -------
         Domain
         """
         return replace(self, n=n)
+
+    def check_n(self, n: int) -> None:
+        """Check a number of records against the declared one.
+
+        Parameters
+        ----------
+        n : int
+            Of the records, or units, that are there.
+
+        Raises
+        ------
+        ValueError
+            If another is declared.
+        """
+        if self.n is None or n == self.n:
+            return
+        ways = f"domain.with_n({n}) declares that"
+        if self.n_is_public:
+            ways += ", domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it"
+        raise ValueError(f"the domain declares n={self.n} records, not {n}: {ways}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, for plans and artifacts. Columns are a list: their order is that of the weights."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from prepriv._arguments import integer, number, shown
 
+CHARGE = ("plan_uid", "sequence", "head")
+"""What a draft keeps of the receipt of its charge."""
 _KEYS = {"epsilon", "delta", "mu", "leak", "adjacency", "rows", "plan"}
 
 
@@ -94,10 +96,9 @@ def declared_rows(source: str | None, unit: str | None) -> tuple[str, ...]:
 
 
 def _receipt(data: Any) -> dict[str, Any]:
-    keys = ("plan_uid", "sequence", "head")
-    if not isinstance(data, Mapping) or {*data} != {*keys}:
-        raise ValueError(f"drafted: ledger must hold {', '.join(keys)}")
-    uid, sequence, head = (data[key] for key in keys)
+    if not isinstance(data, Mapping) or {*data} != {*CHARGE}:
+        raise ValueError(f"drafted: ledger must hold {', '.join(CHARGE)}")
+    uid, sequence, head = (data[key] for key in CHARGE)
     good = isinstance(uid, str) and isinstance(head, str) and type(sequence) is int
     if not (good and re.fullmatch("[!-~]{1,200}", uid) and re.fullmatch("[0-9a-f]{64}", head)):
         raise ValueError("drafted: ledger is not a receipt of a charge")

@@ -215,8 +215,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             if domain.n is None:
                 raise ValueError("n, the number of records, must be declared in the domain for a holdout")
             n = domain.n
-        if domain.n is not None and n != domain.n:
-            raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+        domain.check_n(n)
         holdout = Holdout(
             self.holdout or 0.0, self.evaluate_epsilon, self.evaluate_measures, self.evaluate_by
         )
@@ -419,6 +418,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def coefficients_(self) -> Coefficients:
         """The weights of the released model with their names, and the steps after which they are meant."""
         return self._coefficients()
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Not available, for a reason: AttributeError says what there is instead."""
+        raise AttributeError(
+            "an importance of columns is computed from rows, and no guarantee covers it: read coef_ and coefficients_ of steps='linear' "
+            "or model_.shapes() of steps='additive', which were paid for, or pay for an evaluation of each column (docs/scikit-learn.md)"
+        )
 
     def _coefficients(self) -> Coefficients:
         try:

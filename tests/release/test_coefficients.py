@@ -44,7 +44,8 @@ def test_other_steps_are_named_and_gaps_do_no_harm():
         pd.DataFrame(table), X[:, 0] > 25
     )
     found = made.coefficients_
-    assert found.behind[-1] == "Homogenize" and len(found.weights) == len(found.names or found.weights)
+    assert found.behind[-1] == "Homogenize" and len(found.weights) == len(found.names)
+    assert (found.names[0], found.names[1], found.names[-1]) == ("a", "c=u", "(constant)")
     steps = [ConstantImputer(0.5), *AFFINE]
     raw = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=4.0, steps=steps).fit(
         pd.DataFrame(table), X[:, 0] > 25

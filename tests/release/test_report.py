@@ -68,7 +68,7 @@ def test_html_is_one_well_formed_page_that_needs_nothing_else(plan, tmp_path):
             assert Check.stack.pop() == tag
 
     Check().feed(text)
-    assert Check.images == 3 and not Check.stack
+    assert Check.images == 4 and not Check.stack
     assert "at most 5 of the 500 records miss" in text and "80.00 %" in text
     again = Report.of(plan, private=True, evaluation=Evaluation(10, 0.8, 0.9)).to_html()
     assert again == text

@@ -118,7 +118,12 @@ def test_artifact_and_report_carry_the_receipt_of_their_charge(folder, capsys):
     assert run(["train", "t.csv", "--schema", "s.yaml", "--ledger", "l.db"]) == 0
     model = Model.load("run/model")
     entry = Ledger.open("l.db").entries()[0]
-    assert model.receipt == {"plan_uid": entry.plan_uid, "sequence": 1, "head": entry.head}
+    told = {
+        "dataset": "d",
+        "cap": "epsilon 9, delta 0.0001",
+        "total": f"epsilon {entry.spent.main * 1e-9:.9f}, delta 0.00001",
+    }
+    assert model.receipt == {"plan_uid": entry.plan_uid, "sequence": 1, "head": entry.head} | told
     assert json.loads((folder / "run/report.json").read_text())["ledger"] == model.receipt
     assert entry.plan_hash == json.loads((folder / "run/report.json").read_text())["plan_hash"]
     capsys.readouterr()
@@ -198,6 +203,9 @@ HOSTILE = {
     "classes that cannot be hashed": {"domain": {"columns": {}, "classes": [[0], [1]], "n": 1, "adjacency": "replace-one", "label": None, "ball": {"radius": 1.0, "features": 2}}},
     "one class twice": {"domain": {"columns": {}, "classes": [0, 0], "n": 1, "adjacency": "replace-one", "label": None, "ball": {"radius": 1.0, "features": 2}}},
     "a receipt that is none": {"ledger": {"plan_uid": "x", "sequence": 1, "head": "../.."}},
+    "a receipt of a data set without a printable name": {
+        "ledger": {"plan_uid": "x", "sequence": 1, "head": "0" * 64, "dataset": "\x1b"}
+    },
     "a receipt with a text for a number": {"ledger": {"plan_uid": "x", "sequence": "1", "head": "0" * 64}},
     "maps is a number": {"maps": 7},
     "domain is a list": {"domain": []},

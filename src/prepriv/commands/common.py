@@ -34,6 +34,8 @@ from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.release.model import FILE, BadArtifact, Model
 from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
+from prepriv.release.quality import Quality, to_do
+from prepriv.release.report import Report
 from prepriv.release.review import periods_in_words
 from prepriv.release.writing import write_atomically
 from prepriv.runs.admit import CHARGED, CHARGING, READING
@@ -239,6 +241,18 @@ def write_plot(path: Path | None, title: str, named: Sequence[tuple[str, float]]
     if path is not None:
         write_text(path, bars(title, named))
         console.print(f"wrote {path}")
+
+
+def print_summary(made: Report) -> None:
+    """What a report says first."""
+    for line in made.summary.lines():
+        console.print(line, soft_wrap=not console.is_terminal)
+
+
+def print_quality(found: Quality, *, weighed: bool) -> None:
+    """How good a model is, for whom it fails and what to do about it. weighed: its predictions weigh classes."""
+    for sentence in (*found.good(), *found.fails(), *to_do(found, weighed=weighed, weak=False)):
+        console.print(sentence, soft_wrap=not console.is_terminal)
 
 
 def print_measured(made: PrivateEvaluation) -> None:

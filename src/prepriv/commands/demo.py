@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from prepriv.commands.common import (
     print_guarantee,
     print_json,
     print_prices,
+    print_summary,
     print_table,
     writable_run,
 )
@@ -78,18 +80,15 @@ def demo(
             if recipe_name == "dpsgd-f":
                 trained = map_back(trained)
             model = Model.of(trained)
-            accuracies[budget] = float((model.predict_index(x[test]) == y[test]).mean())
+            found = Evaluation.of(
+                model.predict_index(x[test]), y[test], domain.classes, "the held-out images (public here)"
+            )
+            accuracies[budget] = found.accuracy
             if progress is not None:
                 progress("training", at + 1, len(budgets))
     without = accuracies.pop(math.inf)
     by_epsilon = tuple(sorted(accuracies.items()))
-    evaluation = Evaluation(
-        int(test.sum()),
-        accuracies.get(epsilon, without),
-        without,
-        "the held-out images (public here)",
-        by_epsilon,
-    )
+    evaluation = replace(found, accuracy_without_privacy=without, by_epsilon=by_epsilon)
     asked = plan_evaluation(
         model, n=int(test.sum()), epsilon=min(epsilon, 1.0), delta=delta, measures=("accuracy", "scores")
     )
@@ -98,20 +97,24 @@ def demo(
     written = model.save(folder / "model")
     report.save(folder / "report.json")
     report.save(folder / "report.html")
+    print_summary(report)
+    console.print()
     print_guarantee(plan, trained.private)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(plan))
     print_prices(report.prices)
     print_table(
         "Accuracy on the test images, which are public here: what privacy costs",
         ("ε", "accuracy", ""),
-        [_bar(exact(e), a) for e, a in by_epsilon] + [_bar("without privacy", without)],
+        [_bar(exact(e), a) for e, a in by_epsilon]
+        + [_bar("without privacy", without)]
+        + ([_bar("the commonest class", found.commonest[1])] if found.commonest is not None else []),
         right=(1,),
     )
-    found = measured["accuracy"]
-    if found.value is not None:
+    seen = measured["accuracy"]
+    if seen.value is not None:
         console.print(
-            f"\nThe same as if those images were private: accuracy {100 * found.value:.1f} %, 95 % interval "
-            f"{100 * (found.low or 0):.1f} to {100 * (found.high or 0):.1f} %, for ε = {exact(asked.epsilon)} of their own",
+            f"\nThe same as if those images were private: accuracy {100 * seen.value:.1f} %, 95 % interval "
+            f"{100 * (seen.low or 0):.1f} to {100 * (seen.high or 0):.1f} %, for ε = {exact(asked.epsilon)} of their own",
             soft_wrap=True,
         )
     console.print(f"\nwrote {written}, {folder / 'report.html'}, {folder / 'report.json'}", soft_wrap=True)

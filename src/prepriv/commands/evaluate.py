@@ -22,6 +22,7 @@ from prepriv.commands.common import (
     paid_output,
     print_json,
     print_measured,
+    print_quality,
     private_run,
     reserved_file,
     says_what_stays,
@@ -113,6 +114,7 @@ def evaluate(
             came.writing = True
             with paid_output(out, lambda: json.dumps(made.to_json(), indent=1) + "\n"):
                 made.save(out, ledger=account)
+        print_quality(made.quality, weighed=released.class_weight is not None)
         print_measured(made)
         if out is not None:
             console.print(f"wrote {out}")

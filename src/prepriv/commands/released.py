@@ -21,6 +21,7 @@ from prepriv.commands.common import (
     print_guarantee,
     print_json,
     print_proofs,
+    print_summary,
     private_data_open,
     writable_file,
     write_text,
@@ -162,8 +163,7 @@ def report(
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
         console.print(both_accounts(anew), soft_wrap=True)
     plan = released.declared
-    if html is not None or as_json or record is not None:
-        made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     if record is not None:
         _write_record(record, anew or made)
     if html is not None:
@@ -174,6 +174,8 @@ def report(
         made.save(writable_file(html))
     if as_json:
         print_json(made.to_json())
+    print_summary(anew or made)
+    console.print()
     print_guarantee(plan, released.private, released.guarantee)
     if released.private:
         print_proofs(proofs_of(plan))

@@ -27,6 +27,7 @@ from prepriv.commands.common import (
     print_guarantee,
     print_json,
     print_measured,
+    print_summary,
     print_table,
     private_run,
     read_columns,
@@ -315,7 +316,9 @@ class Job:
 
 
 def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> None:
-    """What was spent, what was measured, what was written."""
+    """What was predicted and how well; what was spent, what was measured, what was written."""
+    print_summary(report)
+    console.print()
     print_guarantee(report.plan, report.private, report.guarantee)
     if report.private and report.plan.domain.unit is None and report.plan.domain.columns:
         console.print(one_row_one_person(report.plan.domain.columns), soft_wrap=True)
@@ -327,24 +330,15 @@ def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> N
     if report.evaluation is not None:
         console.print(str(report.evaluation))
     console.print(f"wrote {folder / 'model' / FILE}, {folder / 'report.html'}, {folder / 'report.json'}")
-    if measured is None and report.private:
-        console.print(
-            f"how good is it? prepriv evaluate {folder / 'model'} TEST.csv --epsilon 0.1 measures on private rows that "
-            "were not trained on; next time --holdout 0.2 sets some aside",
-            soft_wrap=True,
-        )
 
 
 def scored(model: Model, table: Any, domain: Domain, name: str) -> Evaluation | Errors:
     """How good a model is on a labelled Arrow table, declared public."""
     if domain.target is None:
-        return Evaluation(table.num_rows, accuracy(model, table, domain), table=name)
+        assert domain.label is not None
+        targets = encode_labels(table[domain.label], domain.classes)
+        return Evaluation.of(
+            model.predict_index(table.select(list(domain.columns))), targets, domain.classes, name
+        )
     truth = numbers_in(label_column(table[domain.label]), domain.target.written)
     return Errors.of(model, table.select(list(domain.columns)), truth, name)
-
-
-def accuracy(model: Model, table: Any, domain: Domain) -> float:
-    """Share of rows of a labelled Arrow table that the model labels right."""
-    assert domain.label is not None
-    targets = encode_labels(table[domain.label], domain.classes)
-    return float((model.predict_index(table.select(list(domain.columns))) == targets).mean())

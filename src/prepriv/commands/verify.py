@@ -102,7 +102,9 @@ def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
     try:
         if "r2" in said:
             return Errors(**said)
-        return Evaluation(**(said | {"by_epsilon": tuple((e, a) for e, a in said["by_epsilon"])}))
+        of_classes = {key: tuple(map(tuple, said[key])) for key in ("by_epsilon", "recalls")}
+        most = None if said["commonest"] is None else tuple(said["commonest"])
+        return Evaluation(**(said | of_classes | {"commonest": most}))
     except Exception:
         raise Stop(
             "the report holds something that is not an evaluation made by this library", FOUND

@@ -18,9 +18,8 @@ from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
 from prepriv.guarantees.printed import exact, up
-from prepriv.release.pictures import label, stroke, svg
+from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 
-_BLUE, _ORANGE = "#2563eb", "#d97706"
 _WIDE, _TALL = 420, 150
 
 
@@ -79,6 +78,7 @@ def to_html(d: Description) -> str:
     page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_as_text)
     look = d.plan.look
     return page.from_string(source).render(
+        style=Markup(page_style()),
         d=d,
         short=short_number,
         look=look,
@@ -138,15 +138,15 @@ def picture(name: str, summary: NumericSummary | CategoricalSummary) -> str:
     for i, e in enumerate(counts):
         height = _TALL * max(e.value, 0.0) / top
         parts.append(
-            f'<rect x="{20 + i * width:.1f}" y="{10 + _TALL - height:.1f}" width="{max(width - 1, 0.5):.1f}" height="{height:.1f}" fill="{_BLUE}"/>'
+            f'<rect x="{20 + i * width:.1f}" y="{10 + _TALL - height:.1f}" width="{max(width - 1, 0.5):.1f}" height="{height:.1f}" fill="{BLUE}"/>'
         )
         middle = 20 + (i + 0.5) * width
         parts.append(_whisker([(middle, 10 + _TALL * (1 - max(y, 0.0) / top)) for y in (e.low, e.high)]))
     for q, e in summary.quantiles.items():
         at = 20 + _WIDE * (e.value - edges[0]) / (edges[-1] - edges[0])
         parts += [
-            stroke(at, 10, at, 10 + _TALL, _ORANGE, dash=True),
-            label(at, 8, f"{q:g}", "middle", _ORANGE),
+            stroke(at, 10, at, 10 + _TALL, AMBER, dash=True),
+            label(at, 8, f"{q:g}", "middle", AMBER),
         ]
     parts.append(stroke(20, 10 + _TALL, 20 + _WIDE, 10 + _TALL))
     for at in (0, len(counts) // 2, len(counts)):
@@ -160,11 +160,11 @@ def _lying(title: str, counts: Sequence[tuple[str, Estimate]]) -> str:
     for i, (name, e) in enumerate(counts):
         y, width = 14 + 20 * i, 260 * max(e.value, 0.0) / top
         parts.append(label(140, y + 8, name if len(name) <= 20 else f"{name[:19]}…", "end"))
-        parts.append(f'<rect x="146" y="{y - 2}" width="{width:.1f}" height="13" fill="{_BLUE}"/>')
+        parts.append(f'<rect x="146" y="{y - 2}" width="{width:.1f}" height="13" fill="{BLUE}"/>')
         parts.append(_whisker([(146 + 260 * max(x, 0.0) / top, y + 4.5) for x in (e.low, e.high)]))
     return svg(title, _WIDE + 40, 20 + 20 * len(counts), parts)
 
 
 def _whisker(ends: Sequence[tuple[float, float]]) -> str:
     (x1, y1), (x2, y2) = ends
-    return stroke(x1, y1, x2, y2, _ORANGE)
+    return stroke(x1, y1, x2, y2, AMBER)

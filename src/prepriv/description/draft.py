@@ -30,7 +30,7 @@ from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
 from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit
-from prepriv.drafted import Drafted, declared_rows
+from prepriv.drafted import CHARGE, Drafted, declared_rows
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
@@ -154,7 +154,7 @@ class PrivateDraft:
             look.adjacency,
             look.n,
             look.hash,
-            self.receipt,
+            None if self.receipt is None else {key: self.receipt[key] for key in CHARGE},
             self.plan.unit,
             self.plan.source,
         )

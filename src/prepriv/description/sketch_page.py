@@ -11,15 +11,10 @@ from prepriv._text import printable
 from prepriv.description.estimates import short_number
 from prepriv.description.sketch import SketchedTable
 from prepriv.guarantees.printed import exact, up
-from prepriv.release.pictures import label, stroke, svg
+from prepriv.release.pictures import COLOURS, label, page_style, stroke, svg
 from prepriv.release.writing import write_atomically
 
-_COLOURS = ("#2563eb", "#d97706", "#0f766e", "#9333ea", "#be123c", "#64748b")
-_MOST_BARS, _MOST_CLASSES, _MOST_PICTURES = 24, len(_COLOURS), 200
-_STYLE = """:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; } .lead { opacity: .75; } svg { width: 100%; max-width: 36rem; }
-pre { overflow-x: auto; font-size: .8rem; }"""
+_MOST_BARS, _MOST_CLASSES, _MOST_PICTURES = 24, len(COLOURS), 200
 
 
 def save(found: SketchedTable, path: str | os.PathLike[str]) -> None:
@@ -53,7 +48,7 @@ def to_html(found: SketchedTable) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>prepriv sketch</title>\n'
-        f"<style>\n{_STYLE}\n</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+        f"<style>\n{page_style()}\n</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
     )
 
 
@@ -69,7 +64,7 @@ def sketch_picture(found: SketchedTable, column: str) -> str:
     top = max(1.0, *(table[name, y].high for name in names for y in classes))
     parts: list[str] = []
     for j, y in enumerate(classes):
-        parts.append(f'<rect x="{150 + 90 * j}" y="2" width="10" height="10" fill="{_COLOURS[j]}"/>')
+        parts.append(f'<rect x="{150 + 90 * j}" y="2" width="10" height="10" fill="{COLOURS[j]}"/>')
         parts.append(label(164 + 90 * j, 11, y if len(y) <= 10 else f"{y[:9]}…", "start"))
     at = 22
     for name in names:
@@ -80,7 +75,7 @@ def sketch_picture(found: SketchedTable, column: str) -> str:
             e = table[name, y]
             width, low, high = (290 * max(x, 0.0) / top for x in (e.value, e.low, e.high))
             parts.append(
-                f'<rect x="146" y="{at + 10 * j}" width="{width:.1f}" height="9" fill="{_COLOURS[j]}"/>'
+                f'<rect x="146" y="{at + 10 * j}" width="{width:.1f}" height="9" fill="{COLOURS[j]}"/>'
             )
             parts.append(stroke(146 + low, at + 10 * j + 4.5, 146 + high, at + 10 * j + 4.5))
         at += 10 * len(classes) + 8

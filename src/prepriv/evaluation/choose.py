@@ -222,8 +222,8 @@ def choose(
                 "n, the number of records or units, must be declared in the domain: the true one is private"
             )
         n = domain.n
-    elif domain.n not in (None, n):
-        raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+    else:
+        domain.check_n(n)
     session = session or NoisySession()
     plan, parts = plan_choice(
         entrants,

@@ -8,10 +8,11 @@ from prepriv._text import printable
 from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
+from prepriv.release.pictures import BLUE, GREY, dot, label, page_style, stroke, svg, unit_axes
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
 _BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
+_DIAGONAL = stroke(60, 280, 380, 20, GREY, dash=True)
 _UNPAID = (
     "<p>How large errors of either sign are is not drawn: it was not paid for. <code>--measure residuals</code>, beside "
     "the others, or <code>measures=</code> in Python, asks for it.</p>"
@@ -47,7 +48,7 @@ def confusion(of: PrivateEvaluation) -> str:
             x, y, depth = 90 + side * j, 38 + side * i, min(1.0, max(0.0, float(counts[i, j])) / rows)
             parts.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{side:.1f}" height="{side:.1f}" fill="{BLUE}" '
-                f'fill-opacity="{depth / 2:.2f}" stroke="#888"/>'
+                f'fill-opacity="{depth / 2:.2f}" stroke="{GREY}"/>'
             )
             if k <= _MOST_NAMED // 2:
                 parts.append(label(x + side / 2, y + side / 2 + 4, f"{counts[i, j]:.0f}", "middle"))
@@ -57,7 +58,7 @@ def confusion(of: PrivateEvaluation) -> str:
 
 def reliability(of: PrivateEvaluation) -> str:
     """How often the score comes true in each bin of it, with intervals; bins without an answer are left out."""
-    parts = _axes("score", "share of hits")
+    parts = [_DIAGONAL, *unit_axes("score", "share of hits")]
     for low, high, rate in of.reliability:
         if rate.value is not None:
             x = _x((low + high) / 2)
@@ -67,7 +68,7 @@ def reliability(of: PrivateEvaluation) -> str:
 
 def roc(of: PrivateEvaluation) -> str:
     """True positive rate over false positive rate at each edge, with the interval of each; each by itself."""
-    parts = _axes("false positive rate", "true positive rate")
+    parts = [_DIAGONAL, *unit_axes("false positive rate", "true positive rate")]
     for _, false, true in of.roc:
         if false.value is None or true.value is None:
             continue
@@ -117,11 +118,16 @@ def _caption(of: PrivateEvaluation) -> str:
 def page_of(of: PrivateEvaluation) -> str:
     """All of it as one self-contained page."""
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>prepriv evaluation</title><style>'
-        ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:58rem;margin:2rem auto;"
-        "padding:0 1rem}td,th{text-align:left;padding:.3rem .8rem .3rem 0}svg{width:100%;max-width:26rem}figure{margin:0}</style></head>"
-        f"<body><h1>How good the model is</h1>{fragment(of)}</body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>prepriv evaluation</title><style>\n{page_style()}</style></head>"
+        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{fragment(of)}</main></body></html>\n"
     )
+
+
+def quality_in_html(of: PrivateEvaluation) -> str:
+    """How good the model is and for whom it fails, in plain sentences."""
+    found = of.quality
+    return f"<p>{escape(' '.join(found.good()))}</p><p>{escape(' '.join(found.fails()))}</p>"
 
 
 def fragment(of: PrivateEvaluation) -> str:
@@ -136,13 +142,6 @@ def fragment(of: PrivateEvaluation) -> str:
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
         f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}{groups_in_html(of)}'
     )
-
-
-def _axes(across: str, up: str) -> list[str]:
-    parts = [stroke(60, 280, 380, 20, "#888", dash=True), stroke(60, 280, 380, 280), stroke(60, 20, 60, 280)]
-    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts += [label(_x(at), 297, f"{at:g}", "middle"), label(52, _y(at) + 4, f"{at:g}", "end")]
-    return [*parts, label(220, 318, across, "middle"), label(16, 150, up, "middle", turned=True)]
 
 
 def _bar(x: float, figure: Figure) -> list[str]:

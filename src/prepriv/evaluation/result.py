@@ -18,10 +18,12 @@ from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure
+from prepriv.evaluation.measured_quality import quality_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.second_account import Event, Events
+from prepriv.release.quality import Quality
 from prepriv.release.writing import write_atomically
 from prepriv.runs.charge import check_charged, released
 
@@ -102,6 +104,11 @@ class PrivateEvaluation:
         return self.all_rows.residuals
 
     @property
+    def quality(self) -> Quality:
+        """How good the model is, in plain words: beside the commonest class or the mean, and for whom it fails."""
+        return quality_of(self)
+
+    @property
     def claim(self) -> str:
         """The guarantee in one line."""
         plan, made = self.plan, self.guarantee_
@@ -144,7 +151,7 @@ class PrivateEvaluation:
         return [f.cells for f in self.figures.values()]
 
     def __str__(self) -> str:
-        lines = [self.claim, *self.notes]
+        lines = [*self.quality.good(), self.claim, *self.notes]
         lines += [str(figure) for figure in self.figures.values()]
         for group in self.groups.values():
             told = group.figures.values() if group.answered else [group.share, TOO_FEW]
@@ -191,7 +198,9 @@ class PrivateEvaluation:
         return f"PrivateEvaluation({self.claim}; {', '.join(map(str, list(self.figures.values())[:3]))})"
 
     def _repr_html_(self) -> str:
-        return self.fragment()
+        from prepriv.evaluation.evaluation_page import quality_in_html
+
+        return quality_in_html(self) + self.fragment()
 
     def save(self, path: str | Path, *, ledger: str | os.PathLike[str] | None = None) -> Path:
         """Write .html or .json, by the name's ending. ledger: that it was charged to, as in `Model.save`."""

@@ -66,6 +66,41 @@ def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> flo
     return min(1.0, math.nextafter(1.0 - float(guarantee.tradeoff(false_alarms)), math.inf))
 
 
+def promise(guarantee: Guarantee) -> str:
+    """Say the claim so that anyone reads it once.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        What is claimed.
+
+    Returns
+    -------
+    str
+        As of the best attacker, who considers both cases equally likely.
+
+    Examples
+    --------
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> print(promise(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")))
+    From what was released, even someone who knows every other record guesses which of two versions of one record was used correctly at most 55 times in 100. A coin is right 50 times.
+    """
+    others = "every other record" if guarantee.unit is None else f"the rows of every other `{guarantee.unit}`"
+    return (
+        f"From what was released, even someone who knows {others} guesses {_secret(guarantee)} correctly at most "
+        f"{percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
+    )
+
+
+def _secret(guarantee: Guarantee) -> str:
+    """What the attacker wants to know."""
+    whose = "one record" if guarantee.unit is None else f"all rows of one `{guarantee.unit}`"
+    return {
+        "replace-one": f"which of two versions of {whose} was used",
+        "add-or-remove-one": f"whether {whose} {'was' if guarantee.unit is None else 'were'} there",
+    }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
+
+
 def attacker(guarantee: Guarantee) -> tuple[str, str]:
     """Say what the best attacker reaches: one sentence on guesses, one on alarms.
 
@@ -84,11 +119,7 @@ def attacker(guarantee: Guarantee) -> tuple[str, str]:
     >>> len(attacker(Guarantee.of_gaussians([GaussianEvent("sum", 1.0)], "replace-one")))
     2
     """
-    whose = "one record" if guarantee.unit is None else f"all rows of one `{guarantee.unit}`"
-    secret = {
-        "replace-one": f"which of two versions of {whose} was used",
-        "add-or-remove-one": f"whether {whose} {'was' if guarantee.unit is None else 'were'} there",
-    }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
+    secret = _secret(guarantee)
     return (
         f"Suppose that someone knows all the data except {secret}, and that both seem equally likely to them. After "
         f"seeing everything that was released, they guess right at most {percent(right_guesses(guarantee))} of the "

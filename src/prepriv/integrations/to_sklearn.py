@@ -17,9 +17,7 @@ from prepriv.domain import Domain
 from prepriv.integrations.linear import raw_units
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing.base import ReleasedMap
-from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.impute_caps import FillReleased
-from prepriv.preprocessing.maps import write_map
 from prepriv.tables.encoding import encode
 from prepriv.tables.inspect import check_new_rows
 
@@ -35,18 +33,11 @@ def to_sklearn(model: Any) -> Any:
         raise ValueError(
             "class_weight and threshold weigh calibrated probabilities, which scikit-learn's has not: use to_onnx()"
         )
-    if any(isinstance(m, CompiledMap) for m in model.maps):  # of a pipeline of scikit-learn: so is this
+    texts = any(isinstance(c, Text) for c in domain.columns.values())
+    if flat.maps or texts:
         mapped = FunctionTransformer(mapped_rows, kw_args={"maps": model.maps, "domain": domain})
         return Pipeline(
             [("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))]
-        )
-    if flat.maps:
-        raise ValueError(
-            f"the map {write_map(flat.maps[-1])['map']} is not linear: use to_onnx(), or the scorer of one page (examples/score.py)"
-        )
-    if any(isinstance(c, Text) for c in domain.columns.values()):
-        raise ValueError(
-            "scikit-learn has no columns of hashed texts: use the one-page scorer (examples/score.py)"
         )
     made = _linear(*raw_units(flat.weights, domain), domain)
     if not domain.is_ball:

@@ -301,12 +301,13 @@ class Ledger:
         _check_plan(plan_uid, plan_hash)
         with self._store.transaction(write=False) as db:
             self._catch_up(db)
-            charged = _charged(db, plan_uid, plan_hash)[-1]
+            rows = _charged(db, plan_uid, plan_hash)
             if sql_rows.find_entries(db, "released", plan_uid):
                 raise PlanRefused(
                     f"plan {plan_uid} was released before; a new run is a new uid and a new charge"
                 )
-        return Charge(charged.sequence, charged.head)
+        most = currency.Quanta(max(row.spent.main for row in rows), max(row.spent.delta for row in rows))
+        return Charge(rows[-1].sequence, rows[-1].head, most)
 
     def released(self, plan_uid: str, artifact_sha256: str) -> None:
         """Record that the artifact of a charged plan is published (after it is durably in place).

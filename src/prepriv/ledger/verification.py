@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 
 from prepriv.ledger import hash_chain, sql_rows
@@ -27,6 +27,9 @@ class Charge:
         The row's number.
     head : str
         The chain's head after it, a SHA-256.
+    total : Quanta
+        Of `Ledger.confirm`: all that was charged up to and with this charge, in quanta of the ledger's unit; in a ledger by periods
+        that of the period with the most. Else 0.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class Charge:
 
     sequence: int
     head: str
+    total: Quanta = field(default=Quanta(0), compare=False)
 
 
 @dataclass(frozen=True)

@@ -441,8 +441,7 @@ def make_plan(
     if n is None:
         raise ValueError("n, the number of records, must be declared")
     n = integer("n", n)
-    if domain.n is not None and n != domain.n:
-        raise ValueError(f"the domain declares n={domain.n} records, not {n}")
+    domain.check_n(n)
     domain = domain.with_n(n)
     check_drafts(domain, delta)
     steps = settled(steps, domain, budget(epsilon, delta))

@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
+from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.encoder import Encoded
+from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.preprocessing.maps import write_map
 from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.preprocessing.scattering import Scatter
+from prepriv.space import Space
 
 if TYPE_CHECKING:
     from prepriv.release.model import Model
 
+CONSTANT = "(constant)"
+"""The name of the feature that `Homogenize` adds to a row."""
+# Maps that keep columns apart: after these alone a weight is that of a column.
+APART = frozenset(
+    [
+        "fill",
+        "roots",
+        "signed_root",
+        "ranks",
+        "clip_features",
+        "scale",
+        "subtract",
+        "homogeneous_rows",
+        "multiply",
+        "scale_rows",
+        "identity",
+    ]
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """weights: (d, K). bias: (K,). names: (d,), of the weights, () where the rows have none.
+    """weights: (d, K). bias: (K,). names: (d,), of the weights, "(constant)" of a constant feature; () where the rows have none.
 
     behind: the steps behind which rows are meant, that are not affine; (): raw rows, numbers in the units of their columns
     and between the declared bounds, a category as 0 or 1.
@@ -46,6 +70,15 @@ def coefficients(model: Model) -> Coefficients:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
         behind = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
-        return Coefficients(flat.weights[:-1], flat.weights[-1], spaces[last + 1].names, behind)
+        return Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), behind)
     weights, bias = raw_units(flat.weights, flat.domain)
     return Coefficients(weights, bias, model.domain.space.names, ("hashing of texts",) if texts else ())
+
+
+def _names(spaces: Sequence[Space], maps: Sequence[ReleasedMap]) -> tuple[str, ...]:
+    """Names of the features after these maps; () where a map mixes columns."""
+    if spaces[-1].names or not {str(write_map(m)["map"]) for m in maps} <= APART:
+        return spaces[-1].names
+    names = next((space.names for space in reversed(spaces) if space.names), ())
+    added = tuple(CONSTANT for m in maps if isinstance(m, HomogeneousRows))
+    return (*names, *added) if len(names) + len(added) == spaces[-1].d else ()

@@ -24,6 +24,7 @@ from prepriv._arrays import Floats
 from prepriv._kinds import NotImported
 from prepriv._text import printable
 from prepriv.domain import Domain
+from prepriv.drafted import CHARGE
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
@@ -83,7 +84,7 @@ class Model:
         The plan as plain data (`Plan.to_json`).
     receipt : mapping, optional
         The charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
-        ledger that was rolled back. None: it was charged to none.
+        ledger that was rolled back; and the ledger's "dataset", "cap" and "total" after it. None: it was charged to none.
     link : Link, optional
         From scores to probabilities. None: softmax (models of version 0.1).
     choice : Chosen, optional
@@ -299,12 +300,12 @@ class Model:
     def to_sklearn(self) -> Any:
         """A fitted `LogisticRegression` or `LinearRegression` with the same weights, where all maps are linear.
 
-        Of a compiled pipeline of scikit-learn (`preprocessing.Fitted`) a `Pipeline` whose first step has all the maps: it takes raw
-        tables, and its pickle needs prepriv.
+        Of any other model, such as of `steps="linear"` or of a compiled pipeline of scikit-learn, a `Pipeline` whose first step has
+        all the maps: it takes raw tables, and its pickle needs prepriv.
 
-        Its rows: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its own,
-        named as in `Domain.feature_names`. The same labels; its probabilities are softmax of the scores, without the link.
-        Raises ValueError where a map is not linear.
+        Rows of the first: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its
+        own, named as in `Domain.feature_names`. The same labels; probabilities are softmax of the scores, without the link.
+        Raises ValueError for a model that weighs classes.
         """
         from prepriv.integrations.to_sklearn import to_sklearn
 
@@ -532,12 +533,17 @@ def _link(data: Any, plan: Plan) -> Link | None:
 def _receipt(data: Any) -> dict[str, Any] | None:
     if data is None:
         return None
-    uid, sequence, head = data["plan_uid"], data["sequence"], data["head"]
+    uid, sequence, head = (data[key] for key in CHARGE)
     if not (
         re.fullmatch("[!-~]{1,200}", uid) and re.fullmatch("[0-9a-f]{64}", head) and type(sequence) is int
     ):
         raise ValueError
-    return {"plan_uid": uid, "sequence": sequence, "head": head}
+    told = {key: data[key] for key in ("dataset", "cap", "total") if key in data}  # not in files before 0.3
+    if not all(
+        isinstance(text, str) and 1 <= len(text) <= 200 and text.isprintable() for text in told.values()
+    ):
+        raise ValueError
+    return {"plan_uid": uid, "sequence": sequence, "head": head} | told
 
 
 def _blank(domain: Domain) -> NDArray[Any]:

@@ -27,8 +27,10 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
 from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
+from prepriv.release.coefficients import APART
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
+from prepriv.release.quality import Quality
 from prepriv.release.review import review
 from prepriv.release.shape_picture import shape_picture
 
@@ -43,23 +45,7 @@ TITLES = {
     "free": "free",
 }
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
-_MOST_WEIGHTS, _MOST_SHAPES = 20, 12
-# Maps that keep columns apart: behind these alone a weight is that of a column.
-_APART = frozenset(
-    [
-        "fill",
-        "roots",
-        "signed_root",
-        "ranks",
-        "clip_features",
-        "scale",
-        "subtract",
-        "homogeneous_rows",
-        "multiply",
-        "scale_rows",
-        "identity",
-    ]
-)
+_MOST_WEIGHTS, _MOST_SHAPES, _MOST_BARS = 20, 12, 12
 
 
 def page(report: Report) -> str:
@@ -76,8 +62,12 @@ def page(report: Report) -> str:
     drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
-        style=Markup(_file("report.css")),
+        style=Markup(pictures.page_style()),
         claim=Markup(_claim(report)),
+        label=report.plan.domain.label,
+        promised=guarantee is not None,
+        summary=[(title, [_coded(one) for one in said]) for title, said in report.summary.sections],
+        hundreds=Markup(pictures.of_hundred(_hundreds(report.summary.quality))),
         plan=plan,
         titles=TITLES,
         paid=report.paid,
@@ -114,9 +104,55 @@ def _claim(report: Report) -> str:
         plan=report.plan,
         measured=report.measured,
         choice=report.model.choice if report.model is not None else None,
+        claims=_added_up(report),
+        receipt=report.receipt,
         up=up,
         exact=exact,
     )
+
+
+def _coded(sentence: str) -> Markup:
+    """The sentence as HTML, what stands between backticks as code."""
+    parts = [escape(printable(part)) for part in sentence.split("`")]
+    if len(parts) % 2 == 0:  # a name holds one
+        return Markup("`").join(parts)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
+def _added_up(report: Report) -> list[tuple[str, str, str]]:
+    """(what, ε, δ) of what the claim adds up where a draft made the domain, and of all; nothing elsewhere."""
+    told = report.claims
+    if told is None or report.guarantee is None or report.part is None:
+        return []
+    delta = report.plan.delta
+    lines = [("this run", up(report.part.epsilon(delta), 4), exact(delta))]
+    for draft in told["drafts"]:
+        named = f"the private draft of columns, bounds and classes, over {draft['rows']:,} declared records or units"
+        lines.append((named, up(draft["guarantee"]["epsilon"], 4), exact(draft["delta"])))
+    return [
+        *lines,
+        (
+            "all of it, for a person in every one of these tables",
+            up(report.guarantee.epsilon(delta), 4),
+            exact(delta),
+        ),
+    ]
+
+
+def _hundreds(found: Quality | None) -> list[tuple[str, float, float, float]]:
+    """(what, of 100, least, most) to draw: predictions that are right, the commonest class, recalls, groups."""
+    if found is None:
+        return []
+    named = [("right", found.right)]
+    if found.commonest is not None:
+        named.append((f"always {found.commonest.name}", found.commonest))
+    named += [(f"recall of {s.name}", s) for s in found.recalls[:_MOST_BARS]]
+    named += [(f"right for {s.name}", s) for s in found.groups[:_MOST_BARS]]
+    return [
+        (name, s.value, s.value if s.low is None else s.low, s.value if s.high is None else s.high)
+        for name, s in named
+        if s is not None and s.value is not None
+    ]
 
 
 def data_of(text: str) -> Any:
@@ -171,7 +207,7 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
     names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
     extra = len(model.weights) - 1 - len(names)  # besides: a constant, and the bias
     kinds = {str(write_map(m)["map"]) for m in model.maps}
-    if not names or extra not in (0, 1) or not kinds <= _APART:
+    if not names or extra not in (0, 1) or not kinds <= APART:
         return []
     ends = _outputs(model)
     pairs = [(f"{n}{end}", float(w)) for n, row in zip(names, model.weights) for end, w in zip(ends, row)]

@@ -1,10 +1,12 @@
-"""The pictures of a report as inline SVG: the same bytes for the same numbers, in the colours of the page around them."""
+"""The pictures of reports and pages as inline SVG, and the style around them: the same bytes for the same numbers, in the colours of the page around them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from html import escape
+from importlib import resources
 
 import numpy as np
 
@@ -12,10 +14,24 @@ from prepriv._text import printable
 from prepriv.guarantees.printed import exact, percent, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
-BLUE, GREY = "var(--blue,#2563eb)", "var(--mute,#667085)"
-_PARTS = ("var(--part-1,#1d4ed8)", "var(--part-2,#b45309)", "var(--part-3,#0f766e)", "var(--part-4,#9333ea)")
+BLUE, GREY, AMBER = "var(--blue,#2563eb)", "var(--mute,#667085)", "var(--part-2,#b45309)"
+COLOURS = (
+    "var(--part-1,#1d4ed8)",
+    AMBER,
+    "var(--part-3,#0f766e)",
+    "var(--part-4,#9333ea)",
+    "var(--part-5,#be123c)",
+    "var(--part-6,#64748b)",
+)
+"""Of parts beside each other."""
 _POINTS = 200
 _LEAST_DELTA = 1e-10
+
+
+@cache
+def page_style() -> str:
+    """The style of every page of this package: colours in light, dark and print, tables, widths."""
+    return resources.files("prepriv.release").joinpath("report.css").read_text(encoding="utf-8")
 
 
 def curve(tradeoff: TradeoffFunction) -> str:
@@ -23,9 +39,7 @@ def curve(tradeoff: TradeoffFunction) -> str:
     alpha = np.linspace(0.0, 1.0, _POINTS + 1)
     beta = np.floor(np.asarray(tradeoff(alpha)) * 1e4) / 1e4
     parts = [stroke(60, 20, 380, 280, GREY, dash=True), _line(60 + 320 * alpha, 20 + 260 * (1 - beta))]
-    parts += _frame("false alarms of an attacker (α)", "misses, at least (β)")
-    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts += [_below(60 + 320 * at, f"{at:g}"), _beside(280 - 260 * at, f"{at:g}")]
+    parts += unit_axes("false alarms of an attacker (α)", "misses, at least (β)")
     parts += [label(372, 44, "dashed: perfect privacy", "end"), label(372, 62, "line: this run", "end", BLUE)]
     told = f"At 1% false alarms at least {math.floor(float(tradeoff(0.01)) * 1e3) / 10:g}% are missed."
     return svg("Trade-off function", 400, 328, parts, told)
@@ -53,7 +67,7 @@ def shares(parts_of: Sequence[tuple[str, float]]) -> str:
     """One bar: the share of the budget (of µ²) of each part, the parts named below it."""
     parts, x = [], 10.0
     for i, (name, share) in enumerate(parts_of):
-        colour, width = _PARTS[i % len(_PARTS)], 580 * share
+        colour, width = COLOURS[i % len(COLOURS)], 580 * share
         parts.append(
             f'<rect x="{x:.1f}" y="10" width="{width:.1f}" height="34" fill="{colour}" stroke="var(--back,#fff)"/>'
         )
@@ -104,6 +118,30 @@ def bars(title: str, named: Sequence[tuple[str, float]]) -> str:
     return svg(title, 500, 36 + 36 * len(named), parts, told)
 
 
+def of_hundred(named: Sequence[tuple[str, float, float, float]]) -> str:
+    """(name, share, least, most): a bar of 100 for each share, with a thin line over its interval; nothing of none."""
+    if not named:
+        return ""
+    left, wide, step = 150, 200, 22
+    ends = 14 + step * len(named)
+    parts = [stroke(left + wide * at, 6, left + wide * at, ends, GREY, dash=True) for at in (0, 0.5, 1)]
+    for i, (name, share, low, high) in enumerate(named):
+        y, colour = 12 + step * i, BLUE if i == 0 else GREY
+        parts.append(label(left - 8, y + 11, _short(name, 21), "end"))
+        parts.append(
+            f'<rect x="{left}" y="{y}" width="{wide * share:.1f}" height="14" fill="{colour}" fill-opacity="0.75"/>'
+        )
+        if low < high:
+            parts.append(stroke(left + wide * low, y + 7, left + wide * high, y + 7))
+        parts.append(label(left + wide + 8, y + 11, f"{100 * share:.3g}", "start"))
+    told = "; ".join(f"{name}: {100 * share:.3g} of 100" for name, share, _, _ in named)
+    return svg("Of 100", 400, ends + 8, parts, told)
+
+
+def _short(name: str, most: int = 28) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def weights(named: Sequence[tuple[str, float]]) -> str:
     """Weights by name, the largest first: bars to the right of the middle for positive ones, to the left for others."""
     most = max([abs(w) for _, w in named] or [1.0]) or 1.0
@@ -111,7 +149,7 @@ def weights(named: Sequence[tuple[str, float]]) -> str:
     for i, (name, w) in enumerate(named):
         y, width = 10 + 20 * i, 130 * abs(w) / most
         start = 390 if w >= 0 else 390 - width
-        parts.append(label(200, y + 11, name if len(name) <= 28 else f"{name[:27]}…", "end"))
+        parts.append(label(200, y + 11, _short(name), "end"))
         parts.append(f'<rect x="{start:.1f}" y="{y}" width="{width:.1f}" height="14" fill="{BLUE}"/>')
         parts.append(label(528, y + 11, f"{w:+.3g}", "start"))
     told = "; ".join(f"{name}: {w:+.3g}" for name, w in named)
@@ -128,11 +166,17 @@ def svg(title: str, width: int, height: int, parts: Sequence[str], told: str = "
 
 
 def stroke(
-    x1: float, y1: float, x2: float, y2: float, colour: str = "currentColor", dash: bool = False
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    colour: str = "currentColor",
+    dash: bool = False,
+    width: float = 1,
 ) -> str:
     """A straight line."""
-    dashed = ' stroke-dasharray="5 4"' if dash else ""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashed}/>'
+    more = (' stroke-dasharray="5 4"' if dash else "") + (f' stroke-width="{width:g}"' if width != 1 else "")
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
 
 
 def label(
@@ -146,14 +190,23 @@ def label(
     )
 
 
-def dot(x: float, y: float) -> str:
+def dot(x: float, y: float, radius: float = 3.5, opacity: float = 1) -> str:
     """A point of a curve."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{BLUE}"/>'
+    faint = f' fill-opacity="{opacity:g}"' if opacity != 1 else ""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{BLUE}"{faint}/>'
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> str:
     points = " ".join(f"{a:.1f},{b:.2f}" for a, b in zip(x, y))
     return f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="2.5"/>'
+
+
+def unit_axes(across: str, up: str) -> list[str]:
+    """The axes of a square from 0 to 1 either way, with their names: (60, 280) to (380, 20)."""
+    parts = _frame(across, up)
+    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts += [_below(60 + 320 * at, f"{at:g}"), _beside(280 - 260 * at, f"{at:g}")]
+    return parts
 
 
 def _frame(across: str, up: str, left: float = 16) -> list[str]:

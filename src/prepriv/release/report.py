@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -31,7 +33,9 @@ from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.page import page
 from prepriv.release.proofs import proofs_of_report
+from prepriv.release.quality import Quality, Share
 from prepriv.release.review import review
+from prepriv.release.summary import ReportSummary
 from prepriv.release.writing import write_atomically
 
 
@@ -39,7 +43,8 @@ from prepriv.release.writing import write_atomically
 class Evaluation:
     """Accuracies on a table the user declared public; not part of the private release.
 
-    by_epsilon: (ε, accuracy) of other runs on the same public data.
+    by_epsilon: (ε, accuracy) of other runs on the same public data. commonest: the commonest class of the table, and its share.
+    recalls: of each class that the table has, the share of its rows that are recognised.
     """
 
     rows: int
@@ -47,9 +52,33 @@ class Evaluation:
     accuracy_without_privacy: float | None = None
     table: str = "a table declared public"
     by_epsilon: tuple[tuple[float, float], ...] = ()
+    commonest: tuple[str, float] | None = None
+    recalls: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
-        return f"accuracy on {self.table} (declared public): {100 * self.accuracy:.2f} %"
+        beside = ""
+        if self.commonest is not None:
+            beside = f"; always {printable(self.commonest[0])!r}, the commonest class: {100 * self.commonest[1]:.2f} %"
+        return f"accuracy on {self.table} (declared public): {100 * self.accuracy:.2f} %{beside}"
+
+    @staticmethod
+    def of(predicted: NDArray[Any], true: NDArray[Any], classes: Sequence[Any], table: str) -> Evaluation:
+        """Of the classes that were predicted and that were there, (n,), as indices of `classes`; -1: none of them."""
+        right, counts = predicted == true, np.bincount(true[true >= 0], minlength=len(classes))
+        there = [(k, str(name)) for k, name in enumerate(classes) if counts[k]]
+        most = (str(classes[int(counts.argmax())]), float(counts.max() / len(true)))
+        recalls = tuple((name, float(right[true == k].mean())) for k, name in there)
+        return Evaluation(len(true), float(right.mean()), table=table, commonest=most, recalls=recalls)
+
+    @property
+    def quality(self) -> Quality:
+        """In plain words."""
+        return Quality(
+            f"{self.rows:,} rows of {self.table}, declared public",
+            Share("right", self.accuracy),
+            None if self.commonest is None else Share(*self.commonest),
+            tuple(Share(*one) for one in self.recalls),
+        )
 
 
 @dataclass(frozen=True)
@@ -65,9 +94,16 @@ class Errors:
     table: str = "a table declared public"
 
     def __str__(self) -> str:
-        return (
-            f"R² on {self.table} (declared public): {self.r2:.3f}, root mean squared error {self.error:.4g}"
-        )
+        mean = self.quality.mean_error
+        beside = "" if mean is None else f", that of the mean {mean:.4g}"
+        return f"R² on {self.table} (declared public): {self.r2:.3f}, root mean squared error {self.error:.4g}{beside}"
+
+    @property
+    def quality(self) -> Quality:
+        """In plain words."""
+        mean = self.error / math.sqrt(1 - self.r2) if self.r2 < 1 else None
+        where = f"{self.rows:,} rows of {self.table}, declared public"
+        return Quality(where, of_number=True, error=self.error, mean_error=mean, beats_mean=self.r2 > 0)
 
     @staticmethod
     def of(model: Model, rows: Any, targets: Floats, table: str) -> Errors:
@@ -89,6 +125,10 @@ class Measurement(Protocol):
     @property
     def events(self) -> Events:
         """What was released, in the words of another accountant."""
+
+    @property
+    def quality(self) -> Quality:
+        """How good the model is, in plain words."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -160,7 +200,12 @@ class Report:
         return f"Report({short(self.guarantee, self.plan.delta)}; save it as .html or .json)"
 
     def _repr_html_(self) -> str:
-        return claim_in_html(self.guarantee, self.plan.delta, "Report")
+        return self.summary.to_html() + claim_in_html(self.guarantee, self.plan.delta, "Report")
+
+    @cached_property
+    def summary(self) -> ReportSummary:
+        """What it says first: what is predicted, how well, for whom not, what to do about it, and the promise."""
+        return ReportSummary.of(self)
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
@@ -220,6 +265,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out: dict[str, Any] = {
+            "summary": self.summary.to_json(),
             "version": own_version(),
             "private": self.private,
             "guarantee": self.guarantee.to_json(self.plan.delta) if self.guarantee else None,
@@ -280,7 +326,19 @@ class Report:
 
 def as_text(data: Mapping[str, Any]) -> str:
     """Data of a report, as they are saved."""
-    return json.dumps(data, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    ordered = {key: json.loads(json.dumps(data[key], sort_keys=True)) for key in sorted(data, key=_place)}
+    return json.dumps(ordered, indent=1, allow_nan=False) + "\n"
+
+
+# In the order of the page; what is not named stands between the claim and the plan, by its name.
+_FIRST = ("version", "summary", "private", "guarantee", "claims", "ledger", "paid")
+_LAST = ("plan", "plan_hash")
+
+
+def _place(key: str) -> tuple[int, str]:
+    if key in _FIRST:
+        return _FIRST.index(key), key
+    return len(_FIRST) + (key in _LAST), key
 
 
 def _finite(data: Mapping[str, Any]) -> dict[str, Any]:

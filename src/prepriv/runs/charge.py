@@ -11,6 +11,7 @@ from typing import Any
 from prepriv._arguments import shown
 from prepriv._rounding import UP
 from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
+from prepriv.ledger.currency import amount_in_words
 from prepriv.ledger.urls import check_no_password
 from prepriv.plans.priced import Priced
 
@@ -39,7 +40,8 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
 
     What `plan.what` says stands in the ledger, a note (`prepriv.ledger.Noted`) in front of it, with the conditions and remarks
     of the claim.
-    The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back.
+    The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back; and what a reader
+    of the artifact asks: "dataset", its declared name, "cap", and "total", all that was charged up to and with this charge.
     Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
     """
@@ -67,7 +69,16 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     except LedgerError as error:
         why = str(error).removesuffix("; nothing was granted")
         raise type(error)(f"{why}; no row was read, and charge {made.sequence} stays") from None
-    return {"plan_uid": uid, "sequence": booked.sequence, "head": booked.head}
+    unit = book.header.unit
+    return {
+        "plan_uid": uid,
+        "sequence": booked.sequence,
+        "head": booked.head,
+        "dataset": book.header.dataset_id,
+        "cap": amount_in_words(unit, book.header.cap) + (" for each period" if book.header.periods else ""),
+        "total": amount_in_words(unit, booked.total)
+        + (" in the period with the most" if book.header.periods else ""),
+    }
 
 
 def _named(path: str | os.PathLike[str], what: str) -> str:

@@ -91,6 +91,14 @@ class Validation:
         said += [
             f"{'holds' if good else 'FAILS'}: {what} ({step})" for step, what, good in self.conditions or ()
         ]
+        if (
+            self.labels is not None
+            and self.labels.counts
+            and not any(count for _, count in self.labels.counts)
+        ):
+            said.append(
+                f"NOT ONE label is a declared class (found: {self.labels.found}): a model would be trained on noise alone"
+            )
         return "\n".join([NOT_PRIVATE, self.counted, *said])
 
     __repr__ = __str__

@@ -253,8 +253,9 @@ def count_rows(data: Any, labels: Any, domain: Domain) -> int:
         raise BadData("a stream cannot be used here: read it into a frame first")
     with silent():
         n = rows_of(data, domain)
-        if len(label_column(labels)) != n:
-            raise BadData("X and y have different numbers of rows")
+        if (other := len(label_column(labels))) != n:
+            counts = f": {n:,} and {other:,}" if domain.n_is_public else ""
+            raise BadData(f"X and y have different numbers of rows{counts}")
     return n
 
 

@@ -1,0 +1,75 @@
+"""What an evaluation says of a model in plain words: a function of the noisy counts, and free like every figure of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prepriv.evaluation import intervals
+from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.intervals import Figure
+from prepriv.release.quality import Quality, Share
+
+if TYPE_CHECKING:
+    from prepriv.evaluation.result import PrivateEvaluation  # which imports this
+
+
+def quality_of(made: PrivateEvaluation) -> Quality:
+    """How good the model is, beside the commonest class or the mean, in each class and group that was paid for."""
+    plan, rows = made.plan, made.all_rows
+    counted = "records" if plan.domain.unit is None else "units"
+    apart = " that were set aside" if made.whole is not None else ""
+    noise = ", with noise that protects them" if made.private else ""
+    where = f"{plan.n:,} {counted}{apart}{noise}"
+    if plan.domain.target is not None:
+        error, r2 = (made.figures.get(name) for name in ("root mean squared error", "R2"))
+        off, mean, ends = None if error is None else error.value, None, None
+        if error is not None and error.low is not None and error.high is not None:
+            ends = error.low, error.high
+        if off is not None and r2 is not None and r2.value is not None and -1 < r2.value < 1:
+            mean = off / math.sqrt(1 - r2.value)
+        shown = r2 is not None and (r2.low or 0.0) > 0
+        return Quality(
+            where, of_number=True, error=off, mean_error=mean, error_ends=ends, beats_mean=shown, by=plan.by
+        )
+    recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
+    groups = [(name, _right(group)) for name, group in made.groups.items()]
+    return Quality(
+        where,
+        None if (right := _right(rows)) is None else _share("right", right),
+        commonest(rows),
+        tuple(_share(str(c), figure) for c, figure in zip(plan.domain.classes, recalls)),
+        tuple(_share(name, figure) for name, figure in groups if figure is not None),
+        plan.by,
+    )
+
+
+def commonest(rows: Measured) -> Share | None:
+    """The class with the most rows by the noisy counts, and its share of them; None where no count tells classes apart."""
+    if "confusion" in rows.counts:
+        of_class = list(rows.counts["confusion"])
+    elif "scores" in rows.counts and len(rows.plan.domain.classes) == 2:
+        of_class = list(rows.counts["scores"].T)
+    else:
+        return None
+    most = int(np.argmax([counts.sum() for counts in of_class]))
+    rest = np.concatenate([counts for k, counts in enumerate(of_class) if k != most])
+    figure = intervals.share("commonest", of_class[most], rest, rows.noise)
+    return _share(str(rows.plan.domain.classes[most]), figure)
+
+
+def _right(rows: Measured) -> Figure | None:
+    if (found := rows.figures.get("accuracy")) is not None:
+        return found
+    if "confusion" not in rows.counts:
+        return None
+    counts = rows.counts["confusion"]
+    return intervals.share(
+        "accuracy", counts.diagonal(), counts[~np.eye(len(counts), dtype=bool)], rows.noise
+    )
+
+
+def _share(name: str, figure: Figure) -> Share:
+    return Share(name, figure.value, figure.low, figure.high)

@@ -1,0 +1,229 @@
+"""How good a model is, for readers without statistics: of 100, beside the commonest class; for whom it fails; what to do.
+
+Every number is one that was released, or of a table that was declared public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv._text import printable
+
+_MOST = 5  # classes, or groups, that are named: the lowest
+RARELY_SEEN = 0.5  # recall below which a class is said to be missed
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its interval, None where too few rows stood beside the noise.
+
+    Parameters
+    ----------
+    name : str
+        Of the class or group it is of.
+    value, low, high : float, optional
+        The share, in [0, 1], and the ends of its interval.
+
+    Examples
+    --------
+    >>> from prepriv.release.quality import Share
+    >>> print(Share("ill", 0.844, 0.80, 0.88))
+    84 (80 to 88)
+    """
+
+    name: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "unknown"
+        low, high = (self.value if end is None else end for end in (self.low, self.high))
+        digits = 0 if high - low > 0.02 else 1
+        said = f"{100 * self.value:.{digits}f}"
+        return said if low == high else f"{said} ({100 * low:.{digits}f} to {100 * high:.{digits}f})"
+
+    @property
+    def floor(self) -> float:
+        """The least that is shown."""
+        return self.low if self.low is not None else self.value or 0.0
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What was measured of a model, as far as it was paid for or is public.
+
+    Parameters
+    ----------
+    where : str
+        Of which rows, in words.
+    right : Share, optional
+        Predictions that are right. None: not measured, or a model of a number.
+    commonest : Share, optional
+        Rows of the commonest class: what always naming it gets right. None: what was released does not say.
+    recalls : tuple of Share
+        Of each class, how many of its rows are recognised.
+    groups : tuple of Share
+        Of each group, how many are right.
+    by : str, optional
+        The column of the groups.
+    of_number : bool
+        Whether the model predicts a number; then the four above say nothing.
+    error, mean_error : float, optional
+        Of a model of a number, root mean squared: of its predictions, and of always predicting the mean.
+    error_ends : (float, float), optional
+        The ends of the interval of `error`. None: it is exact, on those rows.
+    beats_mean : bool
+        Whether it is shown that predictions are nearer than the mean.
+
+    Examples
+    --------
+    >>> from prepriv.release.quality import Quality, Share
+    >>> made = Quality("500 rows of a public table", Share("accuracy", 0.956), Share("survived", 0.955))
+    >>> made.beats_the_commonest
+    True
+    """
+
+    where: str
+    right: Share | None = None
+    commonest: Share | None = None
+    recalls: tuple[Share, ...] = ()
+    groups: tuple[Share, ...] = ()
+    by: str | None = None
+    of_number: bool = False
+    error: float | None = None
+    mean_error: float | None = None
+    error_ends: tuple[float, float] | None = None
+    beats_mean: bool = False
+
+    @property
+    def beats_the_commonest(self) -> bool:
+        """Whether it is shown to be right more often than always naming the commonest class would be."""
+        return (
+            self.right is not None
+            and self.commonest is not None
+            and self.right.floor > (self.commonest.value or 0.0)
+        )
+
+    @property
+    def missed(self) -> tuple[Share, ...]:
+        """Classes whose rows are mostly not recognised."""
+        return tuple(s for s in self.recalls if s.value is not None and s.value < RARELY_SEEN)
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is said of how good it is."""
+        return self.error is not None or (self.right is not None and self.right.value is not None)
+
+    def good(self) -> Iterator[str]:
+        """How good it is, beside what needs no model: sentences."""
+        if self.of_number and self.error is None:
+            yield f"How far predictions are off was not measured, or cannot be said beside the noise, on {self.where}."
+            return
+        if self.error is not None:
+            ends = (
+                "" if self.error_ends is None else f" ({self.error_ends[0]:.3g} to {self.error_ends[1]:.3g})"
+            )
+            yield f"Predictions are off by {self.error:.3g}{ends} (root mean squared error), measured on {self.where}."
+            if self.mean_error is not None:
+                yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
+            if not self.beats_mean:
+                yield "The model is not shown to be better than the mean."
+            elif self.mean_error is None:
+                yield "Always predicting the mean would be off by much more."
+            return
+        if self.right is None or self.right.value is None:
+            yield f"How often it is right cannot be said: there were too few rows beside the noise on {self.where}."
+            return
+        yield f"Of 100 predictions {self.right} are right, measured on {self.where}."
+        if self.commonest is None or self.commonest.value is None:
+            why = "it was not measured; `--measure confusion` does"
+            if self.commonest is not None:
+                why = "there were too few records beside the noise; fewer measures, or a larger ε, have less of it"
+            yield f"How often the commonest class alone would be right is not known: {why}."
+            return
+        yield f"Always predicting {_named(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
+        if not self.beats_the_commonest:
+            yield "So the model is not shown to be right more often than that: by itself this accuracy is worth nothing."
+
+    def fails(self) -> Iterator[str]:
+        """For whom it fails: sentences, the worst first."""
+        for share in _lowest(self.recalls):
+            yield f"Of 100 records that are truly {_named(share)}, it recognises {share}."
+        unknown = [_named(s) for s in self.recalls if s.value is None]
+        if unknown:
+            yield f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}."
+        if not self.of_number and not self.recalls:
+            yield "How well it recognises each class was not measured: `--measure confusion` does."
+        if self.of_number:
+            if self.by is None:
+                yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
+            return
+        for share in _lowest(self.groups):
+            yield f"Of 100 predictions for {_named(share)} (`{self.by}`), {share} are right."
+        unknown = [_named(s) for s in self.groups if s.value is None]
+        if unknown:
+            yield f"Too few records beside the noise to say anything about {', '.join(unknown[:_MOST])} (`{self.by}`)."
+        if self.by is None:
+            yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+
+        def plain(share: Share | None) -> dict[str, Any] | None:
+            return None if share is None else dict(vars(share))
+
+        return {
+            "where": self.where,
+            "right": plain(self.right),
+            "commonest_class": plain(self.commonest),
+            "recall": [plain(s) for s in self.recalls],
+            "by": self.by,
+            "groups": [plain(s) for s in self.groups],
+            "error": self.error,
+            "error_ends": None if self.error_ends is None else list(self.error_ends),
+            "error_of_the_mean": self.mean_error,
+        }
+
+
+def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
+    """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say."""
+    if found is None or not found.known:
+        yield (
+            "Measure the model before anyone relies on it: `--holdout 0.2` when it is trained, or "
+            "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
+        )
+    if weak:
+        yield (
+            "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
+            "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."
+        )
+    if found is None or not found.known:
+        return
+    worth_nothing = found.commonest is not None and not found.beats_the_commonest
+    if not weighed and (worth_nothing or found.missed):
+        yield (
+            'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
+            "count alike, for 1 % of the budget, and weights that you declare are free. Then judge the model by the recall of each "
+            "class and by balanced accuracy."
+        )
+    elif weighed and worth_nothing:
+        yield "Classes are weighed, which costs accuracy: judge the model by the recall of each class and by balanced accuracy."
+    if found.error is not None and not found.beats_mean:
+        yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
+    if found.by is not None:
+        yield "Before it is used for one of the groups, read that group's line: noise hides small groups first."
+    elif not (weak or worth_nothing or found.missed):
+        yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
+
+
+def _named(share: Share) -> str:
+    return f'"{printable(share.name)}"'
+
+
+def _lowest(shares: tuple[Share, ...]) -> list[Share]:
+    known = [s for s in shares if s.value is not None]
+    return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:_MOST]

@@ -1,0 +1,171 @@
+"""What a report says first, for readers who know neither statistics nor privacy: the same on the page, in print, JSON and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from prepriv._text import printable
+from prepriv.domain import Domain
+from prepriv.guarantees.in_words import promise
+from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
+from prepriv.recipes.automatic import NOISE_ALONE
+from prepriv.release.quality import Quality, Share, to_do
+
+if TYPE_CHECKING:
+    from prepriv.release.report import Report  # which imports this
+
+_NAMED = 10  # columns, or classes, that are named
+TITLES = (
+    "What it predicts",
+    "How good it is",
+    "For whom it fails",
+    "What to do about it",
+    "What it promises",
+)
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """The first part of a report.
+
+    Parameters
+    ----------
+    predicts : tuple of str
+        What is predicted, of which data, and who declared them.
+    good, fails, to_do : tuple of str
+        How often it is right beside the commonest class or the mean; for whom it fails; what to do about it.
+    promise : tuple of str
+        What nobody can find out.
+    quality : Quality, optional
+        The numbers of the three. None: nothing was measured.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.release.summary import ReportSummary
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=["ill", "well"], n=1000)
+    >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    >>> print(ReportSummary.of(prepriv.Report.of(plan, private=True)).predicts[0])
+    It predicts the label ("ill" or "well") from 2 columns: x0, x1.
+    """
+
+    predicts: tuple[str, ...]
+    good: tuple[str, ...]
+    fails: tuple[str, ...]
+    to_do: tuple[str, ...]
+    promise: tuple[str, ...]
+    quality: Quality | None = None
+
+    @staticmethod
+    def of(report: Report) -> ReportSummary:
+        """Say it of a report.
+
+        Parameters
+        ----------
+        report : Report
+            With or without a claim.
+
+        Returns
+        -------
+        ReportSummary
+        """
+        plan, found = report.plan, _quality(report)
+        weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
+        good = ("How good it is was not measured here.",) if found is None else tuple(found.good())
+        if found is None and (most := _counted(report)) is not None:
+            good += (
+                f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
+                "by the noisy counts that weigh its predictions.",
+            )
+        promised = (
+            "No privacy is promised: this run used no noise, or noise for tests that can be reproduced."
+        )
+        return ReportSummary(
+            (*_predicts(plan.domain), *_of_what(report)),
+            good,
+            () if found is None else tuple(found.fails()),
+            tuple(to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE)),
+            (promised if report.guarantee is None else promise(report.guarantee),),
+            found,
+        )
+
+    @property
+    def sections(self) -> list[tuple[str, tuple[str, ...]]]:
+        """(title, sentences) of each part that has any."""
+        parts = (self.predicts, self.good, self.fails, self.to_do, self.promise)
+        return [(title, said) for title, said in zip(TITLES, parts) if said]
+
+    def lines(self) -> Iterator[str]:
+        """As text: a title, and its sentences indented."""
+        for title, said in self.sections:
+            yield title
+            yield from (f"  {sentence}" for sentence in said)
+
+    def to_html(self) -> str:
+        """For a notebook: a paragraph for each part."""
+        return "".join(f"<p><b>{title}.</b> {escape(' '.join(said))}</p>" for title, said in self.sections)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the sentences, and the numbers in them."""
+        parts = [{"title": title, "sentences": list(said)} for title, said in self.sections]
+        return {"parts": parts, "numbers": None if self.quality is None else self.quality.to_json()}
+
+
+def _quality(report: Report) -> Quality | None:
+    """Of a public table, where numbers are exact; else what was measured privately."""
+    told = report.evaluation or report.measured
+    if told is None:
+        return None
+    found = told.quality
+    return replace(found, commonest=_counted(report)) if found.commonest is None else found
+
+
+def _counted(report: Report) -> Share | None:
+    """The commonest class by the noisy counts that were released with the model; None without them."""
+    model = report.model
+    counted = [] if model is None else [m.counts for m in model.maps if isinstance(m, CountedClasses)]
+    if not counted or model is None:
+        return None
+    counts = counted[0]
+    return Share(str(model.domain.classes[int(counts.argmax())]), float(counts.max() / counts.sum()))
+
+
+def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(printable, names[:most])) + more
+
+
+def _predicts(domain: Domain) -> Iterator[str]:
+    label = f"`{printable(domain.label)}`" if domain.label else "the label"
+    if domain.target is not None:
+        what = f"{label}, a number from {domain.target.low:g} to {domain.target.high:g},"
+    elif 0 < len(domain.classes) <= _NAMED:
+        *first, last = (f'"{printable(str(c))}"' for c in domain.classes)
+        what = f"{label} ({', '.join(first)} or {last})"
+    else:
+        what = f"{label} ({len(domain.classes)} classes)"
+    if domain.is_ball:
+        yield f"It predicts {what} from rows of {domain.ball_features} numbers."
+        return
+    names = [str(name) for name in domain.columns]
+    yield f"It predicts {what} from {len(names):,} column{'s' if len(names) > 1 else ''}: {_listed(names)}."
+
+
+def _of_what(report: Report) -> Iterator[str]:
+    domain, receipt = report.plan.domain, report.receipt or {}
+    rows = f"{report.plan.n:,} declared {'records' if domain.unit is None else f'units (`{printable(domain.unit)}`)'}"
+    if name := receipt.get("dataset"):
+        yield f'It was trained on {rows} of the data set "{printable(name)}", as its ledger calls it.'
+    else:
+        yield f"It was trained on {rows}. The data set has no name here, since no ledger was charged."
+    if domain.drafts:
+        yield (
+            "Columns, bounds and classes were drafted privately from the table itself, which the claim covers; whoever ran it may "
+            "have edited them."
+        )
+    else:
+        yield "Columns, bounds and classes were declared by whoever ran it; prepriv did not read them off the data."

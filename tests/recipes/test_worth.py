@@ -1,0 +1,66 @@
+"""What a budget was worth: the numbers of the package are those of the kept runs, and `plan --epsilons` shows them."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from prepriv import Domain
+from prepriv.cli import run
+from prepriv.guarantees import gdp_mu
+from prepriv.recipes.worth import WORTH, per_column, worth_at
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = "label: {name: y, classes: [a, b]}\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+
+
+def test_the_numbers_and_the_picture_are_those_of_the_kept_runs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import worth
+
+    lines = worth.read(ROOT / "docs/worth.jsonl")
+    assert len({line["table"] for line in lines}) == 42 and len(lines) == 210
+    assert tuple(worth.worth_of(lines)) == WORTH and sum(one.runs for one in WORTH) == 210
+    assert (ROOT / "docs/img/worth.svg").read_text("utf-8") == worth.picture(lines) + "\n"
+    page = (ROOT / "docs/learn/which-epsilon.md").read_text("utf-8")
+    for one in WORTH:
+        assert f"| {one.runs} | {one.tables} | {one.half:g} | {one.most:g} | {one.beat} |" in page
+    for line in lines:
+        assert abs(line["mu"] - gdp_mu(line["epsilon"], 1e-5)) < 1e-4
+    sys.modules.pop("worth")
+
+
+def test_every_signal_has_its_part():
+    assert WORTH[0].low == 0 and WORTH[-1].high == math.inf
+    assert all(a.high == b.low for a, b in pairwise(WORTH))
+    assert worth_at(0.0) == WORTH[0] and worth_at(1e9) == WORTH[-1] and worth_at(3.0).low == 3
+
+
+def test_equal_numbers_mean_equal_noise_under_either_adjacency():
+    one, other = (Domain.box(0, 1, 4, [0, 1], adjacency=a) for a in ("replace-one", "add-or-remove-one"))
+    options = {"n": 1000, "epsilon": 1.0, "delta": 1e-5}
+    assert per_column(one, **options) == pytest.approx(1000 * gdp_mu(1.0, 1e-5) / 4)
+    assert per_column(other, **options) == pytest.approx(2 * per_column(one, **options))
+
+
+def test_plan_compares_budgets(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "S.yaml").write_text(SCHEMA)
+    assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", "0.1,1,4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["epsilons"]
+    assert [line["epsilon"] for line in found] == [0.1, 1, 4] and found[0]["noise"] == 1
+    assert found[0]["noise"] > found[1]["noise"] > found[2]["noise"]
+    assert found[0]["right_guesses"] < found[1]["right_guesses"] < found[2]["right_guesses"]
+    assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", "0.1,1"]) == 0
+    assert "55.4%" in capsys.readouterr().out
+    for wrong in ("0.1,x", "0", "inf", ",".join(["1"] * 21)):
+        assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", wrong]) == 2
+    target = SCHEMA.replace("classes: [a, b]", "low: 0, high: 1")
+    (tmp_path / "T.yaml").write_text(target)
+    assert run(["plan", "T.yaml", "--rows", "500", "--epsilons", "1"]) == 0
+    assert "not measured" in capsys.readouterr().out

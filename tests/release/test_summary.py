@@ -1,0 +1,185 @@
+"""What a report says first: true of what was released, and the same on the page, in print, in JSON and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from prepriv import (
+    Budget,
+    Categorical,
+    Domain,
+    Numeric,
+    PrivateClassifier,
+    PrivateRegressor,
+    Report,
+    make_plan,
+)
+from prepriv import preprocessing as pre
+from prepriv.adjacency import ADJACENCIES
+from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.guarantees.in_words import promise, right_guesses
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.ledger import Ledger
+from prepriv.release.quality import Quality, Share, to_do
+from prepriv.release.report import Errors, Evaluation
+from prepriv.release.summary import TITLES
+
+DOMAIN = Domain.box(0, 1, 2, ["died", "survived"], n=4000)
+
+
+def plan_of(domain=DOMAIN, **options):
+    return make_plan(domain, [], GradientDescent(Logistic(), steps=5), epsilon=1.0, delta=1e-5, **options)
+
+
+def measured(counts, measures=("accuracy", "confusion"), by=None, domain=DOMAIN, **options):
+    """A private evaluation whose noisy counts are these."""
+    made = plan_evaluation(domain, n=4000, epsilon=1.0, measures=measures, by=by, **options)
+    return PrivateEvaluation(made, {k: np.array(v, dtype=float) for k, v in counts.items()}, True)
+
+
+def test_accuracy_that_is_the_commonest_class_is_said_to_be_worth_nothing():
+    """The findings' table: 95.5 % survive, accuracy .956, recall of the dead .045."""
+    made = measured({"accuracy": [3824, 176], "confusion": [[8, 172], [4, 3816]]})
+    found = Report.of(plan_of(), private=True, measured=made).summary
+    good, fails, advice = map(" ".join, (found.good, found.fails, found.to_do))
+    assert '"survived"' in good and "95.5" in good and "95.6" in good and "worth nothing" in good
+    assert fails.index('"died"') < fails.index('"survived"') and "recognises 4" in fails
+    assert "--class-weight balanced" in advice and "--by COLUMN" in fails
+
+
+def test_a_score_above_the_commonest_class_is_not():
+    made = measured({"accuracy": [3600, 400], "confusion": [[1800, 200], [200, 1800]]})
+    found = made.quality
+    assert found.beats_the_commonest and not any("nothing" in said for said in found.good())
+    assert not any("class-weight" in said for said in to_do(found, weighed=False, weak=False))
+
+
+def test_scores_of_two_classes_tell_the_commonest_one_too_and_accuracy_alone_does_not():
+    edges = len(plan_evaluation(DOMAIN, n=4000, measures="scores").edges)
+    scores = [[0, 0]] * edges + [[1000, 3000]]
+    found = measured({"accuracy": [3000, 1000], "scores": scores}, ("accuracy", "scores")).quality
+    assert (found.commonest.name, round(found.commonest.value, 3)) == ("survived", 0.75)
+    alone = measured({"accuracy": [3000, 1000]}, ("accuracy",)).quality
+    assert alone.commonest is None and "--measure confusion" in " ".join(alone.good())
+
+
+def test_too_few_rows_beside_the_noise_are_said_to_be_too_few():
+    made = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]})
+    found = made.quality
+    assert found.commonest.value is None and found.commonest is not None
+    assert "was not measured" not in " ".join(found.good())
+    few = Quality("4 records", Share("right"))
+    assert not few.known and "cannot be said" in " ".join(few.good())
+
+
+def test_groups_are_named_the_worst_first():
+    domain = Domain({"x": Numeric(0, 1), "sex": Categorical(["f", "m"])}, ["no", "yes"])
+    counts = {"accuracy": [[1200, 800], [1900, 100], [0, 0], [0, 0]]}
+    found = measured(counts, ("accuracy",), by="sex", domain=domain).quality
+    fails = list(found.fails())
+    assert '"f"' in fails[1] and "60" in fails[1] and '"m"' in fails[2] and "Too few" in fails[3]
+
+
+def test_a_number_stands_beside_the_mean():
+    told = Errors(50, 0.75, 10.0, "t.csv")
+    assert told.quality.mean_error == pytest.approx(20.0) and told.quality.beats_mean
+    assert "mean would be off by 20" in " ".join(told.quality.good())
+    worse = Errors(50, -0.1, 10.0)
+    assert any("instead" in s or "in place" in s for s in to_do(worse.quality, weighed=False, weak=False))
+    rng = np.random.default_rng(0)
+    x = rng.random((3000, 2))
+    domain = Domain.box(0, 1, 2, target=Numeric(0, 2))
+    made = PrivateRegressor(domain, epsilon=4.0, steps="linear", holdout=0.3).fit(
+        x, x[:, 0] + rng.random(3000)
+    )
+    found = made.report_.summary.quality
+    assert found.of_number and found.error < found.mean_error and "mean" in " ".join(found.good())
+
+
+def test_a_public_table_is_counted_exactly():
+    true = np.array([0, 0, 0, 1, -1])
+    made = Evaluation.of(np.array([0, 0, 1, 1, 1]), true, ["a", "b"], "t.csv")
+    assert made.accuracy == 0.6 and made.commonest == ("a", 0.6)
+    assert made.recalls == (("a", 2 / 3), ("b", 1.0))
+    assert "commonest class: 60.00 %" in str(made)
+
+
+def test_counts_that_weigh_predictions_tell_the_commonest_class_for_nothing():
+    rng = np.random.default_rng(0)
+    x, y = rng.random((3000, 2)), rng.choice(["died", "survived"], 3000, p=[0.1, 0.9])
+    domain = Domain.box(0, 1, 2, ["died", "survived"])
+    made = PrivateClassifier(domain, epsilon=4.0, steps="linear", class_weight="balanced").fit(x, y)
+    assert '"survived"' in " ".join(made.report_.summary.good)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_page_print_json_and_notebook_say_the_same_in_the_same_order(private):
+    report = Report.of(plan_of(), private=private, evaluation=Evaluation(10, 0.8, commonest=("a", 0.9)))
+    said = [s for _, sentences in report.summary.sections for s in sentences]
+    lines = [line.strip() for line in report.summary.lines()]
+    page = html.unescape(re.sub("<[^>]+>", "", report.to_html())).split("Everything, as data")[0]
+    notebook = html.unescape(report._repr_html_())
+    for text in (page, notebook):
+        places = [text.index(s.replace("`", "") if text is page else s) for s in said]
+        assert places == sorted(places)
+    assert [line for line in lines if line not in TITLES] == said
+    keys = list(json.loads(report.text()))
+    assert keys[:2] == ["version", "summary"] and keys[-2:] == ["plan", "plan_hash"]
+    assert [s for part in report.to_json()["summary"]["parts"] for s in part["sentences"]] == said
+    assert ("No privacy" in said[-1]) != private
+    assert (
+        page.index("What it promises")
+        < page.index("For whoever has to check it")
+        < page.index("The claim as curves" if private else "The measurement")
+    )
+
+
+def test_names_that_would_act_on_a_page_or_terminal_do_not():
+    domain = Domain({"<q>`\x1b[31m": Numeric(0, 1)}, ["<i>", "`"], 100, label="<s>")
+    report = Report.of(plan_of(domain), private=True)
+    assert not {"<q>", "<i>", "<s>"} & set(
+        re.findall(r"<\w>", report.to_html().split("<main>")[1].split("<pre")[0])
+    )
+    assert "\x1b" not in "".join(report.summary.lines())
+
+
+def test_the_ledger_gives_the_data_set_its_name_and_the_page_its_total_and_cap(tmp_path):
+    Ledger.create(tmp_path / "L.db", "hospital-2026", epsilon=3, delta=1e-4)
+    x = np.random.default_rng(0).random((500, 2))
+    made = PrivateClassifier(
+        Domain.box(0, 1, 2, [0, 1]), epsilon=1.0, steps="linear", ledger=tmp_path / "L.db"
+    )
+    made.fit(x, x[:, 0] > 0.5).fit(x, x[:, 0] > 0.5)
+    page = made.report_.to_html()
+    spent = Ledger.open(tmp_path / "L.db").entries()[-1].spent.main * 1e-9
+    assert '"hospital-2026"' in " ".join(made.report_.summary.predicts)
+    assert f"epsilon {spent:.9f}" in page and "a cap of epsilon 3, delta 0.0001" in page
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("unit", [None, "patient"])
+def test_the_promise_is_never_stronger_than_the_claim(adjacency, unit):
+    for noise in (0.3, 1.0, 5.0, 50.0):
+        made = Guarantee.of_gaussians([GaussianEvent("sum", noise)], adjacency, unit=unit)
+        times = float(re.search(r"at most ([\d.]+) times in 100", promise(made))[1])
+        assert 100 * right_guesses(made) <= times <= min(100.0, 100 * right_guesses(made) + 0.1)
+        assert ("patient" in promise(made)) == (unit is not None)
+
+
+def test_a_weak_run_is_told_what_to_do():
+    weak = make_plan(DOMAIN.with_n(100), [], GradientDescent(Logistic()), epsilon=0.1, delta=1e-5)
+    assert "larger ε" in " ".join(Report.of(weak, private=True).summary.to_do)
+    strong = " ".join(Report.of(plan_of(), private=True).summary.to_do)
+    assert "larger ε" not in strong and "--holdout" in strong
+    free = make_plan(
+        DOMAIN, [pre.Center(payment=Budget(0.1))], GradientDescent(Logistic()), epsilon=math.inf, delta=1e-5
+    )
+    assert "No privacy" in Report.of(free, private=False).summary.promise[0]
