@@ -138,6 +138,7 @@ COMMANDS = {
     "prepriv describe": command("describe", "t.csv", "--schema", "S.yaml"),
     "prepriv ask": command("ask", "t.csv", "mean(a)", "median(b)", "--schema", "S.yaml"),
     "prepriv evaluate": command("evaluate", "run/model", "t.csv"),
+    "prepriv sketch": command("sketch", "t.csv", "--schema", "S.yaml", "--out", "sketched"),
     "schema init": command("schema", "init", "t.csv", "--label", "y"),
 }
 ENTRIES = PYTHON | COMMANDS
