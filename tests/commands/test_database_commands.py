@@ -56,6 +56,7 @@ def charges():
     return [entry.note for entry in Ledger.open("L.db").entries() if entry.kind == "charged"]
 
 
+@pytest.mark.slow  # a share always runs: train and schema init below, every release in tests/tables/test_queries.py
 def test_every_command_takes_a_query_and_says_what_a_record_is(folder, capsys):
     paid = ("--ledger", "L.db", "--rows", "600")
     for command in (
