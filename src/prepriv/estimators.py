@@ -346,7 +346,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> PrivateEvaluation:
-        """Measure the model on private rows that it was not trained on, at a price of its own.
+        """Measure the model on private rows that it was not trained on, at a separate price.
 
         Parameters
         ----------

@@ -80,7 +80,15 @@ def test_plan_reads_no_data_and_prices_three_ways(folder, capsys):
     (folder / "t.csv").unlink()
     assert run(["plan", "s.yaml", "--rows", "600", "--epsilon", "1", "--delta", "1e-5"]) == 0
     out = capsys.readouterr().out
-    for word in ("public data", "privacy budget", "sensitivity", "closed", "paid", "MeanImputer", "Center"):
+    for word in (
+        "public data",
+        "privacy budget",
+        "sensitivity",
+        "not available",
+        "paid",
+        "MeanImputer",
+        "Center",
+    ):
         assert word in out
 
 
@@ -227,7 +235,7 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
         ("{name: income, classes: [low, high]}", "income", "label: must be keys and values"),
         ("type: numeric, ", "", "columns.age: needs a 'type'"),
         ("type: numeric", "type: number", "columns.age: 'type' must be one of 'numeric', 'categorical'"),
-        ("high: 100", "hgh: 100", "columns.age.numeric.high: needs to be given"),
+        ("high: 100", "hgh: 100", "columns.age.numeric.high: is missing"),
         ("missing: impute", "missing: impute, mean: 3", "columns.age.numeric.mean: no such key"),
         ("[low, high]", "[low, high, ' low']", "'low' and ' low' are the same one"),
         ("[low, high]", "[low]", "label.classes: needs at least 2 entries"),
@@ -236,16 +244,16 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
         (
             "  job:",
             "  age: {type: numeric, low: 0, high: 1}\n  job:",
-            "line 5: no valid YAML, 'age' stands twice",
+            "line 5: not valid YAML, 'age' stands twice",
         ),
-        ("label: {name: income", "label: {name: income]", "s.yaml, line 2: no valid YAML"),
+        ("label: {name: income", "label: {name: income]", "s.yaml, line 2: not valid YAML"),
         (
             "classes: [low, high]",
             "classes: [low, high], 1: a, 1: b",
-            "line 2: no valid YAML, '1' stands twice",
+            "line 2: not valid YAML, '1' stands twice",
         ),
         ("classes: [low, high]", "classes: [low, !!bool maybe]", "s.yaml is not valid YAML"),
-        ("classes: [low, high]", "classes: !!python/tuple [low, high]", "line 2: no valid YAML"),
+        ("classes: [low, high]", "classes: !!python/tuple [low, high]", "line 2: not valid YAML"),
     ],
 )
 def test_a_mistake_in_a_schema_is_a_sentence(folder, capsys, old, new, says):

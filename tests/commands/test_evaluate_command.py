@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from prepriv.cli import run
+from prepriv.guarantees.printed import measured
 from prepriv.ledger import Ledger
 
 SCHEMA = """label: {name: ill, classes: [no, yes]}
@@ -55,7 +56,7 @@ def test_a_run_is_evaluated_charged_and_written(folder, capsys):
     assert entries[0].plan_hash == made["plan_hash"] and made["ledger"]["plan_uid"] == entries[0].plan_uid
     for said in made["figures"]:
         if said["value"] is not None:
-            assert f"{said['value']:.4f}" in printed
+            assert measured(said["value"], said["low"], said["high"])[0] in printed
     assert (  # what privacy was paid for is not replaced
         run(["evaluate", f"{folder}/run", f"{folder}/test.csv", "--rows", "500", "--out", f"{folder}/e.json"])
         == 2

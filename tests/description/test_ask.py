@@ -298,7 +298,7 @@ def test_units_count_once_each():
         (["average(pay)"], "a question is one of count, sum"),
         (["mean"], "asked of 1 column"),
         (["mean(pay, age)"], "asked of 1 column"),
-        (["mean(nobody)"], "'nobody' is asked about and not declared"),
+        (["mean(nobody)"], "'nobody' is asked about, but the schema does not declare it"),
         (["mean(job)"], "asked of numeric columns"),
         (["crosstab(job, pay)"], "asked of categorical columns"),
         (["histogram(town)"], "numeric or categorical"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prepriv import guarantees as g
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.printed import down, exact, percent, places, up
+from prepriv.guarantees.printed import down, exact, measured, percent, places, up
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -83,3 +83,21 @@ def test_percentages_and_columns_of_numbers_are_not_below_the_number(x: float) -
 def test_percentages_as_people_write_them() -> None:
     assert [percent(s) for s in (0.07, 0.02, 0.004, 1.0, 0.12345)] == ["7%", "2%", "0.4%", "100%", "12.4%"]
     assert [places(s) for s in (1.0, 1.00001, 2.5, math.inf)] == ["1.0000", "1.0001", "2.5000", "inf"]
+
+
+def test_a_measured_number_is_rounded_to_its_error_and_its_interval_outward():
+    rng = np.random.default_rng(34)
+    for _ in range(2000):
+        value, half = float(rng.normal() * 10.0 ** rng.integers(-6, 9)), float(10.0 ** rng.uniform(-8, 9))
+        low, high = (float(value + side * half * rng.uniform(0.3, 1)) for side in (-1, 1))
+        texts = measured(value, low, high, half)
+        found, least, most, deviation = (Decimal(text.replace(",", "")) for text in texts)
+        assert (
+            least <= Decimal(repr(low)) and Decimal(repr(high)) <= most and deviation >= Decimal(repr(half))
+        )
+        width = Decimal(repr(high)) - Decimal(repr(low))
+        assert (
+            abs(found - Decimal(repr(value))) <= Decimal("0.03") * width
+            and most - least <= Decimal("1.11") * width
+        )
+    assert measured(3.0, 3.0, 3.0) == ("3", "3", "3")

@@ -232,7 +232,7 @@ def test_the_page_answers_what_reviewers_ask(fitted):
     assert len(said) >= 12 and clf.report_.to_json()["review"][0]["question"] == said[0][0]
     assert "<h2>What reviewers ask</h2>" in page and said[0][0] in page
     text = " ".join(answer for _, answer in said)
-    assert "measured privately" in text and "charged to no ledger" in text and CURATOR in text
+    assert "measured privately" in text and "not charged to a ledger" in text and CURATOR in text
     for word in ("unit", "row", "central model", "Time, memory", "rare classes", "trusted"):
         assert word in text + " ".join(q for q, _ in said), word
 

@@ -63,7 +63,7 @@ class Account(Guarantee):
         (step, epsilon of the pipeline up to it, its shift), in order; nan where the learner could not stand there.
     alternatives : tuple of (str, str, float or None, str)
         (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, terms); None
-        where the way is closed.
+        where the way is not available.
     at_delta : float
         Where routes were compared, and the epsilons of steps and alternatives computed.
 

@@ -344,7 +344,7 @@ def account_command(
             "What the other payments would cost instead, at the same noise",
             ("step", "way to pay", "ε of the pipeline", ""),
             [
-                (s, TITLES[w], _show(e) if e is not None else "closed", note)
+                (s, TITLES[w], _show(e) if e is not None else "not available", note)
                 for s, w, e, note in result.alternatives
             ],
             right=(2,),

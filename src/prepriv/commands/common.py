@@ -290,14 +290,14 @@ def print_groups(made: PrivateEvaluation) -> None:
 
 
 def print_prices(table: Sequence[Price]) -> None:
-    """The price of every step in each of the three ways."""
+    """The price of every step in each way to pay."""
     rows = []
     for p in table:
-        factor = f"x {places(p.factor)}" if p.open else "closed"
+        factor = f"x {places(p.factor)}" if p.open else "not available"
         real = up(p.epsilon, 4) if p.open and p.epsilon is not None else "-"
         rows.append((p.step, TITLES[p.way], factor, real, "paid" if p.chosen else "", p.note))
     columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")
-    print_table("What each step costs, in each of the three ways", columns, rows, right=(2, 3))
+    print_table("What each step costs, in each way to pay", columns, rows, right=(2, 3))
 
 
 def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -> None:
@@ -308,7 +308,7 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
     g = whole or plan.guarantee
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
     epsilon = up(g.epsilon(plan.delta))
-    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n}{same}")
+    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n:,}{same}")
     console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
     for note in (*g.notes, *periods_in_words(plan)):
         console.print(f"  {note}", soft_wrap=True)

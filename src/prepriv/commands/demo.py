@@ -63,7 +63,7 @@ def demo(
     test = np.arange(len(digits.target)) % 5 == 4  # every fifth image, a fixed rule
     x, y = digits.data, digits.target
     console.print(
-        f"handwritten digits: {int((~test).sum())} private images of 8 x 8 pixels to train on, {int(test.sum())} to test"
+        f"handwritten digits: {int((~test).sum()):,} images of 8 x 8 pixels to train on privately, {int(test.sum())} to test on"
     )
     domain = Domain.box(
         0, 16, features=64, classes=range(10), n=int((~test).sum()), adjacency="add-or-remove-one"
@@ -103,7 +103,7 @@ def demo(
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(plan))
     print_prices(report.prices)
     print_table(
-        "Accuracy on the test images, which are public here: what privacy costs",
+        "What privacy costs: accuracy on the test images, which are public here",
         ("ε", "accuracy", ""),
         [_bar(exact(e), a) for e, a in by_epsilon]
         + [_bar("without privacy", without)]
@@ -113,8 +113,8 @@ def demo(
     seen = measured["accuracy"]
     if seen.value is not None:
         console.print(
-            f"\nThe same as if those images were private: accuracy {100 * seen.value:.1f} %, 95 % interval "
-            f"{100 * (seen.low or 0):.1f} to {100 * (seen.high or 0):.1f} %, for ε = {exact(asked.epsilon)} of their own",
+            f"\nIf the test images were private, you would see: accuracy {100 * seen.value:.1f} %, 95 % interval "
+            f"{100 * (seen.low or 0):.1f} to {100 * (seen.high or 0):.1f} %, which costs those images ε = {exact(asked.epsilon)}",
             soft_wrap=True,
         )
     console.print(f"\nwrote {written}, {folder / 'report.html'}, {folder / 'report.json'}", soft_wrap=True)
@@ -125,7 +125,7 @@ def demo(
 
 
 NEXT = (
-    "\nNext, to type:",
+    "\nTry next:",
     "  prepriv report {folder}/model --verify {folder}/report.html",
     "  prepriv schema init YOUR.csv --epsilon 0.2 --rows N --out S.yaml",
     "  prepriv train YOUR.csv --schema S.yaml --rows N --epsilon 1 --holdout 0.2 --out run/yours",

@@ -282,7 +282,7 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         known[domain.label] = label
     for name in names:
         if name not in known:
-            raise ValueError(f"{shown(name)} is asked about and not declared")
+            raise ValueError(f"{shown(name)} is asked about, but the schema does not declare it")
     for q in asked:
         kinds = [known[name] for name in q.columns]
         wanted: tuple[type, ...] = (Numeric,)

@@ -242,7 +242,7 @@ def describe(
 
     See Also
     --------
-    mean, count, histogram, quantiles : Single questions, each at a price of its own.
+    mean, count, histogram, quantiles : Single questions, each at a separate price.
 
     Notes
     -----

@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 from prepriv._text import printable
 from prepriv.description.describe import Description
-from prepriv.description.estimates import Estimate, short_number
+from prepriv.description.estimates import Estimate
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, measured, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 
 _WIDE, _TALL = 420, 150
@@ -80,7 +80,7 @@ def to_html(d: Description) -> str:
     return page.from_string(source).render(
         style=Markup(page_style()),
         d=d,
-        short=short_number,
+        measured=measured,
         look=look,
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),

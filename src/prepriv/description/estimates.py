@@ -14,6 +14,7 @@ import numpy as np
 
 from prepriv._arrays import Floats
 from prepriv._rounding import UP
+from prepriv.guarantees.printed import measured
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
 IN_GROUPS = (
@@ -70,7 +71,8 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "too few to say"
-        return f"{short_number(self.value)} (95 %: {short_number(self.low)} to {short_number(self.high)})"
+        value, low, high = measured(self.value, self.low, self.high)
+        return f"{value} (95 %: {low} to {high})"
 
 
 def short_number(x: float) -> str:

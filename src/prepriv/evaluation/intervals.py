@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from prepriv._arrays import Floats
+from prepriv.guarantees.printed import measured
 
 LEVEL = 0.95
 _MADE_AT = 0.97  # so that what is approximate (normal counts, estimated variances) leaves LEVEL
@@ -47,15 +48,21 @@ class Figure:
         """The value and its interval, or why there is none."""
         if self.value is None:
             return "refused, too few rows beside the noise"
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+        value, low, high, *_ = self._printed
+        return f"{value} [{low}, {high}]"
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
         """(name, value, 95 % interval, noise, sampling) as texts."""
         if self.value is None:
             return self.name, "refused", "too few rows beside the noise", "", ""
-        ends = f"{self.low:.4f} to {self.high:.4f}"
-        return self.name, f"{self.value:.4f}", ends, f"{self.noise:.4f}", f"{self.sampling:.4f}"
+        value, low, high, noise, sampling = self._printed
+        return self.name, value, f"{low} to {high}", noise, sampling
+
+    @property
+    def _printed(self) -> tuple[str, ...]:
+        numbers = (self.value, self.low, self.high, self.noise, self.sampling)
+        return measured(*(x or 0.0 for x in numbers))
 
 
 def share(name: str, hits: Sequence[float] | Floats, rest: Sequence[float] | Floats, noise: float) -> Figure:

@@ -2,13 +2,14 @@
 
 An epsilon, mu or delta that a run claims is an upper bound: print it with `up`. A lower bound, as an attack
 measures it, is printed with `down`. What a user typed is printed with `exact`. In a condition, "at most" goes
-`down` and "at least" `up`: what is printed then implies what the proof uses.
+`down` and "at least" `up`: what is printed then implies what the proof uses. A measured number and its interval are
+printed with `measured`.
 """
 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 CONDITION_DIGITS = 12  # of a number in a condition: what a user declared is printed as it was written
 
@@ -47,6 +48,22 @@ def places(x: float, after: int = 4) -> str:
     if not math.isfinite(x):
         return repr(x)
     return f"{Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-after), ROUND_CEILING):f}"
+
+
+def measured(value: float, low: float, high: float, *deviations: float) -> tuple[str, ...]:
+    """A measured number, the ends of its interval and its standard deviations, to two digits of half the interval's width.
+
+    The ends are rounded outward, deviations up.
+
+    >>> measured(0.510812, 0.17463, 0.84671), measured(48211.7, 47950.2, 48480.9)
+    (('0.51', '0.17', '0.85'), ('48,210', '47,950', '48,490'))
+    """
+    half, largest = (high - low) / 2, max(abs(value), abs(low), abs(high))
+    if not 1e-9 < half < math.inf or largest >= 1e12:  # nothing is left out of a number without an error
+        return f"{value:,.6g}", down(low), up(high), *(up(x) for x in deviations)
+    unit = Decimal(1).scaleb(math.floor(math.log10(half)) - 1)
+    modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
+    return tuple(f"{Decimal(repr(float(x))).quantize(unit, mode):,f}" for x, mode in modes)
 
 
 def plain(x: float | None) -> float | str | None:

@@ -34,14 +34,14 @@ class Price:
     way : {"public", "budget", "sensitivity", "sketch"}
         How it is paid for.
     factor : float
-        Noise of training over the noise if the step were free; inf where the way is closed.
+        Noise of training over the noise if the step were free; inf where the way is not available.
     epsilon : float or None
         What the pipeline costs, its releases included, if training uses the noise of a free step. None for public data,
-        which changes nothing, and where the way is closed.
+        which changes nothing, and where the way is not available.
     chosen : bool
         Whether the pipeline pays this way.
     note : str
-        Terms, or the reason why the way is closed.
+        Terms, or the reason why the way is not available.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def prices(
     -------
     list of Price
         For each such step and each way: `factor`, how many times larger the noise of training becomes than if the step
-        cost nothing (inf where the way is closed), and `epsilon`, what the pipeline would cost if that were ignored.
+        cost nothing (inf where the way is not available), and `epsilon`, what the pipeline would cost if that were ignored.
 
     Raises
     ------

@@ -268,7 +268,7 @@ class Step(abc.ABC):
     ways : tuple of str
         Of the class: the ways to pay that are open to this step; empty for a data-independent one, which is free.
     why_not : dict of str to str
-        Of the class: the reason why another way is closed.
+        Of the class: the reason why another way is not available.
     at_prediction : bool
         Of the class: whether the model needs the fitted map on new rows. If so, and the step is paid for by sensitivity,
         the model cannot be released, and the plan refuses.
@@ -394,7 +394,7 @@ class Step(abc.ABC):
     def paid_by(self, way: str, **options: Any) -> Step:
         """This step as it is where it is paid for in that way; else with that way's default payment and other `options`.
 
-        Raises ValueError with the reason where the way is closed.
+        Raises ValueError with the reason where the way is not available.
         """
         if way == self.way:
             return self

@@ -183,7 +183,7 @@ def in_words(table: Sequence[Price]) -> list[str]:
         ways = list(group)
         said = [f"{step} is paid for by {TITLES[p.way]} ({p.note}): {_cost(p)}." for p in ways if p.chosen]
         said += [
-            f"{TITLES[p.way].capitalize()} instead: {_cost(p) if p.open else f'closed, {p.note}'}."
+            f"{TITLES[p.way].capitalize()} instead: {_cost(p) if p.open else f'not available, {p.note}'}."
             for p in ways
             if not p.chosen
         ]

@@ -82,7 +82,11 @@ def unit_in_words(claim: Guarantee) -> str:
     """What a neighbour is, for a reader who is not an expert."""
     whose = "one row of the table" if claim.unit is None else f"all rows of one `{claim.unit}`"
     how = "replaced by any other" if n_is_public(claim.adjacency) else "added or removed"
-    more = "" if claim.unit else " A person with several rows is protected less: each row counts by itself."
+    more = (
+        ""
+        if claim.unit
+        else " A person with several rows is protected less, because each row counts by itself."
+    )
     return f"{whose[0].upper()}{whose[1:]}, {how} ({claim.adjacency}).{more}"
 
 
@@ -125,8 +129,9 @@ def unprotected(plan: Plan) -> str:
 def trust(claim: Guarantee) -> str:
     """The trust model."""
     said = (
-        "The curator, who holds the raw rows and runs the training (the central model), the machine it runs on, and what the curator "
-        "declares of the data. Nobody who gets the model, the report or a prediction: the claim holds against all of them together."
+        "The curator, who holds the raw rows and runs the training (the central model); the machine it runs on; and what the curator "
+        "declares about the data. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds against all of "
+        "them together."
     )
     return f"{said} It {claim.premises[0]}." if claim.premises else said
 
@@ -137,34 +142,32 @@ def correct(plan: Plan) -> str:
     others = sorted({type(part).__name__ for part in parts if not is_ours(type(part))})
     own = f" Third-party, and not proved here: {', '.join(others)}." if others else ""
     return (
-        "Records enter sums of integers, which leave with rounded Gaussian noise on a lattice of integers: no floating-point number of a record "
-        "is added up. docs/proof-table.md leads from each step to its mechanism's proof, its tests and its attacks; dp-accounting computes the "
-        f"claim again where it knows the events.{own}"
+        "Records are added up as integers, and the sums leave with rounded Gaussian noise on a lattice of integers. No floating-point number of "
+        "a record is added up. docs/proof-table.md leads from each step to the proof of its mechanism, its tests and its attacks. dp-accounting "
+        f"computes the claim again where it knows the events.{own}"
     )
 
 
 def side_channels() -> str:
     """What can be seen beside the outputs."""
     return (
-        "Time, memory and power of the machine that trains: nothing is done against them, so it must not be shared with whom you protect "
-        "against. Messages, exit codes, logs and files hold nothing of a record; noise is drawn on integers, so floating point leaks nothing."
+        "Time, memory and power of the machine that trains. Nothing is done against them, so do not share the machine with those you protect "
+        "against. Messages, exit codes, logs and files hold nothing from a record. Noise is drawn on integers, so floating point leaks nothing."
     )
 
 
 def _rests(claim: Guarantee) -> str:
     said = [*claim.conditions, *claim.premises]
     if not said:
-        return "On what was declared (bounds, categories, the number of records), and on no property of the data."
+        return "It rests on what was declared (bounds, categories, the number of records). It assumes nothing else about the data."
     return f"On these facts of the data or of the run: {'; '.join(said)}. The curator checks them with `prepriv validate`."
 
 
 def _elsewhere(report: Report) -> str:
     if report.receipt is None:
-        return (
-            f"{CURATOR}: this run was charged to no ledger. Every other release on the same people adds up."
-        )
+        return f"{CURATOR}: this run was not charged to a ledger. Every other release about the same people adds to the total."
     return (
-        f"It is charge {report.receipt['sequence']} of a ledger, which adds up all that was charged to it (`prepriv ledger show`). "
+        f"It is charge {report.receipt['sequence']} of a ledger, which adds up everything charged to it (`prepriv ledger show`). "
         f"{CURATOR} what was released beside it."
     )
 
@@ -174,18 +177,16 @@ def _utility(report: Report) -> str:
         return "It was measured privately, on rows set aside: see how good it is, with error bars."
     if report.evaluation is not None:
         return f"It was measured on {report.evaluation.table}, which was declared public: see how good it is."
-    return (
-        "Not measured in this report. `prepriv evaluate` measures it on private rows at a price of its own."
-    )
+    return "This report does not measure it. `prepriv evaluate` measures it on private rows, at a separate price."
 
 
 def _bias(plan: Plan) -> str:
     weighed = plan.class_weight or any(p.step.name == "ClassCounts" for p in plan.steps)
     said = (
-        "Noise is the same for all, so what few records say drowns first: rare classes, rare categories, small groups. Values outside the "
-        "declared bounds are cut, and gradients of unusual records are clipped."
+        "The noise is the same for all, so it hides small groups first: rare classes, rare categories, few records. Values outside the "
+        "declared bounds are cut to them, and gradients of unusual records are clipped."
     )
-    return said + (" Classes are weighed." if weighed else " Classes are not weighed here.")
+    return said + (" Classes are weighted." if weighed else " Classes are not weighted here.")
 
 
 def schema_in_words(domain: Domain, most: int = 40) -> str:

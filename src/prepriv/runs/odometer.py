@@ -206,10 +206,9 @@ class Odometer:
             if total.above_the_sum:
                 total = Spent(min(math.fsum(fit.delta for fit in fits) * UP or _PURE, 0.999), fits)
             warnings.warn(
-                f"private fit {len(fits)} of this process: each guarantee_ is that of one fit; {_IF}, "
-                f"together they have {total._sums()}. prepriv.spent() shows the sum, of this process alone: "
-                "joblib's workers and other runs count apart. With ledger= every fit is charged to one cap, wherever "
-                "it runs. This is said once",
+                f"private fit {len(fits)} of this process: each guarantee_ is for one fit only; {_IF}, "
+                f"together they have {total._sums()}. prepriv.spent() shows the sum for this process only: joblib's workers and other runs are not in it. "
+                "With ledger= every fit is charged to one cap, wherever it runs. This warning is given once",
                 CompositionWarning,
                 stacklevel=callers_level(),
             )

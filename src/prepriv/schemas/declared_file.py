@@ -126,7 +126,7 @@ def parse_yaml(text: str, name: object) -> Any:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadSchema(f"{name}{at}: no valid YAML, {error.problem or 'it cannot be read'}") from None
+        raise BadSchema(f"{name}{at}: not valid YAML, {error.problem or 'it cannot be read'}") from None
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise BadSchema(f"{name} is not valid YAML") from None
 
@@ -134,7 +134,7 @@ def parse_yaml(text: str, name: object) -> Any:
 _PLAIN = {  # pydantic's types of errors that name its own inner workings
     "dict_type": "must be keys and values",
     "extra_forbidden": "no such key",
-    "missing": "needs to be given",
+    "missing": "is missing",
     "model_type": "must be keys and values",
     "too_short": "needs at least {min_length} entries",
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",

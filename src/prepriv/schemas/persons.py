@@ -58,7 +58,9 @@ def may_say_whose(names: Iterable[str]) -> list[str]:
 
 def one_row_one_person(names: Iterable[str]) -> str:
     """What a claim without a unit means, and which columns may say otherwise: one sentence."""
-    said = "one row, one person: the claim is about single rows, and a person with several pays for each"
+    said = (
+        "one row, one person: the claim is about single rows, so a person with several rows is protected less"
+    )
     if found := may_say_whose(names):
         listed = ", ".join(map(repr, found[:5]))
         return f"{said}; by its name {listed} may say whose row it is: then declare unit and rows_per_unit (docs/units.md)"
