@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,27 +24,12 @@ from prepriv.schemas.schema import load_schema
 from prepriv.tables.readers import BadData
 from prepriv.tables.units import one_row_each
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from visits import PATIENTS, visits
+
 BOTH = prepriv.domain.ADJACENCIES
-PATIENTS = 3000
-
-
-def visits(patients=PATIENTS, seed=0):
-    """Made up, with a truth: a patient's frailty decides what all of their visits look like. 13,771 of them."""
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(patients), rng.poisson(3.6, patients) + 1)
-    frail = rng.normal(size=patients)[who]
-    table = pd.DataFrame(
-        {
-            "patient_id": [f"p{i}" for i in who],
-            "age": np.clip(55 + 12 * frail + rng.normal(0, 8, len(who)), 18, 95).round(),
-            "dose": np.clip(5 + frail + rng.normal(0, 2, len(who)), 0, 10).round(2),
-            "ward": rng.choice(["north", "south"], len(who)),
-        }
-    )
-    return table.assign(back=np.where(frail + rng.normal(0, 0.5, len(who)) > 0.3, "yes", "no"))
-
-
 TABLE = visits()
+assert len(TABLE) == 13_771
 
 
 def test_one_row_of_each_person_is_read_and_its_own_rows_decide_which():
