@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
+from prepriv.commands.charged import charge_problems
 from prepriv.commands.common import (
     AsJson,
     check_standard_output,
@@ -28,6 +29,7 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import FOUND, Stop
 from prepriv.commands.verify import both_accounts, differences
+from prepriv.ledger import LedgerError
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
@@ -134,6 +136,21 @@ def _write_record(path: Path, made: Report) -> None:
         console.print(f"  {field}: {question}", soft_wrap=True)
 
 
+def _check_charge(place: str, released: Model, file: Path) -> None:
+    """Say whether the ledger paid for the model; Stop where it did not."""
+    try:
+        wrong, unchecked = charge_problems(place, released, file.read_bytes())
+    except LedgerError as error:
+        raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
+    for line in wrong:
+        console.print(f"not charged: {line}", soft_wrap=True)
+    if wrong:
+        raise Stop("the ledger did not pay for this model as it claims", FOUND)
+    console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
+    for line in unchecked:
+        console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+
+
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
     html: Annotated[Path | None, typer.Option(help="Write the model's report here, as .html.")] = None,
@@ -145,6 +162,12 @@ def report(
     record: Annotated[
         Path | None,
         typer.Option(help="Write a record for the public registry of deployments here, as .yaml."),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="Check that this ledger (a file or postgresql://...) paid for the model. Charges nothing."
+        ),
     ] = None,
 ) -> None:
     """Print what a released model promises, read from its artifact."""
@@ -162,6 +185,8 @@ def report(
         for line in unchecked:
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
         console.print(both_accounts(anew), soft_wrap=True)
+    if ledger is not None:
+        _check_charge(ledger, released, artifact_file(model))
     plan = released.declared
     made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     if record is not None:

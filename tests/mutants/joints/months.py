@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 READ, BOOK = "tests/units/test_periods.py", "tests/ledger/test_ledger_periods.py"
+RECEIPT = "tests/commands/test_report_ledger.py"
 CLASS = "parallel composition over parts that are not disjoint, or not what was read"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -70,7 +71,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "ledger/sql_schema.py",
         "FROM entries WHERE period = NEW.period",
         "FROM entries",
-        (BOOK, "-k", "all_its_months or sqlite_itself"),
+        (BOOK, "-k", "just_add_up"),
     ),
     Mutant(
         "a month's total is its first",
@@ -78,7 +79,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "ledger/sql_rows.py",
         "AND sequence < ? ORDER BY sequence DESC LIMIT 1",
         "AND sequence < ? ORDER BY sequence LIMIT 1",
-        (BOOK, "-k", "all_its_months"),
+        (BOOK, "-k", "overlapping_months"),
     ),
     Mutant(
         "a month that the hash does not cover",
@@ -119,5 +120,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "    rules = sql_schema.PERIOD_RULES if by_period else sql_schema.APPEND_RULES\n",
         "    rules = sql_schema.APPEND_RULES\n",
         ("tests/ledger/test_ledger_postgres.py", "-k", "by_periods"),
+    ),
+    Mutant(
+        "a receipt of another model",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        "    if noted and noted != {hashlib.sha256(artifact).hexdigest()}:\n",
+        "    if False:\n",
+        (RECEIPT, "-k", "another_model"),
+    ),
+    Mutant(
+        "a charge of another plan",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        "    if entry.plan_hash != model.declared.hash:\n",
+        "    if False:\n",
+        (RECEIPT, "-k", "pays_for_nothing or as_a_whole"),
+    ),
+    Mutant(
+        "a charge of less than the claim",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        "    if any(not least.fits(entry.cost + slack) for entry in charged):\n",
+        "    if False:\n",
+        (RECEIPT, "-k", "another_model"),
+    ),
+    Mutant(
+        "a charge of another month",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        "sorted(entry.period for entry in charged)) != (scheme, sorted(read))",
+        "[]) != (scheme, [])",
+        (RECEIPT, "-k", "that_month"),
     ),
 )
