@@ -358,4 +358,4 @@ def _show(epsilon: float) -> str:
     """An epsilon for a table; what promises nothing says so."""
     if math.isnan(epsilon):
         return "–"
-    return up(epsilon, 4) if epsilon < 1000 else f"{up(epsilon, 3)} (no privacy)"
+    return up(epsilon, 4) if epsilon < 1000 else "no useful bound"

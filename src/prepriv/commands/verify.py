@@ -86,12 +86,16 @@ def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
     for at, (a, b) in enumerate(zip_longest(text.split("\n"), anew.split("\n")), 1):
         if a != b:
-            return [f"line {at}: {_start(a)}; the model's: {_start(b)}"]
+            return [f"line {at}: {lines_apart(a, b)}"]
     return []
 
 
-def _start(line: str | None) -> str:
-    return "nothing" if line is None else repr(line.strip()[:_SHOWN])
+def lines_apart(a: str | None, b: str | None) -> str:
+    """Both lines, from shortly before the place where they differ. None: there is no such line."""
+    pairs = enumerate(zip_longest(a or "", b or ""))
+    since = max(0, next((at for at, (x, y) in pairs if x != y), 0) - 20)
+    here, there = ("nothing" if line is None else repr(line[since:].strip()[:_SHOWN]) for line in (a, b))
+    return f"{here}; the model's: {there}"
 
 
 def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
