@@ -109,7 +109,7 @@ REFUSED = {
     "a subclass": (Counts(), "Counts"),
     "a weight of a class that is not declared": (
         LogisticRegression(class_weight={"maybe": 2}),
-        "no declared class",
+        "not a declared class",
     ),
 }
 
