@@ -62,6 +62,12 @@ def test_a_score_above_the_commonest_class_is_not():
     assert not any("class-weight" in said for said in to_do(found, weighed=False, weak=False))
 
 
+def test_the_noise_of_the_commonest_class_counts_against_the_model():
+    """6,000 patients of whom 97.5 % survive: 97 (95 to 99) stood beside 95 (91 to 99), and nothing was said."""
+    found = Quality("rows", Share("right", 0.97, 0.95, 0.99), Share("survived", 0.945, 0.91, 0.99))
+    assert not found.beats_the_commonest and "worth nothing" in " ".join(found.good())
+
+
 def test_scores_of_two_classes_tell_the_commonest_one_too_and_accuracy_alone_does_not():
     edges = len(plan_evaluation(DOMAIN, n=4000, measures="scores").edges)
     scores = [[0, 0]] * edges + [[1000, 3000]]

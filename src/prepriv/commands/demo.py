@@ -94,7 +94,7 @@ def demo(
     )
     measured = evaluate(asked, model, x[test], y[test], counted=False)
     report = Report.of(plan, private=trained.private, evaluation=evaluation, measured=measured, model=model)
-    written = model.save(folder / "model")
+    written = model.save(folder / "model", overwrite=overwrite)
     report.save(folder / "report.json")
     report.save(folder / "report.html")
     print_summary(report)

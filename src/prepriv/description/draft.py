@@ -59,6 +59,11 @@ _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sou
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
+HOW_COMPLETED = (
+    "write down what you know yourself, such as all classes:, which is free; then delete the line draft: true"
+)
+
+
 _UNPRICED = Look("schema draft", 1, "replace-one", 1.0, 0.5, ())
 
 
@@ -203,7 +208,7 @@ class PrivateDraft:
         ]
         body: dict[str, Any] = {}
         if self.problem:
-            head.append(f"TO BE COMPLETED: {self.problem}")
+            head += [f"TO BE COMPLETED: {self.problem}", HOW_COMPLETED]
             body["draft"] = True
         learned = {"classes": list(self.classes)} if self.target is None else _bounds_of(self.target)
         body |= {

@@ -30,7 +30,7 @@ from prepriv.release.both_accounts import said_of
 from prepriv.release.coefficients import APART
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
-from prepriv.release.quality import Quality
+from prepriv.release.quality import Quality, lowest
 from prepriv.release.review import review
 from prepriv.release.shape_picture import shape_picture
 
@@ -45,7 +45,7 @@ TITLES = {
     "free": "free",
 }
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
-_MOST_WEIGHTS, _MOST_SHAPES, _MOST_BARS = 20, 12, 12
+_MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 
 
 def page(report: Report) -> str:
@@ -146,8 +146,8 @@ def _hundreds(found: Quality | None) -> list[tuple[str, float, float, float]]:
     named = [("right", found.right)]
     if found.commonest is not None:
         named.append((f"always {found.commonest.name}", found.commonest))
-    named += [(f"recall of {s.name}", s) for s in found.recalls[:_MOST_BARS]]
-    named += [(f"right for {s.name}", s) for s in found.groups[:_MOST_BARS]]
+    named += [(f"recall of {s.name}", s) for s in lowest(found.recalls)]
+    named += [(f"right for {s.name}", s) for s in lowest(found.groups)]
     return [
         (name, s.value, s.value if s.low is None else s.low, s.value if s.high is None else s.high)
         for name, s in named

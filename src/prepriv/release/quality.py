@@ -101,12 +101,11 @@ class Quality:
 
     @property
     def beats_the_commonest(self) -> bool:
-        """Whether it is shown to be right more often than always naming the commonest class would be."""
-        return (
-            self.right is not None
-            and self.commonest is not None
-            and self.right.floor > (self.commonest.value or 0.0)
-        )
+        """Whether it is shown to be right more often than always naming the commonest class would be: the intervals lie apart."""
+        if self.right is None or self.commonest is None:
+            return False
+        most = self.commonest.value if self.commonest.high is None else self.commonest.high
+        return self.right.floor > (most or 0.0)
 
     @property
     def missed(self) -> tuple[Share, ...]:
@@ -151,7 +150,7 @@ class Quality:
 
     def fails(self) -> Iterator[str]:
         """For whom it fails: sentences, the worst first."""
-        for share in _lowest(self.recalls):
+        for share in lowest(self.recalls):
             yield f"Of 100 records that are truly {_named(share)}, it recognises {share}."
         unknown = [_named(s) for s in self.recalls if s.value is None]
         if unknown:
@@ -162,7 +161,7 @@ class Quality:
             if self.by is None:
                 yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
             return
-        for share in _lowest(self.groups):
+        for share in lowest(self.groups):
             yield f"Of 100 predictions for {_named(share)} (`{self.by}`), {share} are right."
         unknown = [_named(s) for s in self.groups if s.value is None]
         if unknown:
@@ -224,6 +223,7 @@ def _named(share: Share) -> str:
     return f'"{printable(share.name)}"'
 
 
-def _lowest(shares: tuple[Share, ...]) -> list[Share]:
+def lowest(shares: tuple[Share, ...]) -> list[Share]:
+    """Those that are known, the lowest first, as many as are named."""
     known = [s for s in shares if s.value is not None]
     return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:_MOST]
