@@ -172,7 +172,7 @@ def _say_cost(drafted: PrivateDraft) -> None:
     if drafted.plan.unit is None:
         said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))
     said += drafted.told()
-    said += [f"TO BE COMPLETED: {drafted.problem}", HOW_COMPLETED] if drafted.problem else []
+    said += [f"TO BE COMPLETED: {drafted.problem}: {HOW_COMPLETED}"] if drafted.problem else []
     if drafted.target is None and len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
         said.append(
             f"LOOK AT the label: its classes are numbers; to predict a number, put low: and high: in place of "

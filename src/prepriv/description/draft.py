@@ -208,7 +208,7 @@ class PrivateDraft:
         ]
         body: dict[str, Any] = {}
         if self.problem:
-            head += [f"TO BE COMPLETED: {self.problem}", HOW_COMPLETED]
+            head.append(f"TO BE COMPLETED: {self.problem}: {HOW_COMPLETED}")
             body["draft"] = True
         learned = {"classes": list(self.classes)} if self.target is None else _bounds_of(self.target)
         body |= {
