@@ -138,7 +138,7 @@ class _DuckDB(_Database):
         except ImportError:
             raise BadData('a query of DuckDB needs duckdb (pip install "prepriv[duckdb]")') from None
         # neither another file nor a variable of Python is a table; nothing can be written, nor switched on again
-        closed = {
+        closed: dict[str, Any] = {
             "enable_external_access": "false",
             "python_enable_replacements": "false",
             "lock_configuration": "true",
