@@ -4,9 +4,9 @@
     python benchmarks/fewer_passes.py --from FILE      the tables of a run again; what FILE holds is not run again
 
 Each cell encodes a table once and trains on the same rows with every candidate, each at the whole budget and with noise of its own: "now" is the
-recipe (100 passes or more, momentum 0.9); "short" has 25 passes at momentum 0.7 and a rate with which a constant gradient gets as far; "flat" is
-short with 1 % of the budget of training for the mean row. A rule takes flat where a step is long, rate * clip / norm / max(1, K / 2) above a
-threshold, and short elsewhere. Thresholds are compared on the first half of the tables; the second reports.
+recipe (100 passes or more, momentum 0.9); the others have so many passes at momentum 0.7 and a rate with which a constant gradient gets as far, and
+"flat" spends 1 % of the budget of training on the mean row. A rule goes by the length of a step of 25 passes, rate * clip / norm, from declared
+numbers alone, and keeps the recipe beyond its last limit. Rules are compared on the first half of the tables; the second reports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import json
 import math
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -30,38 +29,49 @@ from recipe import measures
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Run, Setting, allowance
+from prepriv.recipes.fast import FLATTEN, ONE_OUTPUT, SEVERAL, as_far, step_length
 from prepriv.runs.run import predict_scores
 from prepriv.tables.encoding import encode
 
 DELTA = 1e-5
-SHORT = {"steps": 25, "momentum": 0.7}
-SHARE = 0.01
-THRESHOLDS = (0.0, 0.6, 1.2, 2.5, 5.0, math.inf)
+PASSES = (25, 40, 60)
+SHORT, FLAT = (0.0, FLATTEN)
+INF = math.inf
+RULES = {
+    "25": ((INF, 25, SHORT),),
+    "25 flat": ((INF, 25, FLAT),),
+    "40": ((INF, 40, SHORT),),
+    "fast": None,
+}
 MADE = "made: steep"
 
 
-def short(learner: GradientDescent, **more: Any) -> GradientDescent:
-    """As far in fewer steps: the averaged weight over a constant gradient stays."""
-    fewer = replace(learner, **SHORT, **more)
-    return replace(fewer, learning_rate=fewer.learning_rate * learner.response(0)[1] / fewer.response(0)[1])
+def called(passes: int, share: float) -> str:
+    return f"{passes} flat" if share else f"{passes}"
 
 
-def candidates(learner: GradientDescent) -> dict[str, GradientDescent]:
-    return {"now": learner, "short": short(learner), "flat": short(learner, flatten=SHARE)}
+def candidates(learner: GradientDescent, long: float) -> dict[str, GradientDescent]:
+    """More passes only where a step is so long that a rule may want them."""
+    made = {"now": learner}
+    for passes in PASSES if long > 0.6 else PASSES[:1]:
+        for share in (SHORT, FLAT):
+            made[called(passes, share)] = as_far(learner, passes, share)
+    return made
 
 
-def length(learner: GradientDescent, setting: Setting) -> float:
-    """Of a step of the short candidate, from declared numbers alone."""
-    fewer, norm = short(learner), learner.row_norm(setting.radius)
-    return fewer.learning_rate * learner.clip(setting.radius) / norm / max(1.0, setting.outputs / 2)
+def chosen(long: float, classes: int, rule: tuple[tuple[float, int, float], ...] | None) -> str:
+    """What a rule takes; None: that of learner="fast"."""
+    rule = (ONE_OUTPUT if classes == 2 else SEVERAL) if rule is None else rule
+    return next((called(passes, share) for limit, passes, share in rule if long <= limit), "now")
 
 
-def cell(dev: Development, epsilon: float, repeats: int) -> list[dict[str, Any]]:
+def cell(dev: Development, epsilon: float, repeats: int, adjacency: str) -> list[dict[str, Any]]:
     """One row for each candidate and repeat, on rows that were encoded once."""
     train, found, trained = GradientDescent.train, [], []
 
     def every(self: GradientDescent, rows: Any, setting: Setting, run: Run) -> Any:
-        for name, learner in candidates(self).items():
+        long = step_length(self, setting.radius)
+        for name, learner in candidates(self, long).items():
             z = run.noise_multiplier * math.sqrt(
                 allowance(learner, 1.0, setting) / allowance(self, 1.0, setting)
             )
@@ -69,13 +79,13 @@ def cell(dev: Development, epsilon: float, repeats: int) -> list[dict[str, Any]]
                 start = time.process_time()
                 weights = train(learner, rows, setting, Run(run.session, z))
                 spent = time.process_time() - start
-                facts = {"candidate": name, "length": length(self, setting), "passes": learner.steps}
+                facts = {"candidate": name, "length": long, "passes": learner.steps}
                 found.append(facts | {"cpu": spent})
                 trained.append(np.vstack([weights[:-1], weights[-1:] * self.bias]))
         return trained[0]
 
     with mock.patch.object(GradientDescent, "train", every):
-        fitted = prepriv.PrivateClassifier(dev.domain(), epsilon=epsilon, delta=DELTA, threads=1)
+        fitted = prepriv.PrivateClassifier(dev.domain(adjacency), epsilon=epsilon, delta=DELTA, threads=1)
         model = fitted.fit(*dev.train).model_
     scores, norms = predict_scores(model.maps, np.hstack(trained), encode(dev.test[0], model.domain))
     outputs = trained[0].shape[1]
@@ -109,7 +119,7 @@ def run(args: argparse.Namespace) -> None:
                 facts = {"table": name, "half": dev.half, "n": len(dev.train[1]), "classes": dev.classes}
                 facts |= {"tested": len(dev.test[1]), "epsilon": epsilon, "seed": seed}
                 with args.out.open("a") as file:
-                    for one in cell(dev, epsilon, args.repeats):
+                    for one in cell(dev, epsilon, args.repeats, args.adjacency):
                         file.write(json.dumps(facts | one) + "\n")
 
 
@@ -120,7 +130,7 @@ def read(path: Path) -> pd.DataFrame:
 def show(path: Path) -> None:
     """Means over the runs of a cell, then over cells; differences from now, and their standard errors over tables."""
     columns = ["accuracy", "AUC or F1", "log loss", "cpu", "passes"]
-    keys = ["half", "table", "epsilon", "length", "n", "tested"]
+    keys = ["half", "table", "epsilon", "length", "n", "classes"]
     cells = read(path).groupby([*keys, "candidate"])[columns].mean().unstack()
     for half, of_half in cells.groupby("half"):
         print(f"\n{half} half, {of_half.index.get_level_values('table').nunique()} tables\n")
@@ -131,18 +141,19 @@ def show(path: Path) -> None:
         for epsilon, at in of_half.groupby("epsilon"):
             now = at.xs("now", axis=1, level="candidate")
             print(f"| {epsilon:g} | now | {means(now, now)} |")
-            lengths = at.index.get_level_values("length").to_numpy()
-            for threshold in THRESHOLDS:
-                chosen = at.xs("short", axis=1, level="candidate").copy()
-                flat = at.xs("flat", axis=1, level="candidate")
-                chosen[lengths > threshold] = flat[lengths > threshold]
-                rule = {0.0: "flat", math.inf: "short"}.get(threshold, f"flat above {threshold:g}")
-                print(f"| {epsilon:g} | {rule} | {means(chosen, now)} |")
-    print("\n| table | n | ε | length | accuracy: now, short, flat | log loss | processor s |")
+            lengths, classes = (at.index.get_level_values(name) for name in ("length", "classes"))
+            for name, rule in RULES.items():
+                takes = [chosen(long, k, rule) for long, k in zip(lengths, classes)]
+                if not set(takes) <= set(at.columns.get_level_values("candidate")):
+                    continue
+                of = pd.concat([at.iloc[[i]].xs(c, axis=1, level="candidate") for i, c in enumerate(takes)])
+                print(f"| {epsilon:g} | {name} | {means(of, now)} |")
+    names = ("now", *(called(passes, share) for passes in PASSES for share in (SHORT, FLAT)))
+    print(f"\n| table | n | ε | length | accuracy: {', '.join(names)} | log loss | processor s |")
     print("|---|---|---|---|---|---|---|")
     for (_, table, epsilon, long, n, _), row in cells.iterrows():
         shown = [
-            " ".join(f"{factor * row[name][c]:.{digits}f}" for c in ("now", "short", "flat"))
+            " ".join(f"{factor * row[name][c]:.{digits}f}" for c in names if c in row[name].dropna())
             for name, factor, digits in (("accuracy", 100, 1), ("log loss", 1, 4), ("cpu", 1, 2))
         ]
         print(f"| {table} | {n} | {epsilon:g} | {long:.2f} | {' | '.join(shown)} |")
@@ -170,6 +181,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="splits of a table")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each candidate on the same rows")
     parser.add_argument("--most", type=int, default=6000, help="training rows that are kept")
+    parser.add_argument("--adjacency", choices=("replace-one", "add-or-remove-one"), default="replace-one")
     parser.add_argument("--out", type=Path, default=Path("fewer_passes.jsonl"))
     parser.add_argument("--from", dest="shown", type=Path)
     args = parser.parse_args()

@@ -466,9 +466,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         without random features: one weight a column; "additive" a function of each column (docs/additive.md);
         "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
         is free and public steps, and the recipe for the rows behind them: [Encode("encoder.onnx"), "auto"].
-    learner : "auto" or learner, default "auto"
-        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. Else one of
-        `prepriv.learners`.
+    learner : "auto", "fast" or learner, default "auto"
+        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does so with 25 to 60 passes
+        over the rows in place of 100 or more, where that was measured (docs/recipe.md). Else one of `prepriv.learners`.
     threads : int, optional
         Threads of the gradient sum; the result does not depend on it. None: one a core.
     memory : int or str, optional

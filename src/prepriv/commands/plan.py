@@ -51,7 +51,7 @@ SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema 
 LearnerOption = Annotated[
     str | None,
     typer.Option(
-        help="A learner instead of the default one: OnePassSGD, or '{kind: PoissonSGD, batch_size: 256}'."
+        help="A learner instead of the default one: OnePassSGD, fast, or '{kind: PoissonSGD, batch_size: 256}'."
     ),
 ]
 ClassWeight = Annotated[

@@ -76,16 +76,16 @@ def check_steps(steps: Any) -> None:
             )
 
 
-def check_named(steps: Any, learner: Any, known: Sequence[str]) -> None:
-    """ValueError unless steps are a list or one of these names, and the learner is one or "auto"."""
+def check_named(steps: Any, learner: Any, known: Sequence[str], learners: Sequence[str] = ("auto",)) -> None:
+    """ValueError unless steps are a list or one of these names, and the learner is one or has one of its names."""
     if not isinstance(steps, str):
         check_steps(steps)
     elif steps not in known:
         raise ValueError(f"steps must be one of {', '.join(known)}, or a list of steps; got {steps!r}")
     if not isinstance(learner, str):
         check_learner(learner)
-    elif learner != "auto":
-        raise ValueError(f"learner must be 'auto' or a learner; got {learner!r}")
+    elif learner not in learners:
+        raise ValueError(f"learner must be {' or '.join(map(repr, learners))} or a learner; got {learner!r}")
 
 
 def check_loss(learner: Learner, domain: Domain) -> None:

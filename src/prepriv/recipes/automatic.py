@@ -36,11 +36,13 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
+from prepriv.recipes.fast import fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression
 from prepriv.space import Space
 
 NAMED = ("auto", "linear", "additive", *RECIPES)  # by name
+LEARNERS = ("auto", "fast")
 SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
@@ -82,7 +84,8 @@ def recipe(
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
     function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
-    Feature Preprocessing, with their own learners (docs/dpsgd-f.md).
+    Feature Preprocessing, with their own learners (docs/dpsgd-f.md). learner "fast": a quarter of the passes, where that was
+    measured (docs/recipe.md).
     """
     n = need_n(n)
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
@@ -90,9 +93,13 @@ def recipe(
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
-    check_named(steps, learner, NAMED)
+    check_named(steps, learner, NAMED, LEARNERS)
     if isinstance(steps, str):
         if steps in RECIPES:
+            if learner == "fast":
+                raise ValueError(
+                    f"learner 'fast' is of the automatic recipe: {steps} has a learner of its own"
+                )
             steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
             learner = own if learner == "auto" else learner
         elif steps == "additive":
@@ -112,8 +119,11 @@ def recipe(
             stacklevel=callers_level(),
         )
     learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
-    batched = learned if _moved(steps) else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
-    return tuple(steps), batched
+    if _moved(steps):
+        return tuple(steps), learned
+    if learner == "fast" and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
+        return tuple(steps), fast(learned, SCALE, learned.loss.outputs(len(domain.classes)))
+    return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
 def _after(
@@ -253,6 +263,10 @@ def _ball_center(d: int, n: int, epsilon: float, delta: float) -> Center:
     return InstanceOptimalCenter(payment=pay.Budget(share))
 
 
+def _wavelets(steps: Sequence[Step]) -> bool:
+    return any(isinstance(step, Scattering) for step in steps)
+
+
 def _moved(steps: Sequence[Step]) -> bool:
     """Whether a step is paid for by sensitivity."""
     return any(not s.paid.leaves for s in steps)
@@ -273,7 +287,7 @@ def auto_learner(
     if math.isinf(epsilon):
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
-    wavelets = any(isinstance(step, Scattering) for step in steps)
+    wavelets = _wavelets(steps)
     longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
     reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
     if any(isinstance(step, RandomFeatures) for step in steps):

@@ -277,10 +277,12 @@ class Schema(_Strict):
             for i, spec in enumerate(self.steps, 1)
         ]
 
-    def build_learner(self) -> Learner | Literal["auto"]:
+    def build_learner(self) -> Learner | Literal["auto", "fast"]:
         """The declared learner, or that of the recipe."""
         if self.learner is None:
             return "auto"
+        if self.learner == {"kind": "fast"}:
+            return "fast"
         return build_learner(self.learner, "Softmax" if self.label.classes else "SquaredError")
 
 
