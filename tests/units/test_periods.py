@@ -46,7 +46,11 @@ DATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pa.table, pl.DataFrame, "csv", "parquet"], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [pd.DataFrame, pa.table, pl.DataFrame, "csv", "parquet"],
+    ids=["pandas", "arrow", "polars", "csv", "parquet"],
+)
 def test_only_rows_of_the_month_are_read_and_each_date_decides_for_itself(make, tmp_path):
     doses = [j * 0.5 for j in range(len(DATES))]
     cells = {"dose": doses, "seen": list(DATES), "y": ["yes", "no"] * 8 + ["yes"]}
