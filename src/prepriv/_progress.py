@@ -27,3 +27,12 @@ def progress_bar(*, shown: bool | None = None) -> Iterator[Callable[[str, int, i
             bar.update(tasks[stage], completed=done)
 
         yield update
+
+
+@contextlib.contextmanager
+def waiting(stage: str) -> Iterator[None]:
+    """A bar of a stage whose length is not told, on a terminal: it says this word and moves with the clock alone."""
+    with progress_bar() as progress:
+        if progress is not None:
+            progress(stage, 0, 0)
+        yield

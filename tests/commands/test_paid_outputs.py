@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import subprocess
@@ -212,3 +213,26 @@ def test_equal_quantiles_are_asked_for_once():
         pd.DataFrame({"x0": np.random.default_rng(0).random(N)}), domain, epsilon=1.0, quantiles=(0.5, 0.5)
     )
     assert list(found.columns["x0"].quantiles) == [0.5]
+
+
+def test_a_wait_is_shown_by_a_word_that_no_record_decides(place, monkeypatch):
+    """Every command that reads private rows says so, with no number: neither of rows, nor of what was found there."""
+    said = []
+
+    @contextlib.contextmanager
+    def bar():
+        yield lambda *word: said.append(word)
+
+    monkeypatch.setattr("prepriv._progress.progress_bar", bar)
+    for command in (
+        *COMMANDS.values(),
+        ["ask", "p.csv", "mean(age)", "--schema", "S.yaml", "--rows", str(N)],
+    ):
+        assert run(command) == 0
+        assert said == [("reading", 0, 0)], command
+        said.clear()
+    assert run(["schema", "init", "p.csv"]) == 0 and said == [("reading", 0, 0)]
+    assert run(["evaluate", "run/model", "p.csv"]) == 0 and said[1:] == [
+        ("counting", 0, 0),
+        ("reading", 0, 0),
+    ]

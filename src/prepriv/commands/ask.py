@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv._progress import waiting
 from prepriv.commands.common import (
     AsJson,
     Came,
@@ -76,7 +77,7 @@ def ask(
     say_drafted(domain, ledger)
     came = Came()
     with says_what_stays(came, out), reserved_file(out, _check_out):
-        with private_run(came):
+        with private_run(came), waiting("reading"):
             found = ask_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency, n_is_public
 from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, FOUND, INTERRUPTED, TEST_REFUSED, Stop, reason
@@ -207,7 +208,8 @@ def counted_rows(
     if stream.once:
         raise Stop("--rows must be declared: the rows can be read only once")
     stream.check(columns)
-    count = stream.count()
+    with waiting("counting"):
+        count = stream.count()
     if count == 0:
         raise BadData(f"{stream.paths[0] if isinstance(stream, Files) else 'the table'} has no rows")
     return count

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import n_is_public
 from prepriv.commands.common import (
@@ -77,7 +78,7 @@ def describe(
     came = Came()
     beside = () if out is None else (out.with_suffix(".json"),)
     with says_what_stays(came, out), reserved_file(out, _check_out, *beside):
-        with private_run(came):
+        with private_run(came), waiting("reading"):
             found = describe_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv._progress import waiting
 from prepriv.commands.common import (
     AsJson,
     ByOption,
@@ -108,7 +109,7 @@ def evaluate(
         _say_plan(plan)
         say_drafted(plan.domain, account)
         unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=sealed(stream, account))
-        with private_run(came):
+        with private_run(came), waiting("reading"):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 import yaml
 
+from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
 from prepriv.commands.common import (
@@ -120,7 +121,7 @@ def schema_init(
             say(line, err=True)
         came = Came()
         with says_what_stays(came, out), reserved_file(out, _check_out):
-            with private_run(came):
+            with private_run(came), waiting("reading"):
                 drafted = draft_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
             came.writing = out is not None
             with contextlib.nullcontext() if out is None else paid_output(out, drafted.text):
@@ -131,7 +132,8 @@ def schema_init(
     if unread := [option for option, value in given.items() if value is not None]:
         raise Stop(f"{', '.join(unread)}: for a private draft alone; give --epsilon, too")
     stream = opened(data, query)
-    table = read_whole(stream, stream.names)
+    with waiting("reading"):
+        table = read_whole(stream, stream.names)
     if len(table) == 0:
         raise BadData(f"{data} has no rows")
     try:

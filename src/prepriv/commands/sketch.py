@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from prepriv._arguments import integer
+from prepriv._progress import waiting
 from prepriv._text import csv_cell
 from prepriv.commands.common import (
     AsJson,
@@ -97,7 +98,7 @@ def sketch(
     say_drafted(priced.plan.domain, ledger)
     paths, came, account = [out / name for name in OUTPUTS], Came(), noted(ledger, note)
     with says_what_stays(came, out), reserved_file(paths[0], lambda _: _check_out(paths), *paths[1:]):
-        with private_run(came):
+        with private_run(came), waiting("reading"):
             found = sketch_in_private(
                 priced,
                 stream,

@@ -24,6 +24,14 @@ MUTANTS: tuple[Mutant, ...] = (
         DISK,
     ),
     Mutant(
+        "a description's bar that tells how many rows there are",
+        "our own: the size of a private file on a progress bar",
+        "commands/describe.py",
+        'waiting("reading"):',
+        'waiting(f"reading {stream.count()}"):',
+        ("tests/commands/test_paid_outputs.py", "-k", "a_wait_is_shown"),
+    ),
+    Mutant(
         "a second file for rows that are too many",
         "our own: twice the disk for one record more",
         "engines/local.py",
