@@ -272,7 +272,10 @@ class Reader:
                 "only scaling about the mean has a bound: leave with_mean on",
             )
             return
-        says = "the least standard deviation of a scaled column as a share of its declared width"
+        says = (
+            "the least standard deviation of a scaled column as a share of its declared width (by a mean and a deviation that "
+            "were published, scale each record before the declared domain, which is free)"
+        )
         chosen = set(self.domain.columns if columns is None else columns)
         if chosen & self.scaled:
             self._refuse(

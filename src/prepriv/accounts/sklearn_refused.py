@@ -53,7 +53,7 @@ REFUSED = {
     "TargetEncoder": _LABELS,
     "PolynomialFeatures": "it depends on no data, but how far it moves rows is not bounded here: make the products part of "
     "the table, and declare their bounds",
-    "FunctionTransformer": "what its function reads cannot be seen: apply it record by record, before the declared domain",
+    "FunctionTransformer": "what its function reads cannot be seen: apply it record by record, before the declared domain, which is free where its constants come from other records",
     "FeatureUnion": "it hands rows to several maps side by side: account for a ColumnTransformer, or for each alone",
     "MissingIndicator": "which columns it adds depends on the records; declare missing cells as a category",
 }

@@ -29,7 +29,7 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, up, useful
 from prepriv.learners import Learner
 from prepriv.release.page import TITLES
 from prepriv.schemas.declared_file import BadSchema, read_yaml, sentence
@@ -309,9 +309,9 @@ def account_command(
     assert result.training_alone is not None
     alone = float(result.training_alone.epsilon(at))
     console.print(
-        f"training alone claims ε = {_show(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows}"
+        f"training alone claims {useful(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows}"
     )
-    console.print(f"the pipeline really has ε = {_show(result.epsilon(at))}", style="bold")
+    console.print(f"the pipeline really has {useful(result.epsilon(at))}", style="bold")
     for note in result.notes:
         console.print(f"  {note}")
     for condition in result.conditions:
@@ -358,4 +358,4 @@ def _show(epsilon: float) -> str:
     """An epsilon for a table; what promises nothing says so."""
     if math.isnan(epsilon):
         return "–"
-    return up(epsilon, 4) if epsilon < 1000 else "no useful bound"
+    return useful(epsilon, "")

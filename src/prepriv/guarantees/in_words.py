@@ -6,7 +6,7 @@ import math
 from html import escape
 
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import exact, percent, up
+from prepriv.guarantees.printed import exact, percent, useful
 
 FALSE_ALARMS = 0.01
 
@@ -151,7 +151,7 @@ def short(guarantee: Guarantee | None, delta: float) -> str:
     """
     if guarantee is None:
         return "no privacy is claimed"
-    return f"ε = {up(guarantee.epsilon(delta), 4)} at δ = {exact(delta)}; {guarantee}"
+    return f"{useful(guarantee.epsilon(delta))} at δ = {exact(delta)}; {guarantee}"
 
 
 def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:

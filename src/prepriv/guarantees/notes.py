@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.printed import USELESS, down, exact, up
 
 LARGE_EPSILON = 10.0
 FEWEST_SIGNALS = (
@@ -23,9 +23,8 @@ def notes_on(epsilon: float, delta: float, n: int, mu: float) -> tuple[str, ...]
             "probability δ would satisfy it"
         )
     if epsilon > LARGE_EPSILON:
-        notes.append(
-            f"weak: ε = {up(epsilon, 4)} is above 10 and rules out little of what can be learnt of a record"
-        )
+        large = f"ε = {up(epsilon, 4)} is above 10" if epsilon < USELESS else "no useful bound: ε is above 10"
+        notes.append(f"weak: {large} and rules out little of what can be learnt of a record")
     if n * mu < FEWEST_SIGNALS:
         notes.append(
             f"weak model: n·µ = {up(n * mu, 3)} is below {FEWEST_SIGNALS:g}: with so few records or so small a budget "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
+USELESS = 1000.0  # an ε from here on promises nothing
 CONDITION_DIGITS = 12  # of a number in a condition: what a user declared is printed as it was written
 
 
@@ -32,6 +33,15 @@ def down(x: float, digits: int = 6) -> str:
     ('0.9999', '0.3')
     """
     return _text(x, digits, ROUND_FLOOR)
+
+
+def useful(epsilon: float, lead: str = "ε = ") -> str:
+    """An epsilon of a claim, four digits, rounded up. From 1000 on it is not a useful bound, and no digits are shown.
+
+    >>> useful(1.69994), useful(2066124376400.7397)
+    ('ε = 1.7', 'no useful bound')
+    """
+    return lead + up(epsilon, 4) if epsilon < USELESS else "no useful bound"
 
 
 def exact(x: float) -> str:
