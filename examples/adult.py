@@ -86,8 +86,8 @@ def main(path: Path) -> dict[str, float]:
     plain = prepriv.PrivateClassifier(declared, epsilon=math.inf, steps=steps()).fit(train, train["label"])
     print(private.guarantee_)
     for price in private.report_.prices:
-        cost = f"x {price.factor:.4f}" if price.open else "closed"
-        print(f"  {price.step:12} {price.way:12} {cost:10} {'paid' if price.chosen else '':5} {price.note}")
+        cost = f"x {price.factor:.4f}" if price.open else "not available"
+        print(f"  {price.step:12} {price.way:12} {cost:13} {'paid' if price.chosen else '':5} {price.note}")
     recipe = prepriv.PrivateClassifier(declared, epsilon=1.0, delta=1e-5).fit(train, train["label"])
     result = {
         "private": private.score(test, test["label"]),

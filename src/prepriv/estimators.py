@@ -465,7 +465,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe, "linear" the recipe
         without random features: one weight a column; "additive" a function of each column (docs/additive.md);
         "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
-        is free and public steps, and the recipe for the rows behind them: [Encode("encoder.onnx"), "auto"].
+        is free and public steps, and the recipe for the rows after them: [Encode("encoder.onnx"), "auto"].
     learner : "auto", "fast" or learner, default "auto"
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does so with 25 to 60 passes
         over the rows in place of 100 or more, where that was measured (docs/recipe.md). Else one of `prepriv.learners`.

@@ -29,7 +29,7 @@ def test_affine_steps_give_weights_in_raw_units(classes, weight):
     np.testing.assert_allclose(
         scores[:, 0] if len(classes) == 2 else scores, made.decision_function(X), atol=1e-9
     )
-    assert made.coefficients_.behind == () and made.coefficients_.names == ("x0", "x1", "x2")
+    assert made.coefficients_.after == () and made.coefficients_.names == ("x0", "x1", "x2")
     assert made.coef_.shape == ((1 if len(classes) == 2 else 3), 3)
     p = made.predict_proba(X)
     np.testing.assert_array_equal(made.predict_log_proba(X), np.log(p))
@@ -44,13 +44,13 @@ def test_other_steps_are_named_and_gaps_do_no_harm():
         pd.DataFrame(table), X[:, 0] > 25
     )
     found = made.coefficients_
-    assert found.behind[-1] == "Homogenize" and len(found.weights) == len(found.names)
+    assert found.after[-1] == "Homogenize" and len(found.weights) == len(found.names)
     assert (found.names[0], found.names[1], found.names[-1]) == ("a", "c=u", "(constant)")
     steps = [ConstantImputer(0.5), *AFFINE]
     raw = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=4.0, steps=steps).fit(
         pd.DataFrame(table), X[:, 0] > 25
     )
-    assert raw.coefficients_.behind == () and raw.coefficients_.names[0] == "a"
+    assert raw.coefficients_.after == () and raw.coefficients_.names[0] == "a"
     assert raw.coef_[0, 0] > 0
 
 

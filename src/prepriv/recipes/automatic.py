@@ -80,7 +80,7 @@ def recipe(
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
-    steps that end in a name, [Encode("encoder.onnx"), "auto"]: those, which cost nothing, and the recipe for the rows behind them.
+    steps that end in a name, [Encode("encoder.onnx"), "auto"]: those, which cost nothing, and the recipe for the rows after them.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
     function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of

@@ -46,14 +46,14 @@ APART = frozenset(
 class Coefficients:
     """weights: (d, K). bias: (K,). names: (d,), of the weights, "(constant)" of a constant feature; () where the rows have none.
 
-    behind: the steps behind which rows are meant, that are not affine; (): raw rows, numbers in the units of their columns
-    and between the declared bounds, a category as 0 or 1.
+    after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
+    bounds, a category as 0 or 1. Steps are named where one of them is not affine.
     """
 
     weights: Floats
     bias: Floats
     names: tuple[str, ...]
-    behind: tuple[str, ...]
+    after: tuple[str, ...]
 
 
 def coefficients(model: Model) -> Coefficients:
@@ -68,9 +68,9 @@ def coefficients(model: Model) -> Coefficients:
     texts = any(isinstance(c, Text) for c in model.domain.columns.values())
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
-        behind = tuple(s.step.name for s in model.declared.steps[: last + 1])
+        after = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
-        return Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), behind)
+        return Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
     weights, bias = raw_units(flat.weights, flat.domain)
     return Coefficients(weights, bias, model.domain.space.names, ("hashing of texts",) if texts else ())
 
