@@ -1,129 +1,33 @@
-"""The method of Re:cord-play on another library, as tests/outside has it on ours. docs/outside-auditors.md.
+"""The method of Re:cord-play on other libraries, as tests/outside has it on ours. docs/outside-auditors.md.
 
-python benchmarks/outside_peers.py
+python benchmarks/outside_peers.py --peer diffprivlib=PYTHON --peer opendp=PYTHON --peer opacus=PYTHON
 
-Needs diffprivlib and the scikit-learn that it imports with (1.5). Every mechanism of `diffprivlib.mechanisms` is recorded on one table and
-played on a neighbour, in which one record is another. With the same outputs handed back, all calls must have the same class and the same
-parameters, in the same order, and no input may move further than the declared sensitivity. All bounds, norms and classes are declared where
-the library takes them. A difference refutes; none proves nothing. Where two runs
-on the same table differ, nothing is decided.
+Each library runs under the Python named for it, by the file outside_LIBRARY.py. A table of 60 records is recorded, and played on
+neighbours, in which one record is another or is left out. All bounds, norms, sizes and classes are declared where the library takes
+them. A difference refutes; none proves nothing. Where two runs on the same table differ, nothing is decided.
 """
 
 from __future__ import annotations
 
-import inspect
+import argparse
+import subprocess
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import diffprivlib
 import numpy as np
-from diffprivlib import mechanisms, models, tools
 
-Call = tuple[str, dict[str, Any], Any, Any]  # class, parameters, input, output
-LOOSE = 1 + 1e-9  # of a sensitivity: the rounding of sums
+PEERS = "diffprivlib", "opendp", "opacus"
+ITSELF, FEWER = "the same table", "a record fewer"
 
 
 class Differs(Exception):
     """What was found."""
 
 
-class Recorder:
-    """Records the calls of one run, or plays them in another."""
-
-    def __init__(self, played: list[Call] | None = None) -> None:
-        self.calls: list[Call] = []
-        self.played = played
-        self.inside = False
-
-    def call(self, mechanism: Any, honest: Callable[..., Any], value: Any = None) -> Any:
-        """One draw; what a mechanism asks of its parent class is a part of it."""
-        if self.inside:
-            return honest(mechanism) if value is None else honest(mechanism, value)
-        self.inside = True
-        try:
-            return self._outer(mechanism, honest, value)
-        finally:
-            self.inside = False
-
-    def _outer(self, mechanism: Any, honest: Callable[..., Any], value: Any) -> Any:
-        name = type(mechanism).__name__
-        parameters = {
-            key: found
-            for key, found in vars(mechanism).items()
-            if isinstance(found, int | float | str | bool | tuple) and not key.startswith("_")
-        }
-        output = honest(mechanism) if value is None else honest(mechanism, value)
-        if self.played is not None:  # the draw above moves the generator on, as on the other side
-            if len(self.calls) >= len(self.played):
-                raise Differs(f"a call more of {name}")
-            was, had, before, output = self.played[len(self.calls)]
-            if was != name:
-                raise Differs(f"{was} on one side, {name} on the other")
-            apart = [key for key in had if not np.array_equal(had[key], parameters.get(key), equal_nan=True)]
-            if apart:
-                raise Differs(f"{name}: {apart[0]} is {had[apart[0]]} and {parameters.get(apart[0])}")
-            moved = _distance(before, value)
-            if "sensitivity" in parameters and moved > parameters["sensitivity"] * LOOSE:
-                raise Differs(
-                    f"{name}: its input moves by {moved:.4g}, declared {parameters['sensitivity']:.4g}"
-                )
-        self.calls.append((name, parameters, value, output))
-        return output
-
-
-def _distance(a: Any, b: Any) -> float:
-    """Of inputs that are numbers; 0 of others, which are not compared."""
-    if isinstance(a, int | float | np.number) and isinstance(b, int | float | np.number):
-        gap = abs(float(a) - float(b))
-        return gap if np.isfinite(gap) else float("inf")
-    return 0.0
-
-
-def run(work: Callable[[Any, Any], Any], x: Any, y: Any, played: list[Call] | None = None) -> list[Call]:
-    """One run, each mechanism through a recorder."""
-    recorder, honest = Recorder(played), {}
-    for kind in {k for _, k in inspect.getmembers(mechanisms, inspect.isclass) if "randomise" in vars(k)}:
-        honest[kind] = kind.randomise
-
-        def through(self: Any, *value: Any, _kind: Any = kind) -> Any:
-            return recorder.call(self, honest[_kind], *value)
-
-        kind.randomise = through
-    try:
-        work(x, y)
-    finally:
-        for kind, method in honest.items():
-            kind.randomise = method
-    if played is not None and len(recorder.calls) < len(played):
-        raise Differs(f"{len(played)} calls on one side, {len(recorder.calls)} on the other")
-    return recorder.calls
-
-
-LOW, HIGH = np.zeros(2), np.ones(2)
-WORK: dict[str, Callable[[Any, Any], Any]] = {
-    "tools.mean": lambda x, y: tools.mean(x[:, 0], bounds=(0, 1), random_state=1),
-    "tools.var": lambda x, y: tools.var(x[:, 0], bounds=(0, 1), random_state=1),
-    "tools.histogram": lambda x, y: tools.histogram(x[:, 0], bins=5, range=(0, 1), random_state=1),
-    "StandardScaler": lambda x, y: models.StandardScaler(bounds=(LOW, HIGH), random_state=1).fit(x),
-    "PCA": lambda x, y: models.PCA(1, data_norm=1.5, bounds=(LOW, HIGH), random_state=1).fit(x),
-    "GaussianNB": lambda x, y: models.GaussianNB(bounds=(LOW, HIGH), random_state=1).fit(x, y),
-    "LinearRegression": lambda x, y: models.LinearRegression(
-        bounds_X=(LOW, HIGH), bounds_y=(0, 2), random_state=1
-    ).fit(x, y),
-    "LogisticRegression": lambda x, y: models.LogisticRegression(data_norm=1.5, random_state=1).fit(x, y),
-    "KMeans": lambda x, y: models.KMeans(2, bounds=(LOW, HIGH), random_state=1).fit(x),
-    "RandomForestClassifier": lambda x, y: models.RandomForestClassifier(
-        n_estimators=2, bounds=(LOW, HIGH), classes=[0, 1, 2], random_state=1
-    ).fit(x, y),
-}
-
-
-ITSELF = "the same table"
-
-
 def neighbours(x: Any, y: Any) -> dict[str, tuple[Any, Any]]:
-    """Tables in which the last record is another."""
+    """Tables in which the last record is another, or is left out."""
     found = {ITSELF: (x, y)}
     for name, row, label in (
         ("a corner", [0.0, 1.0], 0),
@@ -135,28 +39,46 @@ def neighbours(x: Any, y: Any) -> dict[str, tuple[Any, Any]]:
         near, labels = x.copy(), y.copy()
         near[-1], labels[-1] = row, label
         found[name] = near, labels
+    found[FEWER] = x[:-1], y[:-1]
     return found
 
 
-def main() -> None:
-    """Print a line for each model, with the first difference found."""
+def compare(title: str, works: dict[str, Any], run: Callable[..., list[Any]], fewer: bool) -> None:
+    """Print a line for each work, with the first difference on each neighbour.
+
+    `run(work, x, y)` returns the calls of one run; `run(work, x, y, played, changed)` plays them on a neighbour that is `changed` records
+    away, counted as added and removed ones. `fewer`: the library claims something of a table with a record fewer, too.
+    """
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     x, y = rng.random((60, 2)), rng.integers(0, 2, 60)
-    x[-1], y[-1] = [0.5, 0.5], 0
-    print(f"diffprivlib {diffprivlib.__version__}")
-    for name, work in WORK.items():
+    x[-1], y[-1] = [1.0, 0.0], 0
+    print(title)
+    for name, work in works.items():
         played, found = run(work, x, y), []
         for which, (near, labels) in neighbours(x, y).items():
+            if which == FEWER and not fewer:
+                continue
             try:
-                run(work, near, labels, played)
+                run(work, near, labels, played, 1 if which == FEWER else 2)
             except Differs as difference:
                 found.append(f"{which}: {difference}")
             except Exception as error:
                 found.append(f"{which}: {type(error).__name__} on one side")
         if any(one.startswith(ITSELF) for one in found):
-            found = ["not decided: it draws outside its mechanisms, so two runs on one table differ"]
+            found = ["not decided: two runs on one table differ"]
         print(f"| {name} | {len(played)} | {'; '.join(found) or 'no difference'} |")
+
+
+def main() -> None:
+    """Run each library under its Python."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--peer", action="append", required=True, metavar="NAME=PYTHON")
+    for peer in parser.parse_args().peer:
+        name, _, python = peer.partition("=")
+        if name not in PEERS or not python:
+            parser.error(f"--peer {peer}: NAME=PYTHON, of {', '.join(PEERS)}")
+        subprocess.run([python, str(Path(__file__).with_name(f"outside_{name}.py"))], check=True)
 
 
 if __name__ == "__main__":
