@@ -1,6 +1,6 @@
 """The method of Re:cord-play on other libraries, as tests/outside has it on ours. docs/outside-auditors.md.
 
-python benchmarks/outside_peers.py --peer diffprivlib=PYTHON --peer opendp=PYTHON --peer opacus=PYTHON
+python benchmarks/outside_peers.py --peer diffprivlib=PYTHON --peer opendp=PYTHON --peer opacus=PYTHON --peer dpmm=PYTHON
 
 Each library runs under the Python named for it, by the file outside_LIBRARY.py. A table of 60 records is recorded, and played on
 neighbours, in which one record is another or is left out. All bounds, norms, sizes and classes are declared where the library takes
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-PEERS = "diffprivlib", "opendp", "opacus"
+PEERS = "diffprivlib", "opendp", "opacus", "dpmm"
 ITSELF, FEWER = "the same table", "a record fewer"
 
 
