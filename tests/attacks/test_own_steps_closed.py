@@ -710,7 +710,7 @@ class Twice(GradientDescent):
 class Once(Twice):
     exact = True
     takes_units, premise, unit = GradientDescent.takes_units, GradientDescent.premise, GradientDescent.unit
-    parts, smooth = GradientDescent.parts, GradientDescent.smooth
+    parts, smooth, once = GradientDescent.parts, GradientDescent.smooth, GradientDescent.once
 
 
 class Steeper(Logistic):

@@ -249,9 +249,9 @@ def test_a_sampler_of_ones_own_decides_nothing(ended):
     text = """
 class Full(PoissonSGD):
     def _batch(self, source, rows, n): return np.arange(rows)
-    exact, takes_units, samples, premise, unit, shift, parts, accounts, smooth, reach = (
+    exact, takes_units, samples, premise, unit, shift, parts, accounts, smooth, reach, once = (
         getattr(PoissonSGD, name)
-        for name in ("exact", "takes_units", "samples", "premise", "unit", "shift", "parts", "accounts", "smooth", "reach")
+        for name in ("exact", "takes_units", "samples", "premise", "unit", "shift", "parts", "accounts", "smooth", "reach", "once")
     )
 domain = Domain.box(0, 1, features=2, classes=[0, 1], n=40)
 steps = []

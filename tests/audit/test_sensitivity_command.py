@@ -77,9 +77,10 @@ def test_every_step_that_can_move_rows_is_attacked():
 
 def _NEVER_AFTER_A_SHIFT():
     from prepriv.preprocessing import AugmentByDistance, InstanceOptimalCenter, QuantileTransform, RootColumns
+    from prepriv.preprocessing.encoder import Encode  # of rows that nothing has moved
     from prepriv.preprocessing.fitted import Fitted  # it must be the first step
     from prepriv.preprocessing.random_features import RandomFeatures
     from prepriv.preprocessing.square_root import SquareRoot
 
-    free = {RandomFeatures, SquareRoot, RootColumns}
+    free = {RandomFeatures, SquareRoot, RootColumns, Encode}
     return free | {QuantileTransform, AugmentByDistance, InstanceOptimalCenter, Fitted}

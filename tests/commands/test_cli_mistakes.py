@@ -146,7 +146,7 @@ def test_a_folder_is_no_file(mistake):
 def test_what_does_not_fit_is_said_to_be_silent_where_it_is_read(folder, capsys):
     assert run(["train", "--help"]) == 0
     help_ = " ".join(capsys.readouterr().out.split())
-    assert "Run `prepriv validate` first (for the curator only)" in help_ and "decimal commas" in help_
+    assert "The curator can run `prepriv validate` first" in help_ and "decimal commas" in help_
     assert run(["schema", "init", "t.csv", "--label", "status"]) == 0
     assert (
         "# no declared class): the curator sees their counts with `prepriv validate"
@@ -154,7 +154,7 @@ def test_what_does_not_fit_is_said_to_be_silent_where_it_is_read(folder, capsys)
     )
     assert run(["--help"]) == 0
     codes = " ".join(capsys.readouterr().out.split())
-    assert "70 a failure after private data was opened; 130 interrupted" in codes
+    assert "70 failed after private data was opened; 130 interrupted" in codes
 
 
 # ------------------------------------------------------------------------------------------- outputs

@@ -49,7 +49,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def just_above(printed: str, stored: float) -> None:
-    """Not below, and no further than one in the last of three digits."""
+    """Not below, and no further than one in the last of three digits; or no useful bound, where that is so."""
+    if printed == "no":
+        assert stored >= 1000
+        return
     assert stored <= float(printed) <= stored * 1.01
 
 
@@ -115,7 +118,7 @@ def test_account(folder, capsys, monkeypatch, noise):
     alone, at = re.search(r"training alone claims ε = (\S+).* at δ = (\S+),", out).groups()
     just_above(alone, result.training_alone.epsilon(delta))
     assert float(at) == delta
-    just_above(re.search(r"really has ε = (\S+)", out)[1], result.epsilon(delta))
+    just_above(re.search(r"really has (?:ε = )?(\S+)", out)[1], result.epsilon(delta))
     rows = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if "│" in line]
     number = r"[^ ]+"
     shown = {row[0]: re.match(number, row[1])[0] for row in rows if len(row) == 2}
@@ -151,7 +154,9 @@ def test_tables_of_paper_001_round_bounds_up_and_curves_down(capsys):
 
 def test_a_small_mu_is_not_printed_as_zero(capsys):
     guarantee = Guarantee.of_gaussians([GaussianEvent("train", 1 / 3.351e-5)], "replace-one")
-    plan = SimpleNamespace(guarantee=guarantee, delta=1e-9, n=10)
+    plan = SimpleNamespace(
+        guarantee=guarantee, delta=1e-9, n=10, periods=None, domain=SimpleNamespace(periods=None)
+    )
     print_guarantee(plan, private=True)
     out = capsys.readouterr().out
     assert guarantee.mu <= float(re.search(r"\((\S+)-GDP\)", out)[1]) <= 3.3511e-5

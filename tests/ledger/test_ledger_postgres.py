@@ -120,7 +120,7 @@ def test_one_database_holds_many_ledgers_and_none_is_overwritten(server, url, re
     with pytest.raises(ValueError, match="never overwritten"):
         Ledger.create(url, "x", epsilon=1.0, delta=0)
     assert len(remote.entries()) == 4
-    with pytest.raises(AttributeError, match="no file"):
+    with pytest.raises(AttributeError, match="not a file"):
         _ = remote.path
 
 

@@ -126,7 +126,7 @@ def test_dropped_rows_are_refused():
     ("caps", "words"),
     [
         ({"missing": 1.5}, r"missing cap must lie in \[0, 1\]"),
-        ({"missing": {"age": 0.1}}, "missing caps name 'age', which is no column"),
+        ({"missing": {"age": 0.1}}, "missing caps name 'age', which is not a column"),
         ({"missing": [0.1]}, "must be a number or a dict"),
         ({"fade": -0.1}, r"fade cap must lie in \[0, 1\]"),
     ],

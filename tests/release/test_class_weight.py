@@ -177,7 +177,7 @@ columns:
         ("", ["--class-weight", "balanced", "--learner", "{kind: GradientDescent, steps: 5}"], 0, None),
         (", class_weight: some", [], 2, "class_weight must be"),
         ("", ["--threshold", "1"], 2, "threshold"),
-        ("", ["--class-weight", "{ja: 4}"], 2, "no declared class"),
+        ("", ["--class-weight", "{ja: 4}"], 2, "not a declared class"),
         ("", ["--learner", "{kind: "], 2, "--learner, line 1"),
         ("", ["--learner", "Foo"], 2, "kind must be one of"),
         ("", ["--learner", "[1]"], 2, "learner"),

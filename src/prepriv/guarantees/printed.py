@@ -68,8 +68,8 @@ def measured(value: float, low: float, high: float, *deviations: float) -> tuple
     >>> measured(0.510812, 0.17463, 0.84671), measured(48211.7, 47950.2, 48480.9)
     (('0.51', '0.17', '0.85'), ('48,210', '47,950', '48,490'))
     """
-    half, largest = (high - low) / 2, max(abs(value), abs(low), abs(high))
-    if not 1e-9 < half < math.inf or largest >= 1e12:  # nothing is left out of a number without an error
+    half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high, *deviations))
+    if not (1e-9 < half < math.inf and largest < 1e12):  # nothing is left out of a number without an error
         return f"{value:,.6g}", down(low), up(high), *(up(x) for x in deviations)
     unit = Decimal(1).scaleb(math.floor(math.log10(half)) - 1)
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))

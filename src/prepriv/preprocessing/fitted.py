@@ -96,13 +96,13 @@ class Fitted(Step):
 
     def __post_init__(self) -> None:
         settle(self, features=integer("features", self.features, at_most=2**20))
+        super().__post_init__()
         try:
             _ = self._kinds, _names(self._spec)
         except (TypeError, ValueError):
             raise ValueError(
                 "transformer and columns must be JSON text: use Fitted.of(pipeline, domain)"
             ) from None
-        super().__post_init__()
 
     @classmethod
     def of(

@@ -17,15 +17,15 @@ SEVERAL = ((0.6, PASSES, 0.0), (1.2, 40, 0.0))
 def fast(learner: GradientDescent, radius: float, outputs: int) -> GradientDescent:
     """The fewest passes that do not overshoot on rows of this norm; the learner itself where all of them might."""
     long = step_length(learner, radius)
-    for limit, passes, share in ONE_OUTPUT if outputs == 1 else SEVERAL:
+    for limit, times, share in ONE_OUTPUT if outputs == 1 else SEVERAL:
         if long <= limit:
-            return as_far(learner, passes, share)
+            return as_far(learner, times, share)
     return learner
 
 
-def as_far(learner: GradientDescent, passes: int, share: float = 0.0) -> GradientDescent:
+def as_far(learner: GradientDescent, times: int, share: float = 0.0) -> GradientDescent:
     """So many passes, by which a constant gradient moves the averaged weights as far."""
-    made = replace(learner, momentum=SLOWER, steps=passes, flatten=share)
+    made = replace(learner, momentum=SLOWER, steps=times, flatten=share)
     return replace(made, learning_rate=made.learning_rate * learner.response(0.0)[1] / made.response(0.0)[1])
 
 

@@ -32,7 +32,10 @@ def outside(data: Any) -> Stream | None:
             source="the ibis expression that was given",
         )
     if hasattr(data, "__arrow_c_stream__"):
-        held = nw.from_native(tabled(data), eager_only=True, allow_series=True, pass_through=True)
+        try:
+            held = nw.from_native(tabled(data), eager_only=True, allow_series=True, pass_through=True)
+        except (nw.exceptions.NarwhalsError, ValueError):
+            return None  # a table with two columns of one name, which is refused where it is read
         if isinstance(held, nw.DataFrame | nw.Series):
             return None
         return ArrowReaders(lambda: data, f"the {type(data).__name__} that was given", once=True)

@@ -145,11 +145,14 @@ def check_columns(
 ) -> None:
     """BadData where a wanted column is not there, or there twice."""
     for name in wanted or ():
-        if list(have).count(name) != 1:
-            what = "no column" if name not in have else "more than one column"
+        if list(have).count(name) > 1:  # the name may be a cell, where nobody declared it
+            raise BadData(
+                f"two columns of {path} have the same name (or its header line is missing): rename one"
+            )
+        if name not in have:
             hint = wrong_header(have) if text else ""
             hint = hint or f"the schema and the table differ: {names_of(have)}"
-            raise BadData(f"{path} has {what} {name!r}; {hint}")
+            raise BadData(f"{path} has no column {name!r}; {hint}")
 
 
 def names_of(have: Sequence[str]) -> str:
