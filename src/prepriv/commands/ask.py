@@ -13,7 +13,6 @@ from prepriv.commands.common import (
     Came,
     Note,
     console,
-    load,
     noted,
     paid_output,
     print_table,
@@ -23,7 +22,15 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
-from prepriv.commands.data import DATA, QueryOption, opened
+from prepriv.commands.data import (
+    DATA,
+    DeltaOption,
+    LedgerOption,
+    QueryOption,
+    RowsOption,
+    SchemaOption,
+    declared_table,
+)
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.ask import Answers, ask_in_private
@@ -39,20 +46,12 @@ def ask(
             help='For example "mean(pay)", "count by job", "crosstab(job, sex)", "quantile(age, 0.9) by sex".'
         ),
     ],
-    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    schema: SchemaOption,
     query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of all answers together.")] = 0.5,
-    delta: Annotated[
-        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
-    ] = 1e-6,
-    number: Annotated[
-        int | None,
-        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
-    ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
-    ] = None,
+    delta: DeltaOption = 1e-6,
+    number: RowsOption = None,
+    ledger: LedgerOption = None,
     note: Note = None,
     price: Annotated[bool, typer.Option("--price", help="Print what each release costs, and stop.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the answers to this .json file.")] = None,
@@ -62,12 +61,7 @@ def ask(
 
     All questions are priced together before the table is opened. What several of them need is paid for once.
     """
-    declared = load(schema)
-    n = declared.rows if number is None else number
-    if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
-    stream = opened(data, query)
-    domain = declared.domain(rows=n, source=stream.source)
+    domain, n, stream = declared_table(schema, data, query, number)
     plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n)
     if out is not None and out.suffix != ".json":
         raise Stop(f"--out must end in .json; got {out.name}")

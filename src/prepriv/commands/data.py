@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from prepriv.commands.common import load
 from prepriv.commands.exits import Stop, reason
+from prepriv.domain import Domain
 from prepriv.tables.outside import ArrowReaders
 from prepriv.tables.query import Query, is_database
 from prepriv.tables.stream import Files, Stream, files
@@ -24,12 +26,33 @@ QueryOption = Annotated[
         help="The file of the query whose rows are read, where DATA is duckdb:///FILE, sqlite:///FILE or postgresql://...",
     ),
 ]
+SchemaOption = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
+DeltaOption = Annotated[float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")]
+RowsOption = Annotated[
+    int | None,
+    typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
+]
+LedgerOption = Annotated[
+    str | None, typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://...")
+]
 _READER = re.compile(r"reader:([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _LARGEST = 2**20  # bytes of a query
 
 
+def declared_table(
+    schema: Path, data: str, query: Path | None, rows: int | None
+) -> tuple[Domain, int, Stream]:
+    """(domain, declared number of records, stream) of a schema and DATA: no row is read. Stop where the number is not declared."""
+    declared = load(schema)
+    n = declared.rows if rows is None else rows
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    stream = opened(data, query)
+    return declared.domain(rows=n, source=stream.source), n, stream
+
+
 def opened(data: str, query: Path | None = None) -> Stream:
-    """The stream of DATA, of which no row is read. BadData or Stop for what is none."""
+    """The stream of DATA, of which no row is read. BadData or Stop for anything else."""
     if is_database(data):
         if query is None:
             raise Stop("--query: DATA is a database, so give the file of the query whose rows are read")
@@ -44,14 +67,17 @@ def opened(data: str, query: Path | None = None) -> Stream:
 
 
 def sealed(stream: Stream, ledger: object) -> bool:
-    """Whether it may not be opened before the charge of a ledger: a header line could be a record, names of a query are none."""
+    """Whether it may not be opened before the charge of a ledger: a header line could be a record, and the names of a query could not."""
     return ledger is not None and isinstance(stream, Files)
 
 
 def _text(query: Path) -> str:
     try:
         with query.open("rb") as file:
-            return file.read(_LARGEST).decode("utf-8")
+            text = file.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise Stop(f"--query: {query} is longer than {_LARGEST:,} bytes")
+        return text.decode("utf-8")
     except OSError as error:
         raise Stop(f"--query: cannot read {query}: {reason(error)}") from None
     except UnicodeDecodeError:

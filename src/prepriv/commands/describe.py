@@ -15,7 +15,6 @@ from prepriv.commands.common import (
     Came,
     Note,
     console,
-    load,
     noted,
     paid_output,
     print_table,
@@ -25,7 +24,15 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
-from prepriv.commands.data import DATA, QueryOption, opened
+from prepriv.commands.data import (
+    DATA,
+    DeltaOption,
+    LedgerOption,
+    QueryOption,
+    RowsOption,
+    SchemaOption,
+    declared_table,
+)
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.describe import Description, describe_in_private, plan_description
@@ -35,20 +42,12 @@ from prepriv.guarantees.printed import exact, up
 
 def describe(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
-    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    schema: SchemaOption,
     query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole description.")] = 0.5,
-    delta: Annotated[
-        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
-    ] = 1e-6,
-    number: Annotated[
-        int | None,
-        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
-    ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
-    ] = None,
+    delta: DeltaOption = 1e-6,
+    number: RowsOption = None,
+    ledger: LedgerOption = None,
     note: Note = None,
     out: Annotated[
         Path | None, typer.Option(help="Write a page to this .html file, and the same as .json beside it.")
@@ -65,12 +64,7 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Describe a table privately: gaps, means, deviations, quantiles, histograms, counts, each with its error bar."""
-    declared = load(schema)
-    n = declared.rows if number is None else number
-    if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
-    stream = opened(data, query)
-    domain = declared.domain(rows=n, source=stream.source)
+    domain, n, stream = declared_table(schema, data, query, number)
     plan = plan_description(domain, epsilon=epsilon, delta=delta, n=n, correlations=correlations, by=by)
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")

@@ -18,7 +18,6 @@ from prepriv.commands.common import (
     Came,
     Note,
     console,
-    load,
     noted,
     paid_output,
     print_json,
@@ -30,7 +29,16 @@ from prepriv.commands.common import (
     writable_once,
     write_text,
 )
-from prepriv.commands.data import DATA, QueryOption, opened, sealed
+from prepriv.commands.data import (
+    DATA,
+    DeltaOption,
+    LedgerOption,
+    QueryOption,
+    RowsOption,
+    SchemaOption,
+    declared_table,
+    sealed,
+)
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
@@ -43,23 +51,15 @@ _MOST_DRAWN = 10**6
 
 def sketch(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
-    schema: Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")],
+    schema: SchemaOption,
     query: QueryOption = None,
     out: Annotated[
         Path | None, typer.Option(help=f"A folder for {', '.join(OUTPUTS)}; needed unless --price is given.")
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the whole sketch.")] = 0.5,
-    delta: Annotated[
-        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
-    ] = 1e-6,
-    number: Annotated[
-        int | None,
-        typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
-    ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
-    ] = None,
+    delta: DeltaOption = 1e-6,
+    number: RowsOption = None,
+    ledger: LedgerOption = None,
     note: Note = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also correlations of all pairs of columns within each class.")
@@ -76,13 +76,8 @@ def sketch(
     The rows keep each column's counts with the label and nothing else: columns are independent within a class, unless --pairs is given. A sketch that would
     hold too little signal is refused before the charge. The table is opened after the charge.
     """
-    declared = load(schema)
-    n = declared.rows if number is None else number
-    if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
     draw, seed = integer("--draw", draw, at_most=_MOST_DRAWN), integer("--seed", seed, at_least=0)
-    stream = opened(data, query)
-    domain = declared.domain(rows=n, source=stream.source)
+    domain, n, stream = declared_table(schema, data, query, number)
     priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, pairs=pairs)
     _show_price(priced)
     if price:

@@ -2,7 +2,7 @@
 
 Each leaf is fitted by scikit-learn itself; what its `transform` then does is written as operations (`preprocessing.compiled`),
 and compared with it on the rows it was fitted on. Parameters are read by that comparison: one that changes what `transform` does
-in a way that is not written is refused.
+in a way that is not written is refused. What such a map may do to private rows: docs/proofs/fitted.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How many columns a pipeline of scikit-learn can make at most, whatever it is fitted on: declared before anything is read."""
+"""How many columns a pipeline of scikit-learn can make at most, whatever it is fitted on: declared before anything is read.
+Where it is used: docs/proofs/fitted.md."""
 
 from __future__ import annotations
 
