@@ -97,7 +97,7 @@ def sketch(
             found = sketch_in_private(
                 priced,
                 stream,
-                declared.label.name,
+                domain.label,
                 ledger=account,
                 reached=came,
                 sealed=sealed(stream, account),
