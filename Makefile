@@ -24,8 +24,8 @@ test: .venv/.installed-dev ## the whole suite but the long attacks
 test-slow: .venv/.installed-dev ## the long attacks too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'slow or not slow'
 
-mutants: .venv/.installed-dev ## plant every known bug and see which test kills it
-	$(BIN)/python tests/mutants/run.py
+mutants: .venv/.installed-dev ## plant every known bug and see which test kills it; goes on where it stopped
+	$(BIN)/python tests/mutants/run.py --record run/mutants.jsonl
 
 proofs: ## compile the machine-checked proofs and list what they rest on (Coq, mathcomp: docs/proofs/machine_checked.md)
 	$(MAKE) -C proofs/coq
