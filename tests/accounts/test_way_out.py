@@ -19,7 +19,8 @@ from prepriv.accounts.from_sklearn import Unpriced
 from prepriv.accounts.way_out import _written, ways_out
 from prepriv.cli import run
 from prepriv.learners import AnyModel, GradientDescent, Logistic
-from prepriv.payment import Budget, Sensitivity
+from prepriv.payment import Budget, Sensitivity, Sketch
+from prepriv.plans.price import prices
 
 N, DELTA = 4000, 1e-5
 BOX = Domain.box(0, 10, features=3, classes=[0, 1], n=N, missing="impute")
@@ -182,6 +183,40 @@ def test_no_price_for_a_payment_that_is_refused():
     epsilon, note = found["MeanImputer", "budget"]
     assert epsilon is None and "rests on a premise of rows after the noisy map of MeanImputer" in note
     assert found["MeanImputer", "public"][0] and found["StandardScaler", "budget"][0]
+
+
+STEPS = (
+    pre.StandardScaler(rule="none", payment=Sensitivity()),
+    pre.Center(payment=Budget(0.1)),
+    pre.Deduplicate(eta=0.1, payment=Sensitivity()),
+)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=[step.name for step in STEPS])
+def test_three_tables_of_prices_agree(step):
+    """`prices`, `ways_out` and `account` answer three questions of one list: which ways there are, and what each costs."""
+    domain = Domain.box(0, 10, features=3, classes=[0, 1], n=N)
+    table = prices([step], domain, LEARNER, epsilon=3.0, delta=DELTA, n=N, release=False)
+    factors = {price.way: price.factor for price in table if price.open}
+    out = ways_out([step], LEARNER, domain=domain, epsilon=3.0, delta=DELTA)
+    tried = {way.steps[0].way: way.factor for way in out}
+    assert tried and set(tried) <= set(factors)
+    for way in {step.way, "public"} & set(tried):  # other payments have other settings
+        assert tried[way] == pytest.approx(factors[way], rel=1e-9)
+    if step.paid.leaves:
+        return
+    rows = account([step], LEARNER, domain=domain, noise_multiplier=out[0].noise_multiplier, delta=DELTA)
+    open_ = {way for _, way, epsilon, _ in rows.alternatives if epsilon is not None}
+    assert open_ == set(factors)
+    closed = {way: note for _, way, epsilon, note in rows.alternatives if epsilon is None}
+    assert closed == {price.way: price.note for price in table if not price.open}
+
+
+def test_a_pipeline_of_a_sketch_is_a_sentence():
+    domain = Domain.box(0, 10, features=3, classes=[0, 1], n=N)
+    steps = [pre.Fitted.of(make_pipeline(StandardScaler()), domain, Sketch(0.1))]
+    with pytest.raises(ValueError, match=r"made by prepriv\.private"):
+        ways_out(steps, LEARNER, domain=domain, epsilon=3.0, delta=DELTA)
 
 
 def test_codes_of_texts_have_no_code():

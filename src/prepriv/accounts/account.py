@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,9 +32,10 @@ from prepriv.guarantees.printed import percent, plain, up
 from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.learner import Learner, Setting
-from prepriv.placed.chain import chain
+from prepriv.placed.chain import Chain, chain
 from prepriv.placed.checks import check_domain, check_records, check_steps, records_of
 from prepriv.placed.raw_units import RawUnits
+from prepriv.plans.price import each_way
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.space import Space
@@ -222,7 +223,7 @@ def account(
         raise ValueError(
             "steps of an existing pipeline are free, public or fitted without noise (Sensitivity)"
         )
-    placed = chain(steps, domain, n, math.inf, release=False)
+    placed = _placed(steps, domain)
     planned, space, incoming = placed.steps, placed.space, placed.incoming
     for p in planned:
         rehearse(p, domain, n, private=True, release=False)
@@ -243,7 +244,15 @@ def account(
             part = math.nan
         listed.append((p.step.name, part, p.outgoing))
     real = float(curve.epsilon(delta))
-    ways = _alternatives(steps, ran, domain, real, float(alone.epsilon(delta)), delta)
+    ways = _alternatives(
+        steps,
+        lambda at: setting(at.incoming, at.space),
+        ran,
+        domain,
+        real,
+        float(alone.epsilon(delta)),
+        delta,
+    )
     notes = (
         *read,
         *rests_on(steps),
@@ -267,41 +276,44 @@ def account(
     )
 
 
+def _placed(steps: Sequence[Step], domain: Domain) -> Chain:
+    """The steps in their places: nothing adds noise, and no model has to leave with them. domain: with n."""
+    assert domain.n is not None
+    return chain(steps, domain, domain.n, math.inf, release=False)
+
+
 def _alternatives(
-    steps: Sequence[Step], ran: Ran, domain: Domain, real: float, before: float, delta: float
-) -> list[tuple[str, str, float | None, str]]:
+    steps: Sequence[Step],
+    setting: Callable[[Chain], Setting],
+    ran: Ran,
+    domain: Domain,
+    real: float,
+    before: float,
+    delta: float,
+) -> Iterator[tuple[str, str, float | None, str]]:
     """What each step would cost if it were paid for otherwise, the noise and the other steps as they are."""
     assert domain.n is not None
-    table: list[tuple[str, str, float | None, str]] = []
     share = pay.Budget().share
     mu = math.sqrt(share) * gdp_mu(min(max(before, 1e-6), 1e6), delta)
-    for i, step in enumerate(steps):
-        if not step.ways:
-            continue
-        for way in pay.WAYS:
-            note, epsilon, without = step.closed_ways().get(way, ""), None, None
-            if way in step.ways and way not in (step.way, pay.Sensitivity.way):
-                try:  # one map for both of two neighbours
-                    rest = [*steps[:i], step.paid_by(way), *steps[i + 1 :]]
-                    placed = chain(rest, domain, domain.n, math.inf, release=False)
-                    space, outputs = placed.space, ran.outputs(len(domain.classes))
-                    setting = Setting(
-                        space.radius, space.d, outputs, domain.n, domain.adjacency, placed.incoming
-                    )
-                    without = ran.direct(setting, delta)
-                except ValueError as refused:
-                    note = str(refused)
-            if way == step.way:
-                epsilon, note = real, "as it is"
-            elif without is not None and way == pay.Public.way:
-                epsilon, note = float(without.epsilon(delta)), "a public table with the same columns"
-            elif without is not None:
-                epsilon = float(compose([(without, 1), (gaussian(mu), 1)]).epsilon(delta))
-                note = (
-                    f"a private fit of {up(mu, 3)}-GDP ({percent(share)} of training alone); may be released"
-                )
-            table.append((step.name, way, epsilon, note or "not the way it was fitted"))
-    return table
+    fit = f"a private fit of {up(mu, 3)}-GDP ({percent(share)} of training alone); may be released"
+
+    def pricing(at: int) -> Callable[[Step, list[Step]], tuple[float, str]]:
+        def price(paid: Step, variant: list[Step]) -> tuple[float, str]:
+            if paid is steps[at]:
+                return real, "as it is"
+            if not paid.paid.leaves:
+                raise ValueError("not the way it was fitted")
+            # One map for both of two neighbours.
+            without = ran.direct(setting(_placed(variant, domain)), delta)
+            if paid.way == pay.Public.way:
+                return float(without.epsilon(delta)), "a public table with the same columns"
+            return float(compose([(without, 1), (gaussian(mu), 1)]).epsilon(delta)), fit
+
+        return price
+
+    for step, way, found in each_way(steps, pricing):
+        if way in pay.WAYS:
+            yield step.name, way, *((None, found) if isinstance(found, str) else found)
 
 
 def _routes(ran: Ran, setting: Setting, alone: TradeoffFunction, delta: float) -> dict[str, TradeoffFunction]:

@@ -30,7 +30,8 @@ from prepriv.placed.checks import (
     records_of,
 )
 from prepriv.placed.raw_units import RawUnits
-from prepriv.plans.plan import budget, decide, setting_of
+from prepriv.plans.plan import budget, setting_of
+from prepriv.plans.price import Costless, calibrated, offers
 from prepriv.preprocessing.base import Step
 
 _MOST = 81  # joint choices that are calibrated: four steps in three ways
@@ -253,9 +254,9 @@ def ways_out(
         raise ValueError(
             f"more than {_MOST} joint choices of payments: pay for some of the steps, or account for fewer at once"
         )
-    cheapest = [choice[0] for choice in choices]
-    free = _calibrated(cheapest, learner, domain, epsilon, delta, {})[1]
     found, known = [], dict[Any, float]()
+    yardstick = [Costless(inner=step) if step.ways else step for step in steps]
+    free = _calibrated(yardstick, learner, domain, epsilon, delta, known)[1]
     for variant in itertools.product(*choices):
         try:
             placed, multiplier = _calibrated(variant, learner, domain, epsilon, delta, known)
@@ -289,12 +290,16 @@ def _ways(step: Step) -> list[Step]:
     if not step.ways:
         return [step]
     undeclared = step.way != pay.Sensitivity.way and step.Caps is not None and dataclasses.fields(step.Caps)
-    fresh = _FRESH.get(step.name, {})
-    return [
-        step.paid_by(way, **fresh)
-        for way in pay.WAYS
-        if way in step.ways and not (way == pay.Sensitivity.way and undeclared)
+    open_ = [
+        paid
+        for way, paid in offers(step, **_FRESH.get(step.name, {}))
+        if way in pay.WAYS and not isinstance(paid, str) and not (way == pay.Sensitivity.way and undeclared)
     ]
+    if not open_:
+        raise ValueError(
+            f"{step.name} has none of the ways {', '.join(pay.WAYS)}: a pipeline that a sketch pays for is made by prepriv.private"
+        )
+    return open_
 
 
 def _calibrated(
@@ -317,8 +322,8 @@ def _calibrated(
         raise ValueError("closed by its price")
     key = (placed.stages, setting.radius, dataclasses.replace(setting.incoming, conditions=()))
     if key not in known:
-        _, setting, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta, release=False)
-        known[key] = learner.unit(setting) * multiplier / clip
+        _, _, multiplier, unit = calibrated(domain, steps, learner, epsilon, delta, release=False)
+        known[key] = unit * multiplier / clip
     return placed, known[key]
 
 

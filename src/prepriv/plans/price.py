@@ -1,6 +1,9 @@
-"""What each step costs in each of the three ways, from declared facts alone: no record is read.
+"""What each step costs in each way to pay, from declared facts alone: no record is read.
 
-The currency is noise: how many times larger the noise of training becomes, at the same (epsilon, delta),
+`each_way` puts every step into each of its ways. `prices` says what that costs before a run, `account` after one, and
+`ways_out` tries all choices together.
+
+The currency of `prices` is noise: how many times larger the noise of training becomes, at the same (epsilon, delta),
 than if the step cost nothing; and what epsilon the pipeline would really have had if that had been ignored: an
 account of all that would run, by the learner's own composition.
 """
@@ -8,8 +11,9 @@ account of all that would run, by the learner's own composition.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from prepriv import payment as pay
 from prepriv.domain import Domain
@@ -20,6 +24,7 @@ from prepriv.plans.plan import decide
 from prepriv.preprocessing.base import RowShift, Step
 from prepriv.space import Space
 
+T = TypeVar("T")
 _INSIDE = "a price only: the model needs the step on new rows and could not leave"
 
 
@@ -87,6 +92,56 @@ class Costless(Step):
             return incoming
 
 
+def offers(step: Step, **options: Any) -> list[tuple[str, Step | str]]:
+    """(way, the step as it is where it is paid for in that way, or why it cannot be): the three ways, and what else the step has; none for a free step.
+
+    options: of the step, wherever its payment is not the one that it has.
+    """
+    found: list[tuple[str, Step | str]] = []
+    for way in dict.fromkeys((*pay.WAYS, *step.ways)) if step.ways else ():
+        try:
+            found.append((way, step.paid_by(way, **options)))
+        except ValueError as closed:
+            found.append((way, str(closed)))
+    return found
+
+
+def instead(steps: Sequence[Step], at: int, step: Step) -> list[Step]:
+    """The steps with another one in one place."""
+    return [*steps[:at], step, *steps[at + 1 :]]
+
+
+def each_way(
+    steps: Sequence[Step], pricing: Callable[[int], Callable[[Step, list[Step]], T]]
+) -> Iterator[tuple[Step, str, T | str]]:
+    """(step, way, what all the steps then cost, or why that way is not available), each step in each way, the others as they are.
+
+    pricing: of a step's number makes what says the cost of that step as it is then paid for, and of all the steps with it. A
+    ValueError of that is the reason why the way is not available.
+    """
+    for at, step in enumerate(steps):
+        if not step.ways:
+            continue
+        price = pricing(at)
+        for way, paid in offers(step):
+            found: T | str
+            try:
+                found = paid if isinstance(paid, str) else price(paid, instead(steps, at, paid))
+            except ValueError as closed:
+                found = str(closed)
+            yield step, way, found
+
+
+def calibrated(
+    domain: Domain, steps: Sequence[Step], learner: Learner, epsilon: float, delta: float, release: bool
+) -> tuple[Chain, Setting, float, float]:
+    """(the steps in their places, the learner's setting, its noise multiplier, what that multiplies) for one budget."""
+    placed, setting, multiplier = decide(
+        domain, steps, learner, epsilon=epsilon, delta=delta, release=release
+    )
+    return placed, setting, multiplier, learner.unit(setting)
+
+
 def prices(
     steps: Sequence[Step],
     domain: Domain,
@@ -144,31 +199,28 @@ def prices(
     """
     domain = domain.with_n(n)
 
-    def decided(variant: Sequence[Step], leaves: bool) -> tuple[Chain, Setting, float, float]:
-        at = decide(domain, variant, learner, epsilon=epsilon, delta=delta, release=leaves)
-        return *at, learner.unit(at[1])
+    def pricing(at: int) -> Callable[[Step, list[Step]], tuple[float, float | None, str]]:
+        yardstick = instead(steps, at, Costless(inner=steps[at]))
+        _, _, free, unmoved = calibrated(domain, yardstick, learner, epsilon, delta, release)
+
+        def price(paid: Step, variant: list[Step]) -> tuple[float, float | None, str]:
+            inside = paid.way == pay.Sensitivity.way and paid.at_prediction
+            placed, setting, multiplier, shift = calibrated(
+                domain, variant, learner, epsilon, delta, release and not inside
+            )
+            real = None
+            if paid.way != pay.Public.way:  # the same noise, over what a sum now moves by
+                real = cost(placed, learner, setting, free * (unmoved / shift), delta)
+            terms = paid.paid.terms() + (f"; {_INSIDE}" if inside and release else "")
+            return multiplier / free * (shift / unmoved), real, terms
+
+        return price
 
     table: list[Price] = []
-    for i, step in enumerate(steps):
-        if not step.ways:
-            continue
-        _, _, free, unmoved = decided([*steps[:i], Costless(inner=step), *steps[i + 1 :]], release)
-        for way in (*pay.WAYS, *(way for way in step.ways if way not in pay.WAYS)):
-            chosen = step.way == way
-            try:
-                variant = step.paid_by(way)
-                inside = way == pay.Sensitivity.way and step.at_prediction
-                placed, setting, multiplier, shift = decided(
-                    [*steps[:i], variant, *steps[i + 1 :]], release and not inside
-                )
-                real = None
-                if way != pay.Public.way:  # the same noise, over what a sum now moves by
-                    real = cost(placed, learner, setting, free * (unmoved / shift), delta)
-            except ValueError as closed:
-                table.append(Price(step.name, way, math.inf, None, False, str(closed)))
-                continue
-            terms = variant.paid.terms() + (f"; {_INSIDE}" if inside and release else "")
-            table.append(Price(step.name, way, multiplier / free * (shift / unmoved), real, chosen, terms))
+    for step, way, found in each_way(steps, pricing):
+        if isinstance(found, str):
+            table.append(Price(step.name, way, math.inf, None, False, found))
+        else:
+            factor, real, terms = found
+            table.append(Price(step.name, way, factor, real, step.way == way, terms))
     return table
-
-    return ""
