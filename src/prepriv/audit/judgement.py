@@ -88,3 +88,12 @@ def judged(broken: Sequence[str], undecided: Sequence[str], held: str) -> Judgem
             more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
             return Judgement(word, reasons[0] + more)  # type: ignore[arg-type]
     return Judgement("held", held)
+
+
+def all_judged(verdicts: Sequence[Judgement]) -> Judgement:
+    """One verdict for several audits: the worst, or all that held."""
+    for word in ("broken", "not decided"):
+        for one in verdicts:
+            if one.word == word:
+                return one
+    return Judgement("held", "; ".join(one.why for one in verdicts))

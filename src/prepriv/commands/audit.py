@@ -33,7 +33,7 @@ def sensitivity(
     step: Annotated[
         str,
         typer.Argument(
-            help="A built-in step or chain (its name or the start of it), all, or a Python file with `domain` and `steps`."
+            help="A built-in step or chain (its name or the start of it), all, or a Python file with `domain` and `steps`, or `mechanisms`."
         ),
     ],
     seconds: Annotated[
@@ -55,10 +55,11 @@ def sensitivity(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search made-up neighbours for rows and sums that move further than a step declares.
+    """Search made-up neighbours for rows and sums that move further than a step declares, or releases that tell them apart.
 
     For your own steps, give a Python file that defines `domain` (a Domain), `steps` (a list) and, optionally, `n`. Each step is
-    attacked in every way it can be paid for. Exit code 0: held; 1: broken; 8: not decided.
+    attacked in every way it can be paid for. `mechanisms`, a list of (mechanism, private value, private value of a neighbour), are
+    attacked by many releases of both values. Exit code 0: held; 1: broken; 8: not decided.
     """
     if step.endswith(".py"):
         if table is not None:

@@ -45,7 +45,11 @@ def end(judgement: Judgement, told: Mapping[str, Any], as_json: bool) -> None:
 
 def named_in(path: Path) -> dict[str, Any]:
     """What a Python file defines: `domain` and `steps` at least. Raises Stop."""
-    named = ran(path)
+    return with_steps(ran(path), path)
+
+
+def with_steps(named: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What a Python file defines, which has to be `domain` and `steps` at least. Raises Stop."""
     domain, steps = named.get("domain"), named.get("steps")
     good = isinstance(steps, list | tuple) and all(isinstance(step, Step) for step in steps)
     if not isinstance(domain, Domain) or not good:

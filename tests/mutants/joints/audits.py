@@ -6,6 +6,7 @@ from mutant import Mutant
 
 VERDICTS = ("tests/audit/test_verdicts.py",)
 WORDS = ("tests/audit/test_own_words.py",)
+MECHANISMS = ("tests/audit/test_own_mechanisms.py",)
 CHAINS = ("tests/attacks/test_random_chains.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -184,5 +185,53 @@ MUTANTS: tuple[Mutant, ...] = (
         '            ("smoothness", np.linalg.norm(one - turned) / np.linalg.norm(weights - other)),\n',
         "",
         (*WORDS, "-k", "wrong_word"),
+    ),
+    Mutant(
+        "values of neighbours beyond the reach of a mechanism pass its audit",
+        "a sensitivity that nobody attacks",
+        "audit/own_mechanisms.py",
+        "    if share > 1:\n",
+        "    if share > 1e9:\n",
+        (*MECHANISMS, "-k", "lie_is_found"),
+    ),
+    Mutant(
+        "a mechanism may draw its noise elsewhere",
+        "an audit that another run does not repeat",
+        "audit/own_mechanisms.py",
+        "    return ended, made[0] != made[1] or made[2] != made[3]\n",
+        "    return ended, False\n",
+        (*MECHANISMS, "-k", "lie_is_found"),
+    ),
+    Mutant(
+        "noise of a mechanism that depends on the value is not attacked",
+        "an attack on means alone",
+        "audit/own_mechanisms.py",
+        "    _by_size,\n",
+        "",
+        (*MECHANISMS, "-k", "lie_is_found"),
+    ),
+    Mutant(
+        "the names that a mechanism releases are not attacked",
+        "an attack on numbers alone",
+        "audit/own_mechanisms.py",
+        "    _by_word,\n",
+        "",
+        (*MECHANISMS, "-k", "lie_is_found"),
+    ),
+    Mutant(
+        "a mechanism is attacked for twice its cost",
+        "half the noise passes",
+        "audit/own_mechanisms.py",
+        "parts.append(gaussian(math.sqrt(cost.mu_squared)))",
+        "parts.append(gaussian(2 * math.sqrt(cost.mu_squared)))",
+        (*MECHANISMS, "-k", "lie_is_found"),
+    ),
+    Mutant(
+        "several audits end with the verdict of the last",
+        "a broken mechanism beside steps that hold",
+        "audit/judgement.py",
+        "        for one in verdicts:\n",
+        "        for one in verdicts[1:]:\n",
+        (*MECHANISMS, "-k", "command_ends"),
     ),
 )
