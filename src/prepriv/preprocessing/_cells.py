@@ -6,7 +6,7 @@ Proof: docs/proofs/quantize.md (cells).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from prepriv._arguments import LARGEST, length, number, real, settle
 from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, norms
 from prepriv.guarantees.printed import up
-from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 CELL_SLACK = 1 + 2.0**-20  # a cell can be wider than its side: 2^30 of them leave 22 bits of a coordinate
@@ -28,11 +28,13 @@ def check_cells(step: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(ReleasedMap):
+class Cells(StoredMap):
     """x -> the centre of its cell, pulled back into the declared box and ball.
 
     Cells are cubes of the given side with a centre at (offset, ..., offset). side = 0: every row is its own.
     """
+
+    written_as: ClassVar[str] = "cells"
 
     side: float
     offset: float
@@ -63,13 +65,3 @@ class Cells(ReleasedMap):
             return x
         y = np.clip(self.index(x) * self.side + self.offset, self.low, self.high)
         return into_ball(y, self.radius, norms(y))
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "map": "cells",
-            "side": self.side,
-            "offset": self.offset,
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-            "radius": self.radius,
-        }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,14 +17,17 @@ from prepriv._rounding import DOWN
 from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, need_filled, need_untouched
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 ROOT2 = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
-class Augment(ReleasedMap):
+class Augment(StoredMap):
     """x -> Clip((x, tau), sqrt2 tau) / tau: (b, d) -> (b, d + 1), in the ball of radius sqrt2."""
+
+    written_as: ClassVar[str] = "augment"
 
     tau: float
 
@@ -33,9 +36,6 @@ class Augment(ReleasedMap):
         np.multiply(x, 1 / self.tau, out=out[:, :-1])
         norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
         return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(norms, ROOT2)))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "augment", "tau": self.tau}
 
 
 @dataclass(frozen=True)

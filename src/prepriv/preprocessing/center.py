@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import observed_sums
 from prepriv.preprocessing.impute_caps import midpoints
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Subtract(ReleasedMap):
+class Subtract(StoredMap):
     """Subtract one row: x -> x - offset.
 
     Parameters
@@ -37,13 +38,12 @@ class Subtract(ReleasedMap):
     [[0.0, -1.0]]
     """
 
+    written_as: ClassVar[str] = "subtract"
+
     offset: Floats
 
     def transform(self, x: Floats) -> Floats:
         return np.asarray(x - self.offset)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "subtract", "offset": self.offset.tolist()}
 
 
 @dataclass(frozen=True)

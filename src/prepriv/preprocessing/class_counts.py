@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from prepriv.adjacency import Adjacency
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class CountedClasses(ReleasedMap):
+class CountedClasses(StoredMap):
     """x -> x. counts: (K,), above 0: noisy numbers of records of each class, which predictions may weigh."""
+
+    written_as: ClassVar[str] = "class_counts"
 
     counts: Floats
 
@@ -28,9 +31,6 @@ class CountedClasses(ReleasedMap):
 
     def transform(self, x: Floats) -> Floats:
         return x
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "class_counts", "counts": self.counts.tolist()}
 
 
 @dataclass(frozen=True)

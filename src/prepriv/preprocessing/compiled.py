@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from prepriv._arrays import Floats
-from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.stored_map import StoredMap
 
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
@@ -25,12 +25,14 @@ _NO_DATA = "these data do not describe a compiled pipeline"
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledMap(ReleasedMap):
+class CompiledMap(StoredMap):
     """Rows of the encoded space of declared columns (b, d) to (b, features), each number in [-1, 1].
 
     columns: the declared columns as JSON text (`Domain.to_json`). ops: the operations, as JSON text. features: how many numbers a
     row becomes; those that no operation makes are 0. check: what the sketch that it was fitted on says of itself.
     """
+
+    written_as: ClassVar[str] = "compiled"
 
     columns: str
     ops: str
@@ -62,15 +64,6 @@ class CompiledMap(ReleasedMap):
         for j, column in enumerate(made[: self.features]):
             out[:, j] = np.where(np.isfinite(column), np.clip(column, -1.0, 1.0), 0.0)
         return out
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "map": "compiled",
-            "columns": self.columns,
-            "ops": self.ops,
-            "features": self.features,
-            "check": self.check,
-        }
 
 
 def compiled_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> RawColumns:

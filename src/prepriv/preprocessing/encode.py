@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,20 @@ from prepriv._rounding import UP
 from prepriv.columns import MISSING
 from prepriv.preprocessing.base import ReleasedMap, RowShift, Step
 from prepriv.preprocessing.scale_map import rest_radius
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 MOST_CODES = 1 << 16  # of a feature: each is a cell of every row
 
 
 @dataclass(frozen=True, eq=False)
-class OneHotMap(ReleasedMap):
+class OneHotMap(StoredMap):
     """Feature columns[i], with counts[i] codes evenly spread over width[i] from low[i] on, to one-hot cells.
 
     The cells stand after the other features, the last of each group for a missing code.
     """
+
+    written_as: ClassVar[str] = "one_hot"
 
     columns: NDArray[np.intp]
     counts: NDArray[np.intp]
@@ -45,15 +48,6 @@ class OneHotMap(ReleasedMap):
             code = np.where(np.isnan(place), count, np.rint(np.nan_to_num(place))).astype(np.intp)
             groups.append((code[:, None] == np.arange(count + 1)).astype(np.float64))
         return np.hstack(groups)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "map": "one_hot",
-            "columns": self.columns.tolist(),
-            "counts": self.counts.tolist(),
-            "low": self.low.tolist(),
-            "width": self.width.tolist(),
-        }
 
 
 @dataclass(frozen=True)
@@ -149,17 +143,16 @@ class OneHot(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class ClipMap(ReleasedMap):
+class ClipMap(StoredMap):
     """Each feature clipped to [low, high], (d,); a missing cell stays missing."""
+
+    written_as: ClassVar[str] = "clip_features"
 
     low: Floats
     high: Floats
 
     def transform(self, x: Floats) -> Floats:
         return np.asarray(np.clip(x, self.low, self.high))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "clip_features", "low": self.low.tolist(), "high": self.high.tolist()}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from prepriv._arguments import settle
 from prepriv._arrays import Floats
 from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
 @dataclass(frozen=True)
-class HomogeneousRows(ReleasedMap):
+class HomogeneousRows(StoredMap):
     """x -> radius * (x, level) / norm((x, level))."""
+
+    written_as: ClassVar[str] = "homogeneous_rows"
 
     level: float
     radius: float
@@ -31,9 +34,6 @@ class HomogeneousRows(ReleasedMap):
         out = np.concatenate([x, np.full((len(x), 1), self.level)], axis=1)
         out *= self.radius / row_norms(out)
         return out
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "homogeneous_rows", "level": self.level, "radius": self.radius}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from prepriv.domain import Domain, as_space
 from prepriv.guarantees.premise import Premise
 from prepriv.preprocessing._columns import ColumnPremise, sorted_columns
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, ReleasedMap, Rows, RowShift, Step, need_n
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Reading, Space
 
 Counts = NDArray[np.int64]
@@ -92,16 +93,15 @@ def midpoints(space: Space) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class FillReleased(ReleasedMap):
+class FillReleased(StoredMap):
     """Missing cells become released values."""
+
+    written_as: ClassVar[str] = "fill"
 
     fill: Floats
 
     def transform(self, x: Floats) -> Floats:
         return fill_missing(x, self.fill)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "fill", "fill": self.fill.tolist()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from prepriv.preprocessing._sums import SUM_ERROR, Total, pieces
 from prepriv.preprocessing.base import UNTOUCHED, ConfidentialMap, ReleasedMap, Rows, RowShift, check_positive
 from prepriv.preprocessing.impute_caps import Imputer, ImputerCaps, MissingCaps, Moves, midpoints
 from prepriv.preprocessing.second_moment import LAPACK_ERROR
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 _ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
@@ -162,27 +163,16 @@ class RegressionConfidential(ConfidentialMap):
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionReleased(ReleasedMap):
+class RegressionReleased(StoredMap):
     """Missing cells become predictions of released weights."""
+
+    written_as: ClassVar[str] = "fill_regression"
 
     frame: Frame
     weights: Floats
 
     def transform(self, x: Floats) -> Floats:
         return fill_predicted(x, self.frame, self.weights)
-
-    def to_json(self) -> dict[str, Any]:
-        f = self.frame
-        return {
-            "map": "fill_regression",
-            "predictors": f.predictors.tolist(),
-            "targets": f.targets.tolist(),
-            "centre": f.centre.tolist(),
-            "radius": f.radius,
-            "middle": f.middle.tolist(),
-            "half": f.half.tolist(),
-            "weights": self.weights.tolist(),
-        }
 
 
 def solve_in_ball(a: Floats, b: Floats, bound: float) -> Floats:

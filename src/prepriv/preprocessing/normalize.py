@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from prepriv._arguments import LARGEST, number, settle
 from prepriv._arrays import Floats
 from prepriv.exact.ball import row_norms
 from prepriv.preprocessing.base import ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
 @dataclass(frozen=True)
-class ScaleRows(ReleasedMap):
+class ScaleRows(StoredMap):
     """x -> factor * x / max(norm(x), floor) (kind "normalize"), or the projection on a ball ("clip")."""
+
+    written_as: ClassVar[str] = "scale_rows"
 
     factor: float
     floor: float
@@ -29,9 +32,6 @@ class ScaleRows(ReleasedMap):
         # A row of norm zero stays zero: the quotient is finite whatever the factor, and a shorter row shorter than it.
         least = max(self.floor, 1e-300 * max(1.0, self.factor))
         return np.asarray(x * (self.factor / np.maximum(row_norms(x), least)))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "scale_rows", "factor": self.factor, "floor": self.floor}
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Normalize(Step):
 
 
 @dataclass(frozen=True)
-class Multiply(ReleasedMap):
+class Multiply(StoredMap):
     """Multiply every cell by one number: x -> factor * x.
 
     Parameters
@@ -150,13 +150,12 @@ class Multiply(ReleasedMap):
     [[0.5, 0.5]]
     """
 
+    written_as: ClassVar[str] = "multiply"
+
     factor: float
 
     def transform(self, x: Floats) -> Floats:
         return np.asarray(x * self.factor)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "multiply", "factor": self.factor}
 
 
 @dataclass(frozen=True)

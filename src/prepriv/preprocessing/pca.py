@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
@@ -49,6 +49,7 @@ from prepriv.preprocessing.second_moment import (
     moments,
     second_moment_shift,
 )
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 RANK = 1e-9  # an eigenvalue below this share of the squared radius is the grid's rounding
@@ -59,12 +60,14 @@ _COMPONENT_BITS = 26
 
 
 @dataclass(frozen=True, eq=False)
-class Project(ReleasedMap):
+class Project(StoredMap):
     """x -> components^T x, components (d, k) with columns of norm <= 1.
 
     The same bits for a row wherever it stands: the row, scaled by its own power of two, is cut into two
     integer pieces, and product sums of integers below 2^53 are exact in any order.
     """
+
+    written_as: ClassVar[str] = "project"
 
     components: Floats
 
@@ -92,9 +95,6 @@ class Project(ReleasedMap):
             y += high @ columns
             y *= np.ldexp(1.0, exponent - bits - _COMPONENT_BITS)
         return np.asarray(y)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "project", "components": self.components.tolist()}
 
 
 def _cut(components: Floats) -> Floats:

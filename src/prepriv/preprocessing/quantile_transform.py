@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,19 @@ from prepriv._arrays import Floats
 from prepriv.preprocessing._columns import sorted_columns
 from prepriv.preprocessing.base import ReleasedMap, Rows, Step
 from prepriv.preprocessing.scale_map import chosen_columns, unit_columns
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks(ReleasedMap):
+class Ranks(StoredMap):
     """x -> share of the mass below x, half of the mass at x included, column by column.
 
     columns: (k,) features it works on. knots: (k, q), ascending in each row: the quantiles at levels
     0, 1/(q - 1), ..., 1. Between two knots the rank is linear; below the first it is 0 and beyond the last 1.
     """
+
+    written_as: ClassVar[str] = "ranks"
 
     columns: NDArray[np.intp]
     knots: Floats
@@ -44,9 +47,6 @@ class Ranks(ReleasedMap):
         for j, knots in zip(self.columns, self.knots):
             out[:, j] = _rank(out[:, j], knots)
         return out
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "ranks", "columns": self.columns.tolist(), "knots": self.knots.tolist()}
 
 
 def _rank(x: Floats, knots: Floats) -> Floats:

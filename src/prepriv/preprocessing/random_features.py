@@ -13,7 +13,7 @@ import functools
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from prepriv._arguments import integer, settle
 from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, row_norms
 from prepriv.preprocessing.base import ReleasedMap, Step, check_positive, need_filled
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 MOST_FEATURES = 1 << 16  # features drawn
@@ -57,13 +58,15 @@ def enough_signs(d: int) -> int:
 
 
 @dataclass(frozen=True)
-class AddRandomFeatures(ReleasedMap):
+class AddRandomFeatures(StoredMap):
     """x -> (x, weight * f(x)) / sqrt(1 + weight^2), pulled back to norm `radius`.
 
     f_j(x) = (|r_j . x| - E norm(x)) / sqrt(V m), E and V the mean and variance of |z| for a standard normal z:
     norm(f(x)) is about norm(x). The same bits for a row wherever it stands: the row is cut to integers, scaled by
     its own power of two, whose sums stay within 2^24.
     """
+
+    written_as: ClassVar[str] = "random_features"
 
     features: int
     weight: float
@@ -81,15 +84,6 @@ class AddRandomFeatures(ReleasedMap):
         out = np.concatenate([x, added], axis=1)
         out *= 1 / math.sqrt(1 + self.weight**2)
         return into_ball(out, self.radius, row_norms(out))
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "map": "random_features",
-            "features": self.features,
-            "weight": self.weight,
-            "radius": self.radius,
-            "signs": self.signs,
-        }
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,14 +22,17 @@ from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down
 from prepriv.preprocessing.base import ReleasedMap, Step
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 STRAIGHT = 1e9  # a root that starts so far away is a straight line
 
 
 @dataclass(frozen=True, eq=False)
-class Roots(ReleasedMap):
+class Roots(StoredMap):
     """x_j -> (sqrt(x_j + b_j) - sqrt(b_j)) / (sqrt(1 + b_j) - sqrt(b_j)), b = start, (d,): 0 to 0 and 1 to 1."""
+
+    written_as: ClassVar[str] = "roots"
 
     start: Floats
 
@@ -41,9 +44,6 @@ class Roots(ReleasedMap):
         np.divide(x, np.maximum(out, 1e-150, out=out), out=out)
         out *= np.sqrt(1 + self.start) + root
         return out
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "roots", "start": self.start.tolist()}
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv.exact.ball import into_ball, row_norms
-from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
+from prepriv.preprocessing.base import ConfidentialMap
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
@@ -38,24 +39,15 @@ class Affine:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaleReleased(ReleasedMap):
+class ScaleReleased(StoredMap):
     """A scaling made from public rows or from the output of a mechanism."""
+
+    written_as: ClassVar[str] = "scale"
 
     affine: Affine
 
     def transform(self, x: Floats) -> Floats:
         return self.affine.apply(x)
-
-    def to_json(self) -> dict[str, Any]:
-        a = self.affine
-        return {
-            "map": "scale",
-            "offset": a.offset.tolist(),
-            "factor": a.factor.tolist(),
-            "low": a.low.tolist(),
-            "high": a.high.tolist(),
-            "radius": a.radius,
-        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ from prepriv.preprocessing._wavelets import (
     modulus,
     morlet,
 )
-from prepriv.preprocessing.base import ReleasedMap, RowShift, Step, need_filled
+from prepriv.preprocessing.base import RowShift, Step, need_filled
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 GROUP = 3  # channels that are normalised together
@@ -42,11 +43,13 @@ def _bank(scale: int | None, angles: int, width: int, stride: int) -> Bank:
 
 
 @dataclass(frozen=True)
-class Scatter(ReleasedMap):
+class Scatter(StoredMap):
     """Rows (b, height * width * channels) in [0, 1], pixel by pixel, to (b, d') of norm at most 1 (up to rounding).
 
     Each group of three maps of one image is v -> (v - mean) / sqrt(variance + floor^2), all of it over sqrt(d').
     """
+
+    written_as: ClassVar[str] = "scattering"
 
     height: int
     width: int
@@ -154,17 +157,6 @@ class Scatter(ReleasedMap):
             self._before + self._after * (math.sqrt(first) + math.sqrt(second))
         ) + math.sqrt(self.d) / self.steps  # fmt: skip
         return rounded_up(moved / (self.floor * math.sqrt(self.d)) + 1e-6)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "map": "scattering",
-            "height": self.height,
-            "width": self.width,
-            "channels": self.channels,
-            "J": self.J,
-            "L": self.L,
-            "floor": self.floor,
-        }
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from prepriv._arrays import Floats
 from prepriv._rounding import UP
 from prepriv.preprocessing.base import ReleasedMap, Step
+from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 
@@ -25,14 +26,13 @@ def signed_root(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class SignedRoot(ReleasedMap):
+class SignedRoot(StoredMap):
     """x -> sign(x) sqrt(|x|), feature by feature."""
+
+    written_as: ClassVar[str] = "signed_root"
 
     def transform(self, x: Floats) -> Floats:
         return signed_root(x)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"map": "signed_root"}
 
 
 @dataclass(frozen=True)
