@@ -28,7 +28,8 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.accounts.from_sklearn import Unpriced
 from prepriv.ledger import Ledger
-from prepriv.private_pipeline import CLASSIFIERS, REGRESSORS, reading
+from prepriv.private_pipeline import reading
+from prepriv.recipes.sklearn_estimators import CLASSIFIERS, REGRESSORS
 
 N = 5000
 COLUMNS = {"a": Numeric(0, 10), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)}
@@ -92,7 +93,7 @@ def test_the_pipeline_takes_gaps_where_it_fills_them():
 
 
 def test_it_says_how_the_answer_differs():
-    says = " ".join(reading(make_pipeline(transformers(), LogisticRegression()), DOMAIN).says)
+    says = " ".join(reading(make_pipeline(transformers(), LogisticRegression()), DOMAIN, way="sketch").says)
     assert "rows drawn from a private sketch" in says and "penalty" in says
 
 

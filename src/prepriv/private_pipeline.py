@@ -1,58 +1,27 @@
-"""A pipeline of scikit-learn in, the same pipeline out, private: its transformers by one sketch, its estimator by a learner of prepriv."""
+"""A pipeline of scikit-learn in, the same pipeline out, private: its transformers in the cheapest way that keeps them, its estimator by a learner of prepriv."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prepriv._arguments import choice
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
-from prepriv.learners.losses import Hinge, SquaredHinge
-from prepriv.learners.targets import Huber
 from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted, FittedPart
-from prepriv.preprocessing.homogenize import Homogenize
-from prepriv.preprocessing.normalize import Rescale
-from prepriv.preprocessing.sklearn_spec import class_path
-from prepriv.recipes.automatic import RECIPE_LEVEL, SCALE, recipe
+from prepriv.preprocessing.sklearn_spec import class_path, spec_of
+from prepriv.recipes.automatic import recipe
+from prepriv.recipes.own_fits import OwnFits, own_fits
+from prepriv.recipes.pipeline_ways import PAID_WAYS, PaidOption, PaidWay, PipelineWays
+from prepriv.recipes.sklearn_estimators import nearest, read_estimator
 from prepriv.regressor import PrivateRegressor
-
-CLASSIFIERS, REGRESSORS = (
-    ("LogisticRegression", "SGDClassifier", "LinearSVC", "RidgeClassifier"),
-    ("LinearRegression", "Ridge", "HuberRegressor"),
-)
-_SOLVING = frozenset(
-    [
-        "dual",
-        "intercept_scaling",
-        "max_iter",
-        "n_jobs",
-        "random_state",
-        "solver",
-        "tol",
-        "warm_start",
-        "verbose",
-        "copy_X",
-        "shuffle",
-        "learning_rate",
-        "eta0",
-        "power_t",
-        "early_stopping",
-        "validation_fraction",
-        "n_iter_no_change",
-        "average",
-        "multi_class",
-    ]
-)
-"""Parameters that say how scikit-learn comes to its answer, not what the answer is: ours comes to it by noisy steps."""
-_LOSSES: Mapping[str, Any] = {"log_loss": None, "hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
 @dataclass(frozen=True)
@@ -62,15 +31,19 @@ class PipelineReading:
     Parameters
     ----------
     domain : Domain
-        What is declared, with gaps kept where the pipeline takes gaps.
-    steps : tuple of steps
-        The transformers, free or paid for by one sketch, then rows of one norm.
+        What is declared, with gaps kept where the pipeline takes gaps, without columns that it drops.
+    ways : PipelineWays
+        Its transformers in each way to pay, and which one is asked for.
     loss : loss or None
         What is minimised; None: what the recipe takes for the domain.
     class_weight : str, mapping or None
         As for `PrivateClassifier`.
-    says : tuple of str
-        How the answer differs from that of scikit-learn.
+    told : tuple of str
+        How the answer differs from that of scikit-learn after the transformers.
+    n : int, optional
+        The declared number of records. None: not known yet.
+    epsilon, delta : float
+        The budget.
 
     Examples
     --------
@@ -80,27 +53,67 @@ class PipelineReading:
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> domain = prepriv.Domain.box(0, 1, features=3, classes=[0, 1])
-    >>> found = reading(make_pipeline(StandardScaler(), LogisticRegression()), domain)
+    >>> found = reading(make_pipeline(StandardScaler(), LogisticRegression()), domain, n=2000)
     >>> [step.name for step in found.steps]
-    ['Fitted', 'Homogenize', 'Rescale']
+    ['ConstantImputer', 'StandardScaler', 'Homogenize', 'Rescale']
+    >>> [(option.way, round(option.factor, 3)) for option in found.options]
+    [('budget', 1.054), ('sketch', 1.068), ('sensitivity', inf)]
     """
 
     domain: Domain
-    steps: tuple[Step, ...]
+    ways: PipelineWays
     loss: Any
     class_weight: Any
-    says: tuple[str, ...]
+    told: tuple[str, ...]
+    n: int | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-5
+
+    @property
+    def options(self) -> tuple[PaidOption, ...]:
+        """Every way to pay, the one that is taken first. ValueError where n is not known."""
+        if self.n is None:
+            raise ValueError(
+                "n, the number of records, decides what is cheapest: give n, or Domain(..., n=...)"
+            )
+        return self.ways.options(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def taken(self) -> PaidOption:
+        """The way that is taken. ValueError where none is available, or n is not known."""
+        _ = self.options
+        assert self.n is not None
+        return self.ways.chosen(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that are taken; where n is not known, those on a sketch."""
+        return self.ways.kept if self.n is None else self.taken.steps
+
+    @property
+    def says(self) -> tuple[str, ...]:
+        """How the answer differs from that of scikit-learn."""
+        free = "free" if self.ways.free else "sketch"
+        return (*self.ways.says(free if self.n is None else self.taken.way), *self.told)
 
     @property
     def parts(self) -> tuple[FittedPart, ...]:
         """The transformers in order, each with what it looks at."""
-        fitted = self.steps[0]
-        assert isinstance(fitted, Fitted)
-        return fitted.parts
+        return self.ways.fitted.parts
 
 
-def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> PipelineReading:
-    """Read a pipeline that ends in an estimator: what pays for each part, and how the answer differs.
+def reading(
+    pipeline: Any,
+    domain: Domain,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    n: int | None = None,
+    way: PaidWay = "auto",
+    share: float | str = "auto",
+    missing: float | None = None,
+) -> PipelineReading:
+    """Read a pipeline that ends in an estimator: what pays for each part, what else could, and how the answer differs.
 
     Parameters
     ----------
@@ -108,8 +121,8 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
         Transformers and an estimator of scikit-learn, fitted or not.
     domain : Domain
         What is declared of the raw table.
-    share : float or "auto", default "auto"
-        Of the sketch, as for `Sketch`.
+    epsilon, delta, n, way, share, missing
+        As for `private`.
 
     Returns
     -------
@@ -132,6 +145,8 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
     'its transformers are fitted on r'
     """
     check_domain(domain)
+    epsilon, delta = check_budget(epsilon, delta)
+    choice("way", way, PAID_WAYS)
     steps = _flat(pipeline)
     if not steps or not hasattr(steps[-1], "predict"):
         raise ValueError(
@@ -139,22 +154,24 @@ def reading(pipeline: Any, domain: Domain, *, share: float | str = "auto") -> Pi
             "prepriv.preprocessing.Fitted.of(pipeline, domain) before a learner"
         )
     *before, last = steps
-    loss, class_weight, says = _estimator(last, domain)
+    loss, class_weight, told = read_estimator(last, domain)
     if not before:
         raise ValueError(
-            f"{type(last).__name__} alone has no transformers to keep: use {_nearest(domain)}, the default"
+            f"{type(last).__name__} alone has no transformers to keep: use {nearest(domain)}, the default"
         )
-    from sklearn.pipeline import Pipeline
-
-    whole = Pipeline([(f"step{i}", step) for i, step in enumerate(before)])
     payment = Sketch(share)
+    if not payment.left_open:
+        if way not in ("auto", "sketch"):
+            raise ValueError(f"share is that of a sketch, and way={way!r}: leave share out")
+        way = "sketch"
+    n = domain.n if n is None else n
+    domain = _without_dropped(before, domain)
+    whole = _as_one(before)
     fitted, domain = _with_gaps_if_taken(whole, domain, None if payment.left_open else payment)
-    drawn = "its transformers are fitted on rows drawn from a private sketch of the table, not on the table: their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
-    free = "its transformers learn nothing from rows beyond what is declared, so they cost nothing: their outputs are centred and scaled by made-up rows of the domain"
-    told = (free if fitted.way == "free" else drawn, *says)
-    return PipelineReading(
-        domain, (fitted, Homogenize(RECIPE_LEVEL), Rescale(SCALE)), loss, class_weight, told
+    ways = PipelineWays(
+        fitted, _own(before, domain), "auto" if fitted.way == "free" and way == "auto" else way, missing
     )
+    return PipelineReading(domain, ways, loss, class_weight, told, n, epsilon, delta)
 
 
 def private(
@@ -164,10 +181,12 @@ def private(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     n: int | None = None,
+    way: PaidWay = "auto",
     share: float | str = "auto",
+    missing: float | None = None,
     ledger: str | os.PathLike[str] | None = None,
 ) -> PrivateClassifier | PrivateRegressor:
-    """Make a pipeline of scikit-learn private: its transformers as they are, fitted on a sketch, and its linear model by a private learner.
+    """Make a pipeline of scikit-learn private: its transformers in the cheapest way that keeps them, and its linear model by a private learner.
 
     Parameters
     ----------
@@ -182,8 +201,16 @@ def private(
         In (0, 1), well below 1 / n.
     n : int, optional
         The declared number of records, for a loss that the recipe does not take by itself. None: the domain's.
+    way : {"auto", "budget", "sensitivity", "sketch"}, default "auto"
+        What pays. "budget": each transformer as a step of prepriv with a private fit of its own, where it has one. "sensitivity": the same, but
+        means that fill gaps are paid for by sensitivity under `missing`. "sketch": the transformers as they are, fitted on rows of one sketch.
+        "auto" takes the first two where each part has a step, the one that adds less noise to training, and a sketch where one has none or
+        where a sketch alone has enough signal.
     share : float or "auto", default "auto"
-        Of the sketch, in mu squared, as for `Sketch`.
+        Of the sketch, in mu squared, as for `Sketch`; a number asks for a sketch.
+    missing : float, optional
+        The largest share of records that miss a cell of a column: a claim of yours about the data, which the guarantee then rests on. None: not
+        declared, and nothing is paid for by sensitivity.
     ledger : path or URL, optional
         Charged by `fit`, before a cell is read. None: no cap holds.
 
@@ -204,8 +231,9 @@ def private(
 
     Notes
     -----
-    All transformers ride on one sketch, so a second one costs nothing. `prepriv.private_pipeline.reading` says how the answer
-    differs from scikit-learn's. Proof: docs/proofs/fitted.md.
+    Which way is taken follows from n, epsilon and the declared columns, when the plan is made. All transformers ride on one sketch, so a second
+    one costs nothing. `prepriv.private_pipeline.reading` has every way with its price, and says how the answer differs from scikit-learn's.
+    Proof: docs/proofs/fitted.md, and that of each step.
 
     Examples
     --------
@@ -220,14 +248,14 @@ def private(
     >>> bool(model.fit(table, y).score(table, y) > 0.9)
     True
     """
-    epsilon, delta = check_budget(epsilon, delta)
-    read = reading(pipeline, domain, share=share)
+    read = reading(pipeline, domain, epsilon=epsilon, delta=delta, n=n, way=way, share=share, missing=missing)
     made: type[PrivateEstimator] = PrivateClassifier if domain.target is None else PrivateRegressor
-    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "steps": read.steps, "ledger": ledger}
+    steps = read.ways.kept if read.ways.free else read.ways
+    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "steps": steps, "ledger": ledger}
     if read.class_weight is not None:
         options["class_weight"] = read.class_weight
     if read.loss is not None:
-        options["learner"] = _learner(read, epsilon, delta, domain.n if n is None else n)
+        options["learner"] = _learner(read)
     found = made(read.domain, **options)
     assert isinstance(found, PrivateClassifier | PrivateRegressor)
     return found
@@ -249,13 +277,65 @@ def _flat(pipeline: Any) -> list[Any]:
     return [*kept[:-1], *_flat(kept[-1])]
 
 
-def _learner(read: PipelineReading, epsilon: float, delta: float, n: int | None) -> Learner:
+def _as_one(steps: list[Any]) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([(f"step{i}", step) for i, step in enumerate(steps)])
+
+
+def _without_dropped(steps: list[Any], domain: Domain) -> Domain:
+    """The domain without columns that a first ColumnTransformer drops, where it names its columns: no mechanism counts them then."""
+    first = steps[0]
+    by_place = list(domain.columns) == [
+        f"x{i}" for i in range(len(domain.columns))
+    ]  # of a matrix, which keeps its width
+    if type(first).__name__ != "ColumnTransformer" or first.remainder != "drop" or by_place:
+        return domain
+    kept = set[str]()
+    for _, part, chosen in first.transformers:
+        listed = [chosen] if isinstance(chosen, str) else chosen
+        named = isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
+        if not named or (isinstance(part, str) and part == "drop"):
+            return domain
+        kept |= set(listed)
+    columns = {name: column for name, column in domain.columns.items() if name in kept}
+    return replace(domain, columns=columns) if columns and kept <= set(domain.columns) else domain
+
+
+def _opened(steps: list[Any]) -> list[Any]:
+    """The same steps, those of a pipeline among them one by one."""
+    kept = [s for s in steps if not (s is None or (isinstance(s, str) and s == "passthrough"))]
+    inner = [[t for _, t in s.steps] if type(s).__name__ == "Pipeline" else [s] for s in kept]
+    return [t for ts in inner for t in (_opened(ts) if len(ts) > 1 else ts)]
+
+
+def _own(steps: list[Any], domain: Domain) -> OwnFits:
+    """The transformers as steps of prepriv; after those at the start that learn nothing, where that helps."""
+    names, steps = list(domain.columns), _opened(steps)
+    found = own_fits(spec_of(_as_one(steps), names), domain)
+    if not found.closed:
+        return found
+    for i in range(len(steps) - 1, 0, -1):
+        try:
+            first = Fitted.of(_as_one(steps[:i]), domain)
+        except ValueError:
+            continue
+        if first.way != "free":
+            continue
+        later = own_fits(spec_of(_as_one(steps[i:])), domain, first)
+        return found if later.closed else later
+    return found
+
+
+def _learner(read: PipelineReading) -> Learner:
     """The recipe's descent with another loss."""
-    if n is None:
+    if read.n is None:
         raise ValueError(
             "n, the number of records, must be declared for this estimator: give n, or Domain(..., n=...)"
         )
-    _, learner = recipe(read.domain.with_n(n), n=n, epsilon=epsilon, delta=delta, steps=read.steps)
+    _, learner = recipe(
+        read.domain.with_n(read.n), n=read.n, epsilon=read.epsilon, delta=read.delta, steps=read.steps
+    )
     try:
         return replace(learner, loss=read.loss)  # type: ignore[type-var]
     except ValueError:  # the recipe's learner has a loss of its own
@@ -275,73 +355,3 @@ def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch | None) -
         return Fitted.of(pipeline, with_gaps, payment, encoded=True), with_gaps
     except ValueError:
         return Fitted.of(pipeline, domain, payment, encoded=True), domain
-
-
-def _nearest(domain: Domain) -> str:
-    return (
-        "prepriv.PrivateClassifier(domain)" if domain.target is None else "prepriv.PrivateRegressor(domain)"
-    )
-
-
-def _estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
-    """(loss, class_weight, how it differs) of the estimator at the end. Every parameter is read, or refused."""
-    name = type(last).__name__
-    numbers = domain.target is not None
-    open_here = REGRESSORS if numbers else CLASSIFIERS
-    if name not in open_here:
-        curves = f'{_nearest(domain)[:-1]}, steps="additive")'
-        other = CLASSIFIERS if numbers else REGRESSORS
-        why = (
-            f"the domain declares {'a number' if numbers else 'classes'} to be learned"
-            if name in other
-            else "it has no private learner here"
-        )
-        if name.endswith("CV") and name[:-2] in open_here:
-            raise ValueError(f"{name} chooses its settings by the records: take {name[:-2]}")
-        raise ValueError(
-            f"{name}: {why}. Taken are {', '.join(open_here)}. Nearest to trees and boosting is {curves}, a function of each column; the "
-            f"default is {_nearest(domain)}"
-        )
-    class_path(type(last))  # that class exactly
-    params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
-    class_weight = params.pop("class_weight", None)
-    loss, says = _loss_of(name, params)
-    if class_weight is not None:
-        says += ("class_weight weighs predicted probabilities, not the rows of the training",)
-    for key, value in sorted(params.items()):
-        if key in _SOLVING or key == "loss" or _same(value, defaults[key]):
-            continue
-        raise ValueError(
-            f"{name}({key}={value!r}): private descent has no such setting, as its noise and its few steps already keep weights small; "
-            "leave it at its default"
-        )
-    return loss, class_weight, says
-
-
-def _same(one: Any, two: Any) -> bool:
-    return type(one) is type(two) and bool(one == two)
-
-
-def _loss_of(name: str, params: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    steps = "is found by noisy gradient steps, few and early to end, in place of a solver and its penalty"
-    if name == "SGDClassifier":
-        if params["loss"] not in _LOSSES:
-            raise ValueError(
-                f"SGDClassifier(loss={params['loss']!r}) has no private learner here; take one of {', '.join(_LOSSES)}"
-            )
-        return _LOSSES[params["loss"]], (f"SGDClassifier {steps}",)
-    if name == "LinearSVC":
-        if params["loss"] not in _LOSSES:
-            raise ValueError(f"LinearSVC(loss={params['loss']!r}) has no private learner here")
-        return _LOSSES[params["loss"]], (f"LinearSVC {steps}",)
-    if name == "RidgeClassifier":
-        return None, (f"RidgeClassifier {steps}, and minimises logistic loss, not squares of labels",)
-    if name == "HuberRegressor":
-        return Huber(), (
-            f"HuberRegressor {steps}; where its loss turns straight is {Huber().width:g} of half the declared range of the target",
-        )
-    if name in ("LinearRegression", "Ridge"):
-        return None, (
-            f"{name} is found from noisy second moments, or by noisy gradient steps where those are too noisy",
-        )
-    return None, (f"LogisticRegression {steps}",)

@@ -188,7 +188,7 @@ REFUSED = {
 def step_of(pipeline):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return reading(pipeline, DOMAIN).steps[0]
+        return reading(pipeline, DOMAIN).ways.fitted
 
 
 @pytest.mark.parametrize("name", TAKEN)

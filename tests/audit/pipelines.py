@@ -329,6 +329,7 @@ def _sketches():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import (
         KBinsDiscretizer,
+        MinMaxScaler,
         OneHotEncoder,
         PolynomialFeatures,
         StandardScaler,
@@ -343,8 +344,20 @@ def _sketches():
             step = pre.Fitted.of(pipeline, domain, Sketch(0.5))
             yield f"sketch, {name}, {adjacency}", Pipeline(domain, (step,), epsilon=200.0)
     bins = make_pipeline(mixed, KBinsDiscretizer(3), LogisticRegression())
-    read = reading(bins, table(ONE), share=0.5)
+    read = reading(bins, table(ONE), share=0.5, epsilon=200.0)
     yield "private, sketch", Pipeline(read.domain, read.steps, epsilon=200.0)
+    means = make_column_transformer(
+        (make_pipeline(SimpleImputer(), MinMaxScaler()), ["age", "gain", "hours"]), (OneHotEncoder(), ["job"])
+    )
+    for way, missing in (("budget", None), ("sensitivity", 0.5)):
+        read = reading(
+            make_pipeline(means, PCA(2), LogisticRegression()),
+            table(ONE),
+            epsilon=200.0,
+            way=way,
+            missing=missing,
+        )
+        yield f"private, {way}", Pipeline(read.domain, read.steps, epsilon=200.0)
     squares = make_pipeline(SimpleImputer(strategy="constant", fill_value=0.0), PolynomialFeatures(2))
     codes = make_column_transformer((squares, ["age", "hours"]), (OneHotEncoder(), ["job"]))
     read = reading(make_pipeline(codes, LogisticRegression()), table(ADD))

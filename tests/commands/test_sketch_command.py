@@ -110,16 +110,22 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
     told = json.loads(capsys.readouterr().out)
     paid = {part[0]: part[2] for part in told["transformers"]}
     assert paid == {
-        "SimpleImputer": "sketch",
-        "StandardScaler": "sketch",
+        "SimpleImputer": "budget",
+        "StandardScaler": "budget",
         "OneHotEncoder": "free",
-        "PCA": "sketch",
+        "PCA": "budget",
     }
     assert "LogisticRegression is found by noisy gradient steps" in " ".join(told["differs"])
     assert run(["plan", str(tmp_path / "p.py"), "--epsilon", "0.5"]) == 0  # in words
     said = " ".join(capsys.readouterr().out.split())
     assert "it is your own code" in said and "nothing is charged" in said and "ε = 0.5" in said
-    assert "PCA by public or" in said
+    assert "a sketch (pairs of columns)" in said
+    (tmp_path / "p.py").write_text(PIPELINE.replace("PCA(2)", "PCA(0.9)"))
+    assert run(["plan", str(tmp_path / "p.py"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {part[2] for part in told["transformers"]} == {"sketch", "free"}
+    assert [way[0] for way in told["ways"]] == ["sketch (taken)", "budget", "sensitivity"]
+    assert "chooses by the records" in told["ways"][1][3]
 
 
 @pytest.mark.parametrize(
@@ -130,14 +136,14 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
             "RandomForestClassifier()",
             "RandomForestClassifier: it has no private learner here",
         ),
-        ("n=4000", "n=50", "the sketch needs mu"),
+        ("PCA(2)", "PCA(0.9)", "the sketch needs mu"),
         ("pipeline =", "other =", "must define `domain`"),
         ("import prepriv\n", "import prepriv\n1 / 0\n", "does not run to its end (ZeroDivisionError"),
     ],
 )
 def test_a_pipeline_that_is_not_taken_is_one_sentence(tmp_path, capsys, change, more, said):
     (tmp_path / "p.py").write_text(PIPELINE.replace(change, more))
-    assert run(["plan", str(tmp_path / "p.py")]) == 2 and said in capsys.readouterr().err
+    assert run(["plan", str(tmp_path / "p.py"), "--rows", "50"]) == 2 and said in capsys.readouterr().err
 
 
 def test_options_of_schemas_are_refused_for_a_pipeline(tmp_path, capsys):

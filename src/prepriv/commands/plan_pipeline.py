@@ -6,7 +6,6 @@ import dataclasses
 import warnings
 from pathlib import Path
 
-from prepriv import preprocessing as pre
 from prepriv.adjacency import check_adjacency
 from prepriv.commands.audit_files import ran
 from prepriv.commands.common import (
@@ -21,26 +20,16 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import percent
-from prepriv.payment import default_payment
+from prepriv.payment import FREE
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import prices
-from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.fitted import Fitted
 from prepriv.private_pipeline import PipelineReading, private, reading
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.release.proofs import proofs_of
 from prepriv.release.report import Report, paid_for
 from prepriv.sketches.signal import signal_of
 
-_OWN: dict[str, type[Step]] = {
-    "IterativeImputer": pre.RegressionImputer,
-    "KBinsDiscretizer": pre.Bins,
-    "MinMaxScaler": pre.MinMaxScaler,
-    "PCA": pre.PCA,
-    "QuantileTransformer": pre.QuantileTransform,
-    "SimpleImputer": pre.MeanImputer,
-    "StandardScaler": pre.StandardScaler,
-}
-"""By transformer: the step of prepriv that does the like, with a private fit of its own."""
 _LOOKS = {"columns": "columns, one by one", "labels": "columns with the label", "pairs": "pairs of columns"}
 
 
@@ -66,17 +55,21 @@ def plan_pipeline(
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as Domain(..., n=...)")
     domain = domain.with_n(n)
+    asked = {name: named[name] for name in ("way", "share", "missing") if name in named}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read = reading(pipeline, domain)
-        plan = private(pipeline, domain, epsilon=epsilon, delta=delta).plan(n)
+        read = reading(pipeline, domain, epsilon=epsilon, delta=delta, n=n, **asked)
+        plan = private(pipeline, domain, epsilon=epsilon, delta=delta, n=n, **asked).plan(n)
     console.print(
         f"{path} was run: it is your own code, and what it does by itself is not looked at. No record was read here, and nothing is charged.",
         soft_wrap=True,
     )
     print_guarantee(plan, plan.private, with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n))
-    lines = parts_in_words(read, plan)
-    print_table("Its transformers", ("part", "looks at", "paid by", "price", "or a step of prepriv"), lines)
+    lines, ways = parts_in_words(read, plan), ways_in_words(read)
+    print_table("Its transformers", ("part", "looks at", "paid by", "price", "or"), lines)
+    print_table(
+        "All of them, in each way", ("way", "takes of the budget", "noise of training", "what holds"), ways
+    )
     for sentence in dict.fromkeys([*_signal(plan), *read.says, *weak(caught)]):
         console.print(f"- {sentence}", soft_wrap=True)
     steps = [placed.step for placed in plan.steps]
@@ -89,27 +82,43 @@ def plan_pipeline(
         print_proofs(proofs_of(plan))
     if as_json:
         made = Report(plan, plan.private, tuple(table), paid=tuple(paid_for(plan))).to_json()
-        print_json(made | {"transformers": lines, "differs": list(read.says)})
+        print_json(made | {"transformers": lines, "ways": ways, "differs": list(read.says)})
 
 
 def parts_in_words(read: PipelineReading, plan: Plan) -> list[tuple[str, str, str, str, str]]:
-    """A line for each transformer: what it looks at, what pays, and the step of prepriv that does the like."""
-    share = plan.steps[0].step.paid.share
-    found = []
-    for part in read.parts:
-        own = _OWN.get(part.name)
+    """A line for each transformer: what it looks at, what pays, and what else could."""
+    kept = isinstance(plan.steps[0].step, Fitted) and plan.steps[0].step.way != "free"
+    steps, found = {p.step.name: p.step for p in plan.steps}, []
+    for part, own in zip(read.parts, read.ways.own.parts, strict=True):
         if not part.learns:
             found.append((part.name, "nothing but what is declared", "free", "nothing", ""))
-            continue
-        price = f"one sketch for all: {percent(share)} of the budget"
-        instead = "" if own is None else f"{own.__name__} by {' or '.join(map(_offered, own.ways))}"
-        found.append((part.name, _LOOKS[part.looks_at], "sketch", price, instead))
+        elif kept:
+            price = f"one sketch for all: {percent(steps['Fitted'].paid.share)} of the budget"
+            instead = f"{own.step} of prepriv by budget" if own.step else own.why
+            found.append((part.name, _LOOKS[part.looks_at], "sketch", price, instead))
+        else:
+            paid = steps[own.step].paid if own.step in steps else FREE
+            instead = f"a sketch ({_LOOKS[part.looks_at]})"
+            terms = f"{own.step} of prepriv: {paid.terms()}" if own.step in steps else f"{own.step}: nothing"
+            found.append((part.name, _LOOKS[part.looks_at], paid.way, terms, instead))
     return found
 
 
-def _offered(way: str) -> str:
-    terms = default_payment(way).terms().partition(";")[0]
-    return f"{way} ({terms})" if way == "budget" else way
+def ways_in_words(read: PipelineReading) -> list[tuple[str, str, str, str]]:
+    """A line for each way to pay for all transformers, the one that is taken first."""
+    found = []
+    for place, option in enumerate(read.options):
+        paid = [
+            f"{step} {percent(share)}" if share else f"{step} (by {way})"
+            for step, way, share in option.shares
+        ]
+        spent = ", ".join(paid) or "nothing"
+        name = f"{option.way} (taken)" if place == 0 else option.way
+        if option.open:
+            found.append((name, spent, f"x {option.factor:.3g}", option.why or "small noise"))
+        else:
+            found.append((name, "", "", f"not available: {option.why}"))
+    return found
 
 
 def _signal(plan: Plan) -> list[str]:

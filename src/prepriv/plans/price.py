@@ -224,3 +224,55 @@ def prices(
             factor, real, terms = found
             table.append(Price(step.name, way, factor, real, step.way == way, terms))
     return table
+
+
+def joint_factor(
+    steps: Sequence[Step], domain: Domain, learner: Learner, *, epsilon: float, delta: float, n: int
+) -> float:
+    """Price all steps together: the noise of training, over the noise if every step were free. No record is read.
+
+    Parameters
+    ----------
+    steps : sequence of steps
+        Pre-processing, each step with its payment.
+    domain : Domain
+        What is declared of the raw rows.
+    learner : Learner
+        What is trained after them; its noise is calibrated twice.
+    epsilon : float
+        The budget of everything together.
+    delta : float
+        In (0, 1).
+    n : int
+        Number of records.
+
+    Returns
+    -------
+    float
+        1 where nothing is paid, or without privacy.
+
+    Raises
+    ------
+    ValueError
+        Where the pipeline could not run.
+
+    Examples
+    --------
+    >>> import prepriv
+    >>> from prepriv.learners import GradientDescent, Logistic
+    >>> from prepriv.plans.price import joint_factor
+    >>> from prepriv.preprocessing import Center
+    >>> domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    >>> steps, learner = [Center(payment=prepriv.Budget(0.1))], GradientDescent(Logistic())
+    >>> round(joint_factor(steps, domain, learner, epsilon=1.0, delta=1e-5, n=1000), 2)
+    1.05
+    """
+    domain = domain.with_n(n)
+
+    def noise(variant: Sequence[Step]) -> float:
+        _, _, multiplier, shift = calibrated(domain, variant, learner, epsilon, delta, True)
+        return multiplier * shift
+
+    if math.isinf(epsilon):
+        return 1.0
+    return noise(steps) / noise([step if step.way == "free" else Costless(inner=step) for step in steps])

@@ -39,6 +39,7 @@ from prepriv.recipes.dpsgd_f import RECIPES
 from prepriv.recipes.fast import fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression
+from prepriv.recipes.step_rule import StepRule
 from prepriv.space import Space
 
 NAMED = ("auto", "linear", "additive", *RECIPES)  # by name
@@ -75,7 +76,7 @@ def recipe(
     n: int,
     epsilon: float,
     delta: float,
-    steps: str | Sequence[Step | str] = "auto",
+    steps: str | Sequence[Step | str] | StepRule = "auto",
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
@@ -88,6 +89,8 @@ def recipe(
     measured (docs/recipe.md).
     """
     n = need_n(n)
+    if isinstance(steps, StepRule):
+        steps = steps.steps_for(domain, n=n, epsilon=epsilon, delta=delta)
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
         return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is

@@ -78,10 +78,15 @@ def regression_steps(domain: Domain, s: float) -> list[Step]:
         steps.append(StandardScaler(floor, radius=wide, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
     if len(numeric) < len(domain.columns):
         steps.append(Center(payment=pay.Budget(SHARE)))
-    root = math.sqrt(len(domain.columns))
-    steps.append(ClipNorm(CUT * root))
     *_, last = (space, *(after for _, _, after in walk(steps, space)))
-    return [*steps, Rescale(max(1.0, last.radius / (LENGTH * root)))]
+    return [*steps, *even_rows(last, len(domain.columns))]
+
+
+def even_rows(space: Space, columns: int) -> tuple[Step, ...]:
+    """Rows of so many columns of one scale: cut where they are far out, then LENGTH becomes 1."""
+    root = math.sqrt(columns)
+    cut = ClipNorm(CUT * root)
+    return cut, Rescale(max(1.0, cut.output(space).radius / (LENGTH * root)))
 
 
 def regression_learner(space: Space, s: float, *, moved: bool, row: float | None = None) -> Learner:

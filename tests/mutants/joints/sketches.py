@@ -7,6 +7,7 @@ from mutant import Mutant
 ACCOUNT = ("tests/sketches/test_sketch_account.py", "-k")
 ESTIMATES = ("tests/sketches/test_sketch_estimates.py", "-k")
 FITTED = ("tests/preprocessing/test_fitted.py", "-k")
+OWN = ("tests/recipes/test_own_fits.py", "-k")
 ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -137,5 +138,45 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if own is not kind:\n",
         '    if own is None and package.startswith("sklearn"):\n',
         (*FITTED, "refused_by_name"),
+    ),
+    Mutant(
+        "gaps are filled by sensitivity under a cap that nobody declared",
+        "our own: the default cap of the step taken for a declared one",
+        "recipes/pipeline_ways.py",
+        "            if self.missing is None\n",
+        "            if self.missing is self\n",
+        (*OWN, "no_cap_is_assumed"),
+    ),
+    Mutant(
+        "the cap of another share of missing cells than the declared one",
+        "our own: a premise of other numbers than the user's",
+        "recipes/own_fits.py",
+        'pay.Sensitivity({"missing": missing})',
+        'pay.Sensitivity({"missing": missing / 4})',
+        (*OWN, "no_cap_is_assumed"),
+    ),
+    Mutant(
+        "a parameter of a transformer that a step does not have is not read",
+        "our own: PCA(whiten=True) replaced by directions that are not whitened",
+        "recipes/own_fits.py",
+        '        if key not in any_value and spec["params"][key] != value:\n',
+        '        if key in () and spec["params"][key] != value:\n',
+        (*OWN, "every_parameter"),
+    ),
+    Mutant(
+        "directions of columns in their own units",
+        "our own: what scikit-learn finds in dollars is not what a step finds between 0 and 1",
+        "recipes/own_fits.py",
+        "        if self.raw:\n",
+        "        if not self.raw and self.turned:\n",
+        (*OWN, "no_step_says_why"),
+    ),
+    Mutant(
+        "a sketch is priced as if it were free",
+        "our own: the cheapest way is not",
+        "plans/price.py",
+        "    return noise(steps) / noise(",
+        "    return 1.0 + 0.0 * noise(steps) / noise(",
+        (*OWN, "a_fit_of_its_own_is_taken"),
     ),
 )

@@ -1,0 +1,373 @@
+"""A pipeline of scikit-learn as steps of prepriv, each with a private fit of its own: which parts have one, and the share that it needs.
+
+Settings alone are read, and those that have no such step are said by name. Shares follow from declared facts (docs/your-pipeline.md). What
+scikit-learn computes and what the step computes differ by what `OwnFits.differs` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+from prepriv import payment as pay
+from prepriv.accounts.sklearn_columns import same_categories
+from prepriv.columns import MISSING, OTHER, Categorical, Numeric
+from prepriv.domain import Domain
+from prepriv.preprocessing.base import UNTOUCHED, Step, walk
+from prepriv.preprocessing.compile_sklearn import declared_codes
+from prepriv.preprocessing.fitted import Fitted
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.impute_constant import ConstantImputer
+from prepriv.preprocessing.impute_median import MedianImputer
+from prepriv.preprocessing.normalize import Normalize
+from prepriv.preprocessing.pca import PCA
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_min_max import MinMaxScaler
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
+from prepriv.preprocessing.sklearn_spec import spec_of
+from prepriv.space import Space
+
+_LEAST, _COARSE, _LOWEST_FLOOR = 0.01, 4.0, 0.001
+_WANTED: Mapping[type[Step], tuple[float, float]] = {
+    StandardScaler: (0.02, 0.1),
+    MinMaxScaler: (0.005, 0.1),
+    PCA: (0.2, 0.1),
+    MedianImputer: (0.005, 0.02),
+    MeanImputer: (0.02, 0.02),
+    ShrunkCenter: (0.02, 0.02),
+}
+"""Of a step: the noise of one number that it releases which is small enough, over the size of such a number; its largest share."""
+
+
+OWN_CELL = "a cell of the one-hot code"
+
+
+class _NotOwn(ValueError):
+    """Why no step of prepriv stands for a transformer with these settings."""
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """A transformer of scikit-learn. step: the name of the step that stands for it, "" where it learns nothing or there is none. why:
+    why there is none."""
+
+    name: str
+    step: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class OwnChain:
+    """Steps with shares. coarse: whether the noise of one is larger than its step wants, at the largest share."""
+
+    steps: tuple[Step, ...]
+    coarse: bool
+
+
+@dataclass(frozen=True)
+class OwnFits:
+    """A pipeline as steps with private fits of their own. parts: its transformers, in order. templates: the steps, shares not yet set.
+    differs: sentences on what another answer they give. why: why the whole has none, beside parts without one."""
+
+    parts: tuple[OwnPart, ...]
+    templates: tuple[Step, ...]
+    differs: tuple[str, ...]
+    why: str = ""
+
+    @property
+    def closed(self) -> str:
+        """Why the pipeline is not fitted this way; "" where it can be."""
+        lacking = {part.name: part.why for part in self.parts if part.why}
+        return "; ".join(
+            [*(f"{name}: {why}" for name, why in lacking.items()), *([self.why] if self.why else [])]
+        )
+
+    def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
+        """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
+        made, coarse = list[Step](), False
+        for template in self.templates:
+            *_, space = (domain.space, *(after for _, _, after in walk(made, domain.space)))
+            if missing is not None and isinstance(template, MeanImputer):
+                made.append(replace(template, payment=pay.Sensitivity({"missing": missing})))
+                continue
+            step, rough = _with_share(template, space, domain, n, mu)
+            made.append(step)
+            coarse = coarse or rough
+        return OwnChain(tuple(made), coarse)
+
+
+def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, bool]:
+    """(the step with a share, whether its noise is above what it wants)."""
+    if step.way == "free":
+        return step, False
+    wanted, most = _WANTED[type(step)]
+    whole = step.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / (n * mu)  # noise for all of the budget
+    if isinstance(step, PCA):
+        whole *= 4 * space.d**1.5 / space.radius**2  # of a matrix, over the variance of one direction
+    share = min(max((whole / wanted) ** 2, _LEAST), most)
+    noise = whole / math.sqrt(share)
+    made = replace(step, payment=pay.Budget(round(share, 4)))
+    if isinstance(made, StandardScaler):  # nothing is divided by less than the noise of a deviation
+        made = replace(made, floor=min(0.5, max(_LOWEST_FLOOR, 0.5 * math.sqrt(noise))))
+    return made, most > 0.05 and noise > _COARSE * wanted
+
+
+def own_fits(spec: Mapping[str, Any], domain: Domain, first: Fitted | None = None) -> OwnFits:
+    """Read a pipeline as plain data (`sklearn_spec.spec_of`). first: what learns nothing before it, as a free step; then spec is of the rest."""
+    reader = _OwnReader(domain, after_free=first is not None)
+    parts = _flat(spec)
+    if first is not None:
+        reader.steps.append(first)
+        reader.parts += [OwnPart(part.name) for part in first.parts]
+    elif parts and _name(parts[0]) == "ColumnTransformer":
+        reader.columns(parts[0])
+        parts = parts[1:]
+    for part in parts:
+        reader.read(part, None)
+    return reader.done()
+
+
+def _flat(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if _name(spec) != "Pipeline":
+        return [spec]
+    return [inner for part in spec["steps"] for inner in _flat(part)]
+
+
+def _name(spec: Mapping[str, Any]) -> str:
+    return str(spec["kind"]).rpartition(".")[2]
+
+
+@dataclass
+class _OwnReader:
+    """Follows columns through a pipeline. after_free: whether rows are those of a free step, in units that nobody declared."""
+
+    domain: Domain
+    after_free: bool
+    steps: list[Step] = field(default_factory=list)
+    parts: list[OwnPart] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    filled: dict[str, set[str]] = field(default_factory=dict)  # by strategy: columns
+    touched: set[str] = field(default_factory=set)
+    encoded: set[str] = field(default_factory=set)
+    raw: set[str] = field(default_factory=set)  # features in the units of their columns
+    centred: set[str] = field(default_factory=set)
+    turned: bool = False  # whether features have no names any more
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        self.raw = {"x"} if self.after_free else set(self._numeric(list(self.domain.columns)))
+        self.turned = self.after_free
+
+    def columns(self, spec: Mapping[str, Any]) -> None:
+        """A ColumnTransformer at the start: each part on its own columns."""
+        names, taken = list(self.domain.columns), list[str]()
+        for part in spec["parts"]:
+            own = [names[i] for i in part["of"] if i < len(names)]
+            if not own:
+                continue
+            if part["part"] == "drop":
+                self.why = f"{own[0]!r} is dropped, which steps would keep: leave it out of the domain"
+                continue
+            if set(own) & set(taken) or len(set(own)) < len(own):
+                self.why = "a column has two transformers"
+            taken += own
+            if part["weight"] != 1.0:
+                self.why = "transformer_weights= changes units, which steps do not"
+            if part["part"] != "passthrough":
+                for inner in _flat(part["part"]):
+                    self.read(inner, own if len(own) < len(names) else None)
+        rest = [name for name in names if name not in taken]
+        if rest and spec["remainder"] == "drop":
+            self.why = f"{rest[0]!r} is dropped, which steps would keep: leave it out of the domain"
+        elif rest and spec["remainder"] != "passthrough":
+            for inner in _flat(spec["remainder"]):
+                self.read(inner, rest)
+
+    def read(self, spec: Mapping[str, Any], names: Sequence[str] | None) -> None:
+        """A transformer on some columns; None: on all."""
+        name = _name(spec)
+        if name in ("ColumnTransformer", "FeatureUnion"):
+            self.why = f"a {name} inside of a pipeline has no steps here"
+            return
+        try:
+            if name not in _HANDLED:
+                raise _NotOwn("prepriv has no private fit of it")
+            self.parts.append(OwnPart(name, _HANDLED[name](self, spec, names)))
+        except _NotOwn as why:
+            self.parts.append(OwnPart(name, "", str(why)))
+
+    def done(self) -> OwnFits:
+        """What was found."""
+        gaps = [n for n, c in self.domain.columns.items() if isinstance(c, Numeric) and c.missing == "impute"]
+        steps = list(self.steps)
+        if gaps and not self.after_free:
+            if len(self.filled) > 1:
+                self.why = "gaps are filled in two ways, and a step fills all of them in one"
+            strategy = next(iter(self.filled), "")
+            fill = {"mean": MeanImputer, "median": MedianImputer}.get(strategy)
+            steps.insert(0, ConstantImputer(0.5) if fill is None else fill(payment=pay.Budget()))
+        return OwnFits(tuple(self.parts), tuple(steps), tuple(dict.fromkeys(self.differs)), self.why)
+
+    def _numeric(self, names: Sequence[str]) -> list[str]:
+        return [n for n in names if isinstance(self.domain.columns[n], Numeric)]
+
+    def features(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
+        """The features of some columns; None: all there are."""
+        every = list(self.domain.columns)
+        if self.turned or names is None:
+            if not self.turned and set(every) - set(self._numeric(every)) - self.encoded:
+                raise _NotOwn("a column of categories reaches it")
+            return None
+        if set(names) - set(self._numeric(names)) - self.encoded:
+            raise _NotOwn("a column of categories reaches it")
+        own = {n for n in names if n in self._numeric(names)}
+        for name in set(names) & self.encoded:
+            own |= {
+                f"{name}={c}" for c in (*getattr(self.domain.columns[name], "categories", ()), OTHER, MISSING)
+            }
+        return tuple(f for f in self.domain.feature_names if f in own)
+
+    def scaled(self, names: Sequence[str] | None, *, centred: bool) -> tuple[str, ...] | None:
+        """The features that are scaled now."""
+        features = self.features(names)
+        every = set(self.domain.feature_names)
+        found = every if features is None else set(features)
+        self.touched |= found
+        self.raw -= {"x"} | found
+        self.centred = self.centred | found if centred else self.centred - found
+        if features is None and centred:
+            self.centred.add("all")
+        return features
+
+    def check_scaled(self, name: str) -> None:
+        """_NotOwn where it mixes columns in units of their own."""
+        if self.raw:
+            raise _NotOwn(
+                "it mixes columns in their own units, and steps have cells between 0 and 1: scale every number before it"
+            )
+
+
+def _asked(spec: Mapping[str, Any], *any_value: str, **known: Any) -> None:
+    """_NotOwn unless the parameters have these values, or their defaults; any_value: those that change nothing here."""
+    package, _, name = str(spec["kind"]).rpartition(".")
+    known = spec_of(getattr(import_module(package), name)())["params"] | known
+    for key, value in known.items():
+        if key not in any_value and spec["params"][key] != value:
+            raise _NotOwn(f"with {key}={_back(spec['params'][key])!r} it has no private fit")
+
+
+def _back(value: Any) -> Any:
+    return tuple(value["tuple"]) if isinstance(value, dict) and "tuple" in value else value
+
+
+def _standard(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, with_mean=True, with_std=True)
+    r.steps.append(StandardScaler(columns=r.scaled(names, centred=True), payment=pay.Budget()))
+    r.differs.append(
+        "StandardScaler divides by noisy deviations, never by less than their noise, and draws rows that are far out towards the centre"
+    )
+    return "StandardScaler"
+
+
+def _min_max(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "clip", feature_range={"tuple": [0, 1]})
+    r.steps.append(MinMaxScaler(columns=r.scaled(names, centred=False), payment=pay.Budget()))
+    r.differs.append(
+        "MinMaxScaler takes noisy quantiles of 1 % and 99 % for the least and the greatest value, and cuts at them"
+    )
+    return "MinMaxScaler"
+
+
+def _imputer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "strategy", "keep_empty_features")
+    strategy, own = spec["params"]["strategy"], list(r.domain.columns) if names is None else list(names)
+    if (
+        strategy == "most_frequent"
+        and not r.turned
+        and own
+        and not r._numeric(own)
+        and not set(own) & r.encoded
+    ):
+        r.differs.append(
+            "gaps of categories have a cell of their own in the one-hot code, in place of the most frequent category"
+        )
+        return OWN_CELL
+    if strategy not in ("mean", "median"):
+        raise _NotOwn(f"strategy={strategy!r} has no private fit: mean and median have")
+    if r.turned or set(own) & r.touched or set(own) - set(r._numeric(own)):
+        raise _NotOwn("gaps of numbers are filled before any other transformer")
+    r.filled.setdefault(strategy, set()).update(own)
+    r.differs.append(f"gaps of all numbers are filled by noisy {strategy}s")
+    return "MeanImputer" if strategy == "mean" else "MedianImputer"
+
+
+def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(
+        spec,
+        "n_components",
+        "svd_solver",
+        "tol",
+        "iterated_power",
+        "n_oversamples",
+        "power_iteration_normalizer",
+        "random_state",
+    )
+    k = spec["params"]["n_components"]
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise _NotOwn(f"n_components={k!r} chooses by the records: give a number")
+    if names is not None:
+        raise _NotOwn("on some of the columns it has no step: put it after the ColumnTransformer")
+    r.check_scaled("PCA")
+    r.features(None)
+    if "all" not in r.centred and not r.centred >= set(r.domain.feature_names):
+        r.steps.append(ShrunkCenter(payment=pay.Budget()))
+    r.steps.append(PCA(k, payment=pay.Budget()))
+    r.turned, r.centred = True, {"all"}
+    r.differs.append("PCA takes its directions from noisy second moments")
+    return "PCA"
+
+
+def _normalizer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec)
+    if names is not None:
+        raise _NotOwn("on some of the columns it has no step: put it after the ColumnTransformer")
+    r.check_scaled("Normalizer")
+    r.features(None)
+    r.steps.append(Normalize(1.0))
+    r.centred = set()
+    return ""
+
+
+def _one_hot(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "categories", "handle_unknown", "sparse_output", "dtype", "feature_name_combiner")
+    own = list(r.domain.columns) if names is None else list(names)
+    columns = [r.domain.columns[n] for n in own]
+    if r.turned or not declared_codes(spec, "OneHotEncoder") or set(own) & r.encoded:
+        raise _NotOwn("it is not of the declared categories")
+    listed = spec["params"]["categories"]
+    for i, column in enumerate(columns):
+        if not isinstance(column, Categorical):
+            raise _NotOwn("a column of numbers reaches it")
+        if listed != "auto" and not same_categories(listed[i], column.categories):
+            raise _NotOwn("it lists other categories than the domain")
+    r.encoded |= set(own)
+    return ""
+
+
+def _function(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "validate", "accept_sparse", "check_inverse", "inverse_func", "feature_names_out")
+    return ""
+
+
+_HANDLED: Mapping[str, Callable[[_OwnReader, Mapping[str, Any], Sequence[str] | None], str]] = {
+    "FunctionTransformer": _function,
+    "MinMaxScaler": _min_max,
+    "Normalizer": _normalizer,
+    "OneHotEncoder": _one_hot,
+    "PCA": _pca,
+    "SimpleImputer": _imputer,
+    "StandardScaler": _standard,
+}

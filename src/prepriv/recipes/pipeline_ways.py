@@ -1,0 +1,203 @@
+"""The ways to pay for a pipeline of scikit-learn, and which of them is taken: from declared facts, before a record is read.
+
+A pipeline that learns nothing is free. Else each way that keeps its meaning is priced by what it does to the noise of training: private fits
+of its own by budget, the same with gaps filled by sensitivity where a cap is declared, one sketch for all. docs/your-pipeline.md.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+from prepriv._arguments import number
+from prepriv.domain import Domain
+from prepriv.plans.plan import budget, settled
+from prepriv.plans.price import joint_factor
+from prepriv.preprocessing.base import Step, walk
+from prepriv.preprocessing.fitted import Fitted
+from prepriv.preprocessing.homogenize import Homogenize
+from prepriv.preprocessing.impute import MeanImputer
+from prepriv.preprocessing.normalize import Rescale
+from prepriv.recipes.automatic import RECIPE_LEVEL, SCALE, recipe
+from prepriv.recipes.own_fits import OwnFits
+from prepriv.recipes.regression import even_rows
+from prepriv.recipes.step_rule import StepRule
+from prepriv.sketches.signal import PAIRED, signal_of
+
+PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
+PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
+EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
+_SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
+_SAYS = {
+    "free": "its transformers learn nothing from rows beyond what is declared, so they cost nothing: their outputs are centred and scaled by made-up rows of the domain",
+    "sketch": f"its transformers are fitted on rows drawn from a private sketch of the table, not on the table: {_SCALED}",
+    "budget": "its transformers are steps of prepriv, each with a private fit of its own",
+    "sensitivity": "its transformers are steps of prepriv: gaps are filled by the true means at training, and by the middle of the bounds in predictions, since those means never leave",
+}
+
+
+@dataclass(frozen=True)
+class PaidOption:
+    """A way to pay for the whole pipeline. way: its name, or "free". steps: empty where it is not available. factor: noise of training over that
+    if the pipeline cost nothing. enough: whether noise leaves it the meaning that it has. why: why it is not available, or what noise does."""
+
+    way: str
+    steps: tuple[Step, ...]
+    factor: float
+    enough: bool
+    why: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it can be taken."""
+        return bool(self.steps)
+
+    @property
+    def shares(self) -> tuple[tuple[str, str, float], ...]:
+        """(step, way, share of the budget) of each step that is paid for."""
+        return tuple((s.name, s.way, s.paid.share) for s in self.steps if s.way != "free")
+
+
+@dataclass(frozen=True, repr=False)
+class PipelineWays(StepRule):
+    """The transformers of a pipeline in each way. fitted: as they are, on a sketch or free. own: as steps of prepriv. way: the one that was
+    asked for. missing: the declared share of records that miss a cell, None: not declared."""
+
+    fitted: Fitted
+    own: OwnFits
+    way: PaidWay = "auto"
+    missing: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing is not None:
+            number("missing", self.missing, at_least=0.0, at_most=1.0)
+        imputes = any(isinstance(step, MeanImputer) for step in self.own.templates)
+        if self.missing is not None and (self.own.closed or not imputes):
+            raise ValueError(
+                "missing is read where a SimpleImputer fills means and each part has a step of prepriv: leave it out"
+                + (f" ({self.own.closed})" if self.own.closed else "")
+            )
+        if self.way != "auto" and self.free:
+            raise ValueError(
+                f"way={self.way!r}: nothing here learns from rows, so there is nothing to pay for: leave way out"
+            )
+        if self.way in ("budget", "sensitivity") and self.own.closed:
+            raise ValueError(f"way={self.way!r} needs a step of prepriv for each part: {self.own.closed}")
+        if self.way == "sensitivity" and self.missing is None:
+            raise ValueError(
+                "way='sensitivity' fills means under a cap, which is never assumed: declare missing=, a share of the records"
+            )
+
+    def __repr__(self) -> str:
+        return f"PipelineWays({', '.join(part.name for part in self.own.parts)}; way={self.way!r})"
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is paid."""
+        return self.fitted.way == "free"
+
+    @property
+    def kept(self) -> tuple[Step, ...]:
+        """The steps as the pipeline has them, shares left open."""
+        return (self.fitted, *_even(EVEN_LEVEL))
+
+    def says(self, way: str) -> tuple[str, ...]:
+        """How another answer the transformers give when they are paid for in this way."""
+        return (_SAYS[way], *(self.own.differs if way in ("budget", "sensitivity") else ()))
+
+    def options(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[PaidOption, ...]:
+        """Every way, the one that is taken first. Nothing is refused here; `chosen` does."""
+        if self.free:
+            return (PaidOption("free", self.kept, 1.0, True),)
+        found = [
+            self._own(domain, "budget", n, epsilon, delta),
+            self._own(domain, "sensitivity", n, epsilon, delta),
+            self._sketch(domain, n, epsilon, delta),
+        ]
+
+        def rank(option: PaidOption) -> tuple[bool, bool, bool, bool, float]:
+            """First what was asked for, then what noise leaves its meaning, then fits of its own, which are more accurate (docs/sketch.md)."""
+            return (
+                not option.open,
+                option.way != self.way,
+                not option.enough,
+                option.way == "sketch",
+                option.factor,
+            )
+
+        return tuple(sorted(found, key=rank))
+
+    def chosen(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> PaidOption:
+        """The way that is taken: the least noise among those with enough signal. ValueError where none is available."""
+        found = self.options(domain, n=n, epsilon=epsilon, delta=delta)
+        asked = [option for option in found if self.way in ("auto", option.way)] or list(found)
+        if not any(option.open for option in asked):
+            told = {option.way: option.why for option in asked}
+            raise ValueError(
+                "; by steps of prepriv: ".join(told[way] for way in ("sketch", "budget") if way in told)
+                or told["sensitivity"]
+            )
+        return next(option for option in asked if option.open)
+
+    def steps_for(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Step, ...]:
+        return self.chosen(domain, n=n, epsilon=epsilon, delta=delta).steps
+
+    def _own(self, domain: Domain, way: str, n: int, epsilon: float, delta: float) -> PaidOption:
+        """By private fits of its own, and gaps by sensitivity where that is the way."""
+        missing = self.missing if way == "sensitivity" else None
+        if why := self.own.closed or (self._no_sensitivity if way == "sensitivity" else ""):
+            return PaidOption(way, (), math.inf, False, why)
+        try:
+            made = self.own.at(domain, n=n, mu=budget(epsilon, delta), missing=missing)
+            *_, last = (domain.space, *(after for _, _, after in walk(made.steps, domain.space)))
+            numbers = domain.target is not None
+            steps = (*made.steps, *(even_rows(last, len(domain.columns)) if numbers else _even(RECIPE_LEVEL)))
+            factor = _factor(steps, domain, n, epsilon, delta)
+        except ValueError as closed:
+            return PaidOption(way, (), math.inf, False, str(closed))
+        rough = "the noise of its steps is larger than they want, with so few records: more records, or a larger epsilon"
+        return PaidOption(way, steps, factor, not made.coarse, rough if made.coarse else "")
+
+    @property
+    def _no_sensitivity(self) -> str:
+        if not any(isinstance(step, MeanImputer) for step in self.own.templates):
+            return "predictions need all that its steps find, so that has to be released"
+        return (
+            "it rests on a cap, which is never assumed: declare missing=, the largest share of records that miss a cell"
+            if self.missing is None
+            else ""
+        )
+
+    def _sketch(self, domain: Domain, n: int, epsilon: float, delta: float) -> PaidOption:
+        mu = budget(epsilon, delta)
+        try:
+            steps = settled(self.kept, domain.with_n(n), mu)
+            enough, why = True, ""
+            if mu < math.inf:
+                signal = signal_of(
+                    steps[0].paid.sketch_of(
+                        steps[0], domain.with_n(n), mu * math.sqrt(steps[0].paid.share), True
+                    )
+                )
+                if signal.verdict == "too little":
+                    return PaidOption("sketch", (), math.inf, False, signal.sentence)
+                enough = signal.verdict == "enough" and not signal.pair_noise > PAIRED
+                why = "" if enough else signal.sentence
+            return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why)
+        except ValueError as closed:
+            return PaidOption("sketch", (), math.inf, False, str(closed))
+
+
+def _even(level: float) -> tuple[Step, ...]:
+    """Rows of one norm, for the learner."""
+    return Homogenize(level), Rescale(SCALE)
+
+
+def _factor(steps: tuple[Step, ...], domain: Domain, n: int, epsilon: float, delta: float) -> float:
+    """What these steps do to the noise of the learner that the recipe takes after them."""
+    with warnings.catch_warnings():  # the plan says again what is weak
+        warnings.simplefilter("ignore")
+        _, learner = recipe(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+        return joint_factor(steps, domain, learner, epsilon=epsilon, delta=delta, n=n)

@@ -1,0 +1,112 @@
+"""Estimators of scikit-learn at the end of a pipeline: the loss that a learner of prepriv minimises in their place, and how it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from prepriv.domain import Domain
+from prepriv.learners.losses import Hinge, SquaredHinge
+from prepriv.learners.targets import Huber
+from prepriv.preprocessing.sklearn_spec import class_path
+
+CLASSIFIERS, REGRESSORS = (
+    ("LogisticRegression", "SGDClassifier", "LinearSVC", "RidgeClassifier"),
+    ("LinearRegression", "Ridge", "HuberRegressor"),
+)
+_SOLVING = frozenset(
+    [
+        "dual",
+        "intercept_scaling",
+        "max_iter",
+        "n_jobs",
+        "random_state",
+        "solver",
+        "tol",
+        "warm_start",
+        "verbose",
+        "copy_X",
+        "shuffle",
+        "learning_rate",
+        "eta0",
+        "power_t",
+        "early_stopping",
+        "validation_fraction",
+        "n_iter_no_change",
+        "average",
+        "multi_class",
+    ]
+)
+"""Parameters that say how scikit-learn comes to its answer, not what the answer is: ours comes to it by noisy steps."""
+_LOSSES: Mapping[str, Any] = {"log_loss": None, "hinge": Hinge(), "squared_hinge": SquaredHinge()}
+
+
+def nearest(domain: Domain) -> str:
+    """The default recipe, as it is written."""
+    return (
+        "prepriv.PrivateClassifier(domain)" if domain.target is None else "prepriv.PrivateRegressor(domain)"
+    )
+
+
+def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
+    """(loss, class_weight, how it differs) of the estimator at the end. Every parameter is read, or refused."""
+    name = type(last).__name__
+    numbers = domain.target is not None
+    open_here = REGRESSORS if numbers else CLASSIFIERS
+    if name not in open_here:
+        curves = f'{nearest(domain)[:-1]}, steps="additive")'
+        other = CLASSIFIERS if numbers else REGRESSORS
+        why = (
+            f"the domain declares {'a number' if numbers else 'classes'} to be learned"
+            if name in other
+            else "it has no private learner here"
+        )
+        if name.endswith("CV") and name[:-2] in open_here:
+            raise ValueError(f"{name} chooses its settings by the records: take {name[:-2]}")
+        raise ValueError(
+            f"{name}: {why}. Taken are {', '.join(open_here)}. Nearest to trees and boosting is {curves}, a function of each column; the "
+            f"default is {nearest(domain)}. Each costs the epsilon that it is given, and no sketch"
+        )
+    class_path(type(last))  # that class exactly
+    params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
+    class_weight = params.pop("class_weight", None)
+    loss, says = _loss_of(name, params)
+    if class_weight is not None:
+        says += ("class_weight weighs predicted probabilities, not the rows of the training",)
+    for key, value in sorted(params.items()):
+        if key in _SOLVING or key == "loss" or _same(value, defaults[key]):
+            continue
+        raise ValueError(
+            f"{name}({key}={value!r}): private descent has no such setting, as its noise and its few steps already keep weights small; "
+            "leave it at its default"
+        )
+    return loss, class_weight, says
+
+
+def _same(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and bool(one == two)
+
+
+def _loss_of(name: str, params: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    steps = "is found by noisy gradient steps, few and early to end, in place of a solver and its penalty"
+    if name == "SGDClassifier":
+        if params["loss"] not in _LOSSES:
+            raise ValueError(
+                f"SGDClassifier(loss={params['loss']!r}) has no private learner here; take one of {', '.join(_LOSSES)}"
+            )
+        return _LOSSES[params["loss"]], (f"SGDClassifier {steps}",)
+    if name == "LinearSVC":
+        if params["loss"] not in _LOSSES:
+            raise ValueError(f"LinearSVC(loss={params['loss']!r}) has no private learner here")
+        return _LOSSES[params["loss"]], (f"LinearSVC {steps}",)
+    if name == "RidgeClassifier":
+        return None, (f"RidgeClassifier {steps}, and minimises logistic loss, not squares of labels",)
+    if name == "HuberRegressor":
+        return Huber(), (
+            f"HuberRegressor {steps}; where its loss turns straight is {Huber().width:g} of half the declared range of the target",
+        )
+    if name in ("LinearRegression", "Ridge"):
+        return None, (
+            f"{name} is found from noisy second moments, or by noisy gradient steps where those are too noisy",
+        )
+    return None, (f"LogisticRegression {steps}",)

@@ -1,0 +1,16 @@
+"""Steps that follow from the number of records and the budget, which an estimator knows only when it plans."""
+
+from __future__ import annotations
+
+import abc
+
+from prepriv.domain import Domain
+from prepriv.preprocessing.base import Step
+
+
+class StepRule(abc.ABC):
+    """Stands for `steps` of an estimator until a plan is made."""
+
+    @abc.abstractmethod
+    def steps_for(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Step, ...]:
+        """The steps, from declared facts alone; ValueError where there are none."""

@@ -1,0 +1,315 @@
+"""Private fits of their own for transformers of scikit-learn: what they compute, which settings they keep, and which way is taken."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+from prepriv import Categorical, Domain, Numeric
+from prepriv.cli import run
+from prepriv.preprocessing.sklearn_spec import spec_of
+from prepriv.private_pipeline import private, reading
+from prepriv.recipes.own_fits import _HANDLED, own_fits
+from prepriv.tables.encoding import encode
+
+N = 4000
+BOX = Domain.box(0, [1, 10, 3], features=3, classes=[0, 1], n=N)
+GAPS = Domain.box(0, [1, 10, 3], features=3, classes=[0, 1], n=N, missing="impute")
+WORDS = Domain({"b": Categorical(["x", "y"]), "c": Categorical(["u"])}, classes=[0, 1], n=N)
+MIXED = Domain(
+    {"a": Numeric(0, 10), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)}, classes=["no", "yes"], n=N
+)
+MEANS = make_column_transformer(
+    (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]), (OneHotEncoder(), ["b"])
+)
+LAST = LogisticRegression()
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    a = np.where(rng.random(n) < 0.1, np.nan, rng.beta(2, 5, n) * 10)
+    frame = pd.DataFrame({"a": a, "b": rng.choice(["x", "y"], n), "c": rng.normal(0, 0.8, n).clip(-3, 3)})
+    return frame, np.where(np.nan_to_num(a, nan=3.0) + frame["c"] > 3, "yes", "no")
+
+
+def own(transformer, domain, **options):
+    return reading(make_pipeline(transformer, LAST), domain, way="budget", **options)
+
+
+@pytest.mark.parametrize(
+    "parts, domain",
+    [
+        ((StandardScaler(),), BOX),
+        ((SimpleImputer(), StandardScaler()), GAPS),
+        ((SimpleImputer(strategy="median"), StandardScaler()), GAPS),
+        ((StandardScaler(), Normalizer()), BOX),
+        ((StandardScaler(), PCA(2)), BOX),
+        ((MinMaxScaler(), PCA(2)), BOX),
+        ((FunctionTransformer(), PolynomialFeatures(2), StandardScaler()), BOX),
+    ],
+    ids=str,
+)
+def test_without_noise_a_step_computes_what_scikit_learn_does(parts, domain):
+    """Correlations of each column of both, since a step works on cells between 0 and 1 and draws long rows in."""
+    rng = np.random.default_rng(1)
+    x = rng.beta(2, 3, (N, 3))
+    x[:, 1] = (x[:, 0] + x[:, 1]) / 2  # so that directions are told apart
+    x *= [1, 10, 3]
+    if domain is GAPS:
+        x[rng.random((N, 3)) < 0.05] = np.nan
+    labels = np.arange(N) % 2
+    made = private(make_pipeline(*parts, LAST), domain, epsilon=1e4, delta=1e-5, way="budget").fit(x, labels)
+    found = encode(x, made.plan_.domain).block(0, N)
+    for planned, fitted in zip(made.plan_.steps, made.model_.maps):
+        if planned.step.name == "Homogenize":
+            break
+        found = fitted.transform(found)
+    y = make_pipeline(*parts).fit_transform(x)
+    kept = [j for j in range(y.shape[1]) if np.ptp(y[:, j]) > 0]
+    alike = [abs(np.corrcoef(found[:, j], y[:, j])[0, 1]) for j in kept]
+    assert min(alike) > 0.98, alike
+
+
+KNOWN = {
+    "FunctionTransformer": (FunctionTransformer(), BOX),
+    "MinMaxScaler": (MinMaxScaler(), BOX),
+    "Normalizer": (make_pipeline(StandardScaler(), Normalizer()), BOX),
+    "OneHotEncoder": (OneHotEncoder(), WORDS),
+    "PCA": (make_pipeline(StandardScaler(), PCA(2)), BOX),
+    "SimpleImputer": (SimpleImputer(), GAPS),
+    "StandardScaler": (StandardScaler(), BOX),
+}
+HARMLESS = {
+    "FunctionTransformer": {
+        "validate",
+        "accept_sparse",
+        "check_inverse",
+        "inverse_func",
+        "feature_names_out",
+    },
+    "MinMaxScaler": {"clip"},
+    "OneHotEncoder": {"handle_unknown", "sparse_output", "dtype", "feature_name_combiner"},
+    "PCA": {
+        "n_components",
+        "svd_solver",
+        "tol",
+        "iterated_power",
+        "n_oversamples",
+        "power_iteration_normalizer",
+        "random_state",
+    },
+    "SimpleImputer": {"strategy", "keep_empty_features"},
+}
+
+
+def test_every_transformer_with_a_step_is_tried():
+    assert set(KNOWN) == set(_HANDLED)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_parameter_is_read_or_refused(name):
+    made, domain = KNOWN[name]
+    spec = spec_of(made, list(domain.columns))
+    assert not own_fits(spec, domain).closed
+    at = spec["steps"][-1] if "steps" in spec else spec
+    for key, value in list(at["params"].items()):
+        at["params"][key] = {"tuple": [0, 7]} if isinstance(value, dict) else "another"
+        closed = own_fits(spec, domain).closed
+        harmless = key in HARMLESS.get(name, ()) and not (name == "PCA" and key == "n_components")
+        assert bool(closed) != (harmless and key != "strategy"), key
+        if closed:
+            assert name in closed
+        at["params"][key] = value
+
+
+@pytest.mark.parametrize(
+    "transformer, domain, why",
+    [
+        (SelectKBest(k=1), BOX, "SelectKBest: prepriv has no private fit"),
+        (PCA(2), BOX, "its|own units"),
+        (PCA(0.9), BOX, "chooses by the records"),
+        (SimpleImputer(strategy="most_frequent"), GAPS, "most_frequent"),
+        (make_pipeline(StandardScaler(), SimpleImputer()), GAPS, "before any other"),
+        (OneHotEncoder(min_frequency=3), WORDS, "min_frequency=3"),
+        (
+            make_column_transformer(
+                (StandardScaler(), ["a"]),
+                (OneHotEncoder(categories=[["x"]], handle_unknown="ignore"), ["b"]),
+                remainder="passthrough",
+            ),
+            MIXED,
+            "other categories",
+        ),
+        (
+            make_column_transformer((StandardScaler(), ["x0", "x1"]), (StandardScaler(), ["x1", "x2"])),
+            BOX,
+            "two transformers",
+        ),
+        (make_column_transformer((StandardScaler(), ["x0"])), BOX, "'x1' is dropped"),
+        (
+            make_column_transformer(
+                (SimpleImputer(), ["x0"]), (SimpleImputer(strategy="median"), ["x1", "x2"])
+            ),
+            GAPS,
+            "two ways",
+        ),
+        (
+            make_pipeline(StandardScaler(), make_column_transformer((PCA(1), [0, 1]))),
+            BOX,
+            "inside of a pipeline",
+        ),
+    ],
+    ids=str,
+)
+def test_what_has_no_step_says_why(transformer, domain, why):
+    with pytest.raises(ValueError, match=f"(?s)way='budget' needs a step.*({why})"):
+        own(transformer, domain)
+
+
+def test_no_cap_is_assumed_and_what_is_declared_is_read_or_refused():
+    ways = {o.way: o for o in reading(make_pipeline(MEANS, LAST), MIXED).options}
+    assert not ways["sensitivity"].open and "never assumed: declare missing" in ways["sensitivity"].why
+    declared = reading(make_pipeline(MEANS, LAST), MIXED, missing=0.001, way="sensitivity")
+    plan = private(make_pipeline(MEANS, LAST), MIXED, missing=0.001, way="sensitivity").plan(N)
+    assert [p.step.way for p in plan.steps][:2] == ["sensitivity", "budget"]
+    assert any("at most 4 of the 4000 records miss 'a'" in c for c in plan.guarantee.conditions)
+    assert "middle of the bounds in predictions" in declared.says[0]
+    assert declared.options[0].way == "sensitivity" and declared.options[0].factor > 1.05
+    for options, said in (
+        ({"way": "sensitivity"}, "never assumed"),
+        ({"way": "gift"}, "way must be"),
+        ({"missing": 2.0}, "missing"),
+        ({"way": "budget", "share": 0.1}, "share is that of a sketch"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            reading(make_pipeline(MEANS, LAST), MIXED, **options)
+    with pytest.raises(ValueError, match="missing is read where"):
+        reading(make_pipeline(SelectKBest(k=1), LAST), BOX, missing=0.1)
+    with pytest.raises(ValueError, match="nothing to pay for"):
+        reading(make_pipeline(PolynomialFeatures(2), LAST), BOX, way="sketch")
+
+
+def test_a_fit_of_its_own_is_taken_unless_a_sketch_alone_has_the_signal():
+    pipeline, ways = make_pipeline(MEANS, PCA(2), LAST), set()
+    for n, epsilon in ((300, 0.3), (2000, 1.0), (20_000, 1.0), (20_000, math.inf)):
+        read = reading(pipeline, MIXED.with_n(n), epsilon=epsilon, missing=0.01)
+        own = [o for o in read.options if o.open and o.way != "sketch"]
+        enough = [o for o in own if o.enough] or own
+        assert read.taken == read.options[0]
+        if read.taken.way == "sketch":
+            assert read.taken.enough and not enough[0].enough
+        else:
+            assert read.taken.factor == min(o.factor for o in enough)
+        for option in read.options:
+            shares = sum(share for _, _, share in option.shares)
+            if option.open and option.way != "sensitivity" and epsilon < math.inf:
+                assert option.factor == pytest.approx(1 / math.sqrt(1 - shares), rel=1e-6)
+        ways.add((read.taken.way, read.taken.enough))
+    assert ways >= {("budget", True), ("budget", False)}
+
+
+def test_a_table_that_is_too_small_for_a_sketch_is_private_by_steps():
+    few = Domain.box(0, 1, features=12, classes=[0, 1], n=200)
+    with pytest.raises(ValueError, match="the sketch needs mu"):
+        private(make_pipeline(StandardScaler(), LAST), few, epsilon=0.3, way="sketch").plan(200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = private(make_pipeline(StandardScaler(), LAST), few, epsilon=0.3).plan(200)
+        assert [p.step.name for p in plan.steps][:1] == ["ConstantImputer"] and plan.guarantee.epsilon(
+            1e-5
+        ) <= 0.3
+        with pytest.raises(ValueError, match=r"the sketch needs mu(?s:.*)by steps of prepriv: SelectKBest"):
+            private(make_pipeline(SelectKBest(k=2), LAST), few, epsilon=0.3).plan(200)
+
+
+def test_what_pays_is_decided_by_n_and_the_columns_that_are_dropped_cost_nothing():
+    x, y = table(N)
+    numbers = make_column_transformer((make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]))
+    read = reading(make_pipeline(numbers, LAST), MIXED)
+    assert list(read.domain.columns) == ["a", "c"]
+    unknown = private(
+        make_pipeline(numbers, LAST), Domain(dict(MIXED.columns), classes=["no", "yes"]), epsilon=2.0
+    )
+    model = unknown.fit(x, y)
+    assert model.score(x, y) > 0.8 and model.guarantee_.epsilon(1e-5) <= 2.0
+    assert [p.step.way for p in model.plan_.steps] == [
+        s.way for s in reading(make_pipeline(numbers, LAST), MIXED, epsilon=2.0).steps
+    ]
+    with pytest.raises(ValueError, match="decides what is cheapest"):
+        _ = reading(make_pipeline(numbers, LAST), Domain(dict(MIXED.columns), classes=["no", "yes"])).options
+
+
+def test_the_commonest_pipeline_has_steps_of_its_own_and_gaps_of_categories_keep_a_cell():
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    read = own(make_column_transformer((numbers, ["a", "c"]), (words, ["b"])), MIXED)
+    assert [s.name for s in read.steps][:2] == ["MedianImputer", "StandardScaler"]
+    assert any("cell of their own" in sentence for sentence in read.says)
+    numbers = make_pipeline(SimpleImputer(), StandardScaler(), PCA(1))
+    read = own(
+        make_column_transformer((numbers, ["a", "c"])), MIXED
+    )  # b is dropped, so these are all columns
+    assert [s.name for s in read.steps][:3] == ["MeanImputer", "StandardScaler", "PCA"]
+
+
+def test_numbers_are_learned_by_steps_too():
+    x, _ = table(N)
+    target = Domain(dict(MIXED.columns), target=Numeric(-3, 3), n=N)
+    model = private(make_pipeline(MEANS, LinearRegression()), target, epsilon=4.0, way="budget").fit(
+        x, x["c"]
+    )
+    assert model.score(x, x["c"]) > 0.5 and [p.step.way for p in model.plan_.steps][:2] == [
+        "budget",
+        "budget",
+    ]
+
+
+FILE = """
+import prepriv
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+domain = prepriv.Domain({"age": prepriv.Numeric(0, 100), "job": prepriv.Categorical(["u"])}, classes=["no", "yes"], n=500)
+first = make_column_transformer((make_pipeline(SimpleImputer(), StandardScaler()), ["age"]), (OneHotEncoder(), ["job"]))
+pipeline, missing = make_pipeline(first, LogisticRegression()), 0.01
+"""
+
+
+def test_the_command_prints_each_way_with_its_price(tmp_path, capsys):
+    import json
+
+    (tmp_path / "p.py").write_text(FILE)
+    assert run(["plan", str(tmp_path / "p.py"), "--json", "--epsilon", "0.5"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {part[0]: part[2] for part in told["transformers"]} == {
+        "SimpleImputer": "budget",
+        "StandardScaler": "budget",
+        "OneHotEncoder": "free",
+    }
+    ways = {way[0]: way for way in told["ways"]}
+    assert set(ways) == {"budget (taken)", "sketch", "sensitivity"} and ways["sensitivity"][2].startswith(
+        "x "
+    )
+    assert "MeanImputer (by sensitivity)" in ways["sensitivity"][1]
+    assert any("noisy deviations" in sentence for sentence in told["differs"])
