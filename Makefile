@@ -51,8 +51,11 @@ docs: .venv/.installed-docs ## the site in run/site; a warning is an error
 
 LOOK := run/demo/report.html run/site/index.html run/site/learn/tutorial.html
 KINDS := trust errata search genindex proofs/index proofs/whole learn/comparison reference/index reference/estimators
-looks: demo docs .venv/.installed-screens ## report and site in headless Chromium (apt-get install chromium): widths, schemes, axe
-	$(BIN)/python docs/screens.py $(LOOK) $(KINDS:%=run/site/%.html)
+OWN := holdout/report number/report audited/report additive/report scores description groups sketch/sketch
+looks: demo docs .venv/.installed-screens ## reports and site in headless Chromium (apt-get install chromium): widths, schemes, print, axe
+	rm -rf run/kinds
+	$(BIN)/python docs/kinds.py run/kinds
+	$(BIN)/python docs/screens.py $(LOOK) $(OWN:%=run/kinds/%.html) $(KINDS:%=run/site/%.html)
 
 screens: demo docs .venv/.installed-screens ## the same, and the pictures of docs/img
 	$(BIN)/python docs/screens.py $(LOOK) --keep docs/img

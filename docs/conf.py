@@ -33,6 +33,8 @@ python_use_unqualified_type_names = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "prepriv"
+html_static_path = ["_static"]
+html_css_files = ["prepriv.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -2,9 +2,9 @@
 
     python docs/screens.py PAGE.html ... [--keep docs/img]     # pages below the current folder
 
-It complains of horizontal scrolling, a message on the console, a request to anywhere else, a page above 1 MB and
-what axe (axe-core) finds against WCAG 2 A and AA: contrast, headings, alternative texts. Exit code 1 if anything is
-found. Needs Chromium (Debian: apt-get install chromium) and `pip install ".[screens]"`.
+It complains about horizontal scrolling (on paper: text that is cut off), a message on the console, a request to
+anywhere else, a report above 1 MB, and what axe (axe-core) finds against WCAG 2 A and AA in the narrowest and the
+widest window: contrast, headings, alternative texts. Exit code 1 if anything is found. Needs Chromium (Debian: apt-get install chromium) and `pip install ".[screens]"`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from playwright.sync_api import Page, sync_playwright
 
 WIDTHS = (360, 768, 1440)
 SCHEMES = ("light", "dark")
+PAPER = 687  # pixels across A4 without its margins
 LARGEST = 1_000_000  # bytes of a page
+_CUT = "[...document.querySelectorAll('pre, td, th, p, li, svg')].filter(e => e.offsetParent !== null && (e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth + 1) && getComputedStyle(e).display !== 'inline').map(e => e.tagName + ' ' + e.textContent.trim().slice(0, 40))"
+_WHOLE = "Math.max(500, ...[...document.querySelectorAll('h2')].map(e => e.getBoundingClientRect().top - 16).filter(y => y <= 900))"
 REPORT = "[id='claim']"  # of which the size counts
 
 
@@ -47,11 +50,22 @@ def look(page: Page, path: Path, address: str, keep: Path | None) -> list[str]:
             if across > width:
                 said.append(f"scrolls: {across} px at {width}")
             if keep is not None:
-                page.screenshot(path=str(keep / f"{path.stem}-{width}-{scheme}.png"))
-        said += [f"{scheme}: {one}" for one in found_by_axe(page)]
+                page.screenshot(path=str(keep / f"{path.stem}-{width}-{scheme}.png"), clip=shown(page, width))
+            if width in (WIDTHS[0], WIDTHS[-1]):
+                said += [f"{scheme}, {width}: {one}" for one in found_by_axe(page)]
+    page.emulate_media(media="print", color_scheme="light")
+    page.set_viewport_size({"width": PAPER, "height": 900})
+    said += [f"cut on paper: {one}" for one in page.evaluate(_CUT)]
+    page.emulate_media(media="screen")
     if page.query_selector(REPORT) and path.stat().st_size > LARGEST:
         said.append(f"size: {path.stat().st_size} bytes")
     return sorted(set(said))
+
+
+def shown(page: Page, width: int) -> Any:
+    """The part to keep: what a window shows at first; of a report no half of a section."""
+    height = page.evaluate(_WHOLE) if page.query_selector(REPORT) else 900
+    return {"x": 0, "y": 0, "width": width, "height": height}
 
 
 def bad(message: Any) -> bool:
@@ -73,7 +87,7 @@ def found_by_axe(page: Page) -> list[str]:
 
 
 class Silent(http.server.SimpleHTTPRequestHandler):
-    """Says nothing of what it serves."""
+    """Says nothing about what it serves."""
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

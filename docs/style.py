@@ -210,7 +210,7 @@ def table(commit: str) -> None:
 
 
 def strings_of_source() -> Iterator[tuple[str, list[tuple[int, str]]]]:
-    """(file, [(line, text)]) of every string of the package, docstrings too."""
+    """(file, [(line, text)]) of every string of the package, docstrings and templates too."""
     for path in sorted((ROOT / "src").rglob("*.py")):
         yield (
             path.relative_to(ROOT).as_posix(),
@@ -220,6 +220,13 @@ def strings_of_source() -> Iterator[tuple[str, list[tuple[int, str]]]]:
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
             ],
         )
+    for path in sorted((ROOT / "src").rglob("*.j2")):
+        yield path.relative_to(ROOT).as_posix(), [(1, of_template(path.read_text("utf-8")))]
+
+
+def of_template(text: str) -> str:
+    """The words of a page's template, line by line as before."""
+    return re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]+>", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
 
 
 def lint_source() -> int:

@@ -88,10 +88,12 @@ def test_no_cell_decides_a_line(here, capsys, model, kind):
         "Bounds are noisy by design",
         "LEFT OUT ",
         "TO BE COMPLETED: ",
-        "Free, in the file: ",
+        "Free edits in the file: ",
     )
     before = (
-        "before a record is read: ",
+        "before a record is read, ",
+        "at ε = ",
+        "few records for this ε",
         "one row, one person: ",
     )  # of the plan, and of the names of columns
     assert all(line.startswith((*told, *before)) for line in lines.splitlines())

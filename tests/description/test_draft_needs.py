@@ -72,7 +72,7 @@ def test_more_epsilon_needs_fewer_records_and_says_so():
     one, two, four = (planned(epsilon=e).needs for e in (1.0, 2.0, 4.0))
     assert one.a_class > two.a_class > four.a_class and one.numbers > two.numbers > four.numbers
     said = planned().said()
-    assert said[0].startswith("before a record is read: of 4,000: at ε = 1 ")
+    assert said[0].startswith("before a record is read, of 4,000: at ε = 1,")
     assert str(two) in said[1] and str(four) in said[2]
 
 
@@ -93,9 +93,9 @@ def test_the_screen_and_the_file_say_what_is_left_out_and_noisy(tmp_path, capsys
     ]
     assert run(words) == 0
     err = capsys.readouterr().err.splitlines()
-    assert err[0].startswith("before a record is read: of 2,000") and "at ε = 2 " in err[1]
+    assert err[0].startswith("before a record is read, of 2,000") and "at ε = 2," in err[1]
     assert (
-        "# Bounds are noisy by design, and what is rare is left out: at ε = 1 a class"
+        "# Bounds are noisy by design, and what is rare is left out: at ε = 1,"
         in (tmp_path / "S.yaml").read_text()
     )
     words[words.index("2000")] = "30"

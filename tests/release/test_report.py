@@ -125,8 +125,8 @@ def test_the_noise_of_another_epsilon_is_that_of_a_plan_made_for_it(plan):
         other = make_plan(DOMAIN, STEPS, plan.learner, epsilon=float(epsilon), delta=1e-5)
         assert float(times) == pytest.approx(other.learner_noise / plan.learner_noise, abs=0.011)
     page = Report.of(plan, private=True).to_html()
-    assert f"{told[0][1]} times as much in training at ε = 0.5" in page
-    assert "times as much" not in Report.of(plan, private=False).to_html()
+    assert f"{told[0][1]} times as large at ε = 0.5" in page
+    assert "times as large" not in Report.of(plan, private=False).to_html()
 
 
 def test_the_report_says_what_a_step_drops_and_what_costs_nothing():

@@ -174,7 +174,7 @@ def test_a_measurement_on_rows_apart_is_an_alternative(tmp_path, capsys):
     assert run(["report", str(tmp_path / "model"), "--verify", str(tmp_path / "r.html")]) == 0
     out = capsys.readouterr().out
     assert "ours 0.9, certified from above; dp-accounting " in out
-    assert "A second accountant knows every release" in (tmp_path / "r.html").read_text("utf-8")
+    assert "A second accountant" in (tmp_path / "r.html").read_text("utf-8")
     assert json.loads(clf.report_.text())["second_accountant"]["events"][1][0]["name"] == "accuracy"
 
 

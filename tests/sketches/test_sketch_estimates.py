@@ -205,5 +205,5 @@ def test_auto_buys_what_is_enough(needs, k):
 
 
 def test_the_free_check_tells_signal_from_noise():
-    assert "fine" in check_of(drawn("labels").shape)
+    assert "enough" in check_of(drawn("labels").shape)
     assert "lose" in check_of(drawn("labels", mu=0.004).shape)

@@ -97,7 +97,7 @@ def schema_init(
         _check_out(out)
     if (unit is None) != (rows_per_unit is None):
         raise Stop(
-            "--unit and --rows-per-unit go together: whose row it is, and how many of a person are read"
+            "--unit and --rows-per-unit go together: they say whose row it is, and how many rows of a person are read"
         )
     if epsilon is not None:
         if rows is None:
@@ -130,7 +130,7 @@ def schema_init(
         return
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
     if unread := [option for option, value in given.items() if value is not None]:
-        raise Stop(f"{', '.join(unread)}: for a private draft alone; give --epsilon, too")
+        raise Stop(f"{', '.join(unread)}: only a private draft takes this; give --epsilon, too")
     stream = opened(data, query)
     with waiting("reading"):
         table = read_whole(stream, stream.names)
@@ -169,20 +169,20 @@ def _write(text: str, out: Path | None, as_json: bool) -> None:
 def _say_cost(drafted: PrivateDraft) -> None:
     look = drafted.plan.look
     spent = up(look.guarantee.epsilon(look.delta))
-    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}"]
+    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}"]
     said += look.guarantee.notes
     if drafted.plan.unit is None:
         said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))
     said += drafted.told()
-    said += [f"TO BE COMPLETED: {drafted.problem}: {HOW_COMPLETED}"] if drafted.problem else []
+    said += [f"TO BE COMPLETED: {drafted.problem}. {HOW_COMPLETED}"] if drafted.problem else []
     if drafted.target is None and len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
         said.append(
-            f"LOOK AT the label: its classes are numbers; to predict a number, put low: and high: in place of "
-            f"classes:, the bounds of {drafted.plan.label!r} as you know them"
+            f"LOOK AT the label, whose classes are numbers. For regression, write low: and high: in place of "
+            f"classes:, with the bounds of {drafted.plan.label!r} as you know them"
         )
     said.append(
-        "Free, in the file: delete the lines of a column that is not to be used; declare one that was left out, "
-        "texts as NAME: {type: text}; edit bounds, and how cells are written (docs/python.md)"
+        "Free edits in the file: delete the lines of a column that you do not want to use; declare one that was left out "
+        "(texts as NAME: {type: text}); change bounds, and how cells are written (docs/python.md)"
     )
     for line in said:
         say(line, err=True)

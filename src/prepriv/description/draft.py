@@ -60,7 +60,7 @@ BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism
 
 
 HOW_COMPLETED = (
-    "write down what you know yourself, such as all classes:, which is free; then delete the line draft: true"
+    "Write down what you know yourself, such as all classes:, which is free. Then delete the line draft: true"
 )
 
 
@@ -99,10 +99,10 @@ class DraftPlan:
             for k in (2, 4)
             if look.epsilon * k <= 100
         ]
-        lines = [f"of {look.n:,}: {self.needs}", *map(str, more)]
+        lines = [f"before a record is read, of {look.n:,}: {self.needs}", *map(str, more)]
         if 4 * self.needs.a_class > look.n or 2 * self.needs.numbers > look.n:
-            lines.append("few records for this ε: declare by hand what you know, bounds and classes first")
-        return [f"before a record is read: {line}" for line in lines]
+            lines.append("few records for this ε: declare what you know by hand, bounds and classes first")
+        return lines
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ class PrivateDraft:
                 )
         if self.target is not None:
             lines.append(
-                f"THE LABEL {label!r} is a target, a number to be learned: it shows {len(self.classes)} values that are common enough "
-                "for classes; for classes, write classes: in place of low: and high:"
+                f"THE LABEL {label!r} is drafted for regression, since {len(self.classes)} of its values are common enough to be classes. "
+                "For classification, write classes: in place of low: and high:"
             )
         return [*lines, *(f"LOOK AT {name!r}: {guess}" for name, guess in self.guesses.items())]
 
@@ -208,7 +208,7 @@ class PrivateDraft:
         ]
         body: dict[str, Any] = {}
         if self.problem:
-            head.append(f"TO BE COMPLETED: {self.problem}: {HOW_COMPLETED}")
+            head.append(f"TO BE COMPLETED: {self.problem}. {HOW_COMPLETED}")
             body["draft"] = True
         learned = {"classes": list(self.classes)} if self.target is None else _bounds_of(self.target)
         body |= {

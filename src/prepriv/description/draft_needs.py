@@ -22,10 +22,10 @@ _HOPELESS = 2.0  # what is that many below passes it twice in 100, and two such 
 
 @dataclass(frozen=True)
 class DraftNeeds:
-    """Records that are needed, of which 95 drafts in 100 see what it is.
+    """How many records a draft needs to see each thing, 95 times in 100.
 
-    epsilon: of the draft. a_class, a_category: with one value. numbers: with a number of one sign and power of two. beyond: how
-    many records a drafted bound is aimed inside of the extreme.
+    epsilon: of the draft. a_class, a_category: records with one value. numbers: records with a number of one sign and power of two.
+    beyond: how many records lie outside the drafted bound, as it is aimed.
     """
 
     epsilon: float
@@ -36,9 +36,8 @@ class DraftNeeds:
 
     def __str__(self) -> str:
         return (
-            f"at ε = {exact(self.epsilon)} a class is seen from about {self.a_class:,} records on, a category from "
-            f"{self.a_category:,}, numbers from {self.numbers:,} of one sign and power of two, and a bound leaves about "
-            f"{self.beyond:,} records beyond it"
+            f"at ε = {exact(self.epsilon)}, a draft needs about {self.a_class:,} records to see a class, {self.a_category:,} to see a "
+            f"category, and {self.numbers:,} (of one sign and power of two) to see numbers. About {self.beyond:,} records lie outside each bound"
         )
 
 
@@ -69,8 +68,8 @@ def hopeless(look: Look) -> str:
     if look.n / 2 + _HOPELESS * _deviation(look, "label") >= least:
         return ""
     return (
-        f"{look.n:,} records are too few for a private draft at this epsilon: a class needs about {math.ceil(least):,} to be seen. "
-        "Draft with a larger epsilon, or declare the schema by hand; nothing was charged"
+        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {math.ceil(least):,} to see a class. "
+        "Draft with a larger epsilon, or declare the schema by hand. Nothing was charged"
     )
 
 

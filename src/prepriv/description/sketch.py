@@ -96,7 +96,7 @@ class SketchedTable:
 
     @property
     def check(self) -> str:
-        """How much of the columns' dependence on the label stands out of the noise: free, as it follows from the tables."""
+        """How much of the columns' dependence on the label is visible above the noise. Free, since it follows from the tables."""
         return check_of(self.sketch.shape)
 
     @property

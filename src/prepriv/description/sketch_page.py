@@ -35,20 +35,22 @@ def to_html(found: SketchedTable) -> str:
     look, claim = found.priced.look, found.guarantee_
     columns = list(found.sketch.plan.columns)
     body = [
-        "<h1>A sketch of a table</h1>",
-        f"<p><b>{escape(found.what)}</b></p>",
+        "<main>\n<h1>A sketch of a table</h1>",
+        f"<p><b>It holds {escape(found.what)}.</b></p>",
         f"<p>ε = {up(claim.epsilon(look.delta), 4)} at δ = {exact(look.delta)}, {escape(look.guarantee.neighbours)}, "
-        f"n = {look.n:,}. Everything on this page together.</p>",
+        f"n = {look.n:,}, for everything on this page together.</p>",
         *(f"<p>{_text(note)}</p>" for note in claim.notes),
         f"<p>{escape(found.check)}</p>",
-        '<p class="lead">Bars are noisy counts; the line on a bar is its 95 % interval, made from the noise alone.</p>',
+        '<p class="lead">Bars are noisy counts. The line on a bar is its 95 % interval, made from the noise alone.</p>',
         *(f"<h2>{_text(name)}</h2>{sketch_picture(found, name)}" for name in columns[:_MOST_PICTURES]),
         f"<details><summary>Everything, as data</summary><pre>{_text(json_text(found))}</pre></details>",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>prepriv sketch</title>\n'
-        f"<style>\n{page_style()}\n</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+        f"<style>\n{page_style()}\n</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -69,7 +71,7 @@ def sketch_picture(found: SketchedTable, column: str) -> str:
     at = 22
     for name in names:
         parts.append(
-            label(140, at + 5 * len(classes) + 4, name if len(name) <= 22 else f"{name[:21]}…", "end")
+            label(140, at + 5 * len(classes) + 4, name if len(name) <= 20 else f"{name[:19]}…", "end")
         )
         for j, y in enumerate(classes):
             e = table[name, y]

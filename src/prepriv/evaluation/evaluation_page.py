@@ -8,7 +8,7 @@ from prepriv._text import printable
 from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.release.pictures import BLUE, GREY, dot, label, page_style, stroke, svg, unit_axes
+from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
 _BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
@@ -51,8 +51,8 @@ def confusion(of: PrivateEvaluation) -> str:
                 f'fill-opacity="{depth / 2:.2f}" stroke="{GREY}"/>'
             )
             if k <= _MOST_NAMED // 2:
-                parts.append(label(x + side / 2, y + side / 2 + 4, f"{counts[i, j]:.0f}", "middle"))
-    parts.append(label(90, 336, f"counts with noise of deviation {of.all_rows.noise:.3g}", "start"))
+                parts.append(label(x + side / 2, y + side / 2 + 4, f"{counts[i, j]:,.0f}", "middle"))
+    parts.append(label(90, 336, f"counts, each with noise of deviation {of.all_rows.noise:.3g}", "start"))
     return svg("confusion matrix", 400, 344, parts)
 
 
@@ -109,9 +109,9 @@ def residuals(of: PrivateEvaluation) -> str:
 def _caption(of: PrivateEvaluation) -> str:
     bound = of.plan.error_bound or 0.0
     return (
-        "How many rows were off by how much: to the right of the middle the target lies above its prediction. The bars at "
-        f"the ends hold all errors beyond {bound:.4g}. Grey: where 95 % of what "
-        "noise alone makes of each bar lies, whichever rows were drawn; bars within each other's grey may well be equal."
+        "Each bar is a number of rows by their error. To the right of the middle the target lies above its prediction. The bars at "
+        f"the ends hold all errors beyond {bound:,.4g}. Grey is the range in which noise alone leaves each bar 95 times in 100, "
+        "whichever rows were drawn. Bars within each other's grey may well be equal."
     )
 
 
@@ -127,20 +127,22 @@ def page_of(of: PrivateEvaluation) -> str:
 def quality_in_html(of: PrivateEvaluation) -> str:
     """How good the model is and for whom it fails, in plain sentences."""
     found = of.quality
-    return f"<p>{escape(' '.join(found.good()))}</p><p>{escape(' '.join(found.fails()))}</p>"
+    return f"<p>{coded(' '.join(found.good()))}</p><p>{coded(' '.join(found.fails()))}</p>"
 
 
 def fragment(of: PrivateEvaluation) -> str:
     """The claim, the table and the pictures, for a page."""
-    heads = "".join(f"<th>{h}</th>" for h in ("figure", "value", "95 % interval", "noise", "sampling"))
+    heads = "".join(
+        f'<th scope="col">{h}</th>' for h in ("figure", "value", "95 % interval", "noise", "sampling")
+    )
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(printable(c))}</td>' for c in line)}</tr>" for line in of.table()
     )
     notes = "".join(f"<p>{escape(note)}</p>" for note in of.notes)
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (
-        f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, noise and "
-        f'sampling included; both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}{groups_in_html(of)}'
+        f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, and includes noise and "
+        f'sampling. Both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}{groups_in_html(of)}'
     )
 
 

@@ -17,12 +17,12 @@ _LEFT, _RIGHT, _LINE = 190, 390, 22
 
 
 def groups_in_html(of: PrivateEvaluation) -> str:
-    """What the page says of groups; nothing where there are none."""
+    """What the page says about groups; nothing where there are none."""
     if of.plan.by is None:
         return ""
     answered = [group for group in of.groups.values() if group.answered]
     names = [f"{of.plan.by} = {group.name}" for group in answered]
-    heads = "".join(f"<th>{escape(printable(h))}</th>" for h in ("figure", *names))
+    heads = "".join(f'<th scope="col">{escape(printable(h))}</th>' for h in ("figure", *names))
     figures = [[g.figures[name] for g in answered] for name in (answered[0].figures if answered else ())]
     few = "".join(
         f"<p>{escape(printable(f'{of.plan.by} = {g.name}: {g.share}; {TOO_FEW}'))}</p>"
@@ -33,18 +33,18 @@ def groups_in_html(of: PrivateEvaluation) -> str:
     apart = "".join(_line(d.name, [d.figure.interval]) for d in of.differences)
     drawn = [line for line in figures if any(f.value is not None for f in line)][:_MOST_DRAWN]
     return (
-        f"<h3>Groups</h3><p>{escape(printable(said(of)))}</p>{few}<table><tr>{heads}</tr>{body}</table>"
-        f"<table><tr><th>difference</th><th>value [95 % interval]</th></tr>{apart}</table>"
+        f"<h2>Groups</h2><p>{escape(printable(said(of)))}</p>{few}<table><tr>{heads}</tr>{body}</table>"
+        f'<table><tr><th scope="col">difference</th><th scope="col">value [95 % interval]</th></tr>{apart}</table>'
         f'<div class="figures">{"".join(group_picture(of, line) for line in drawn)}</div>'
     )
 
 
 def said(of: PrivateEvaluation) -> str:
-    """What is to be known of the groups, in two sentences."""
+    """What a reader has to know about the groups."""
     return (
-        f"Each row is in one group of {of.plan.by}, so all groups together cost what one does; figures of all rows are of the "
-        "sums over groups. A figure is refused where the noisy number of its rows is below four deviations of its noise; each "
-        "interval holds by itself, so of many differences some exclude zero by chance."
+        f"Each row is in one group of {of.plan.by}, so all groups together cost what one does. Figures of all rows come from the "
+        "sums over groups. A figure is refused where the noisy number of its rows is below four deviations of its noise. Each "
+        "interval holds by itself, so among many differences some exclude zero by chance."
     )
 
 
@@ -93,8 +93,18 @@ def forest(lines: Sequence[tuple[str, Interval]], y: float, zero: bool) -> tuple
         parts.append(stroke(at(0.0), y - 6, at(0.0), bottom, GREY, dash=True))
     for i, (who, f) in enumerate(lines):
         middle = y + _LINE * (i + 0.5)
-        parts.append(label(_LEFT - 8, middle + 4, who if len(who) <= 24 else f"{who[:23]}…", "end"))
+        parts.append(label(_LEFT - 8, middle + 4, _fits(who), "end"))
         parts.append(stroke(at(f.low or 0.0), middle, at(f.high or 0.0), middle, BLUE))
         parts.append(dot(at(f.value or 0.0), middle))
-    parts += [label(at(x), bottom + 16, f"{x:.3g}", "middle") for x in (low, high)]
+    parts.append(label(_LEFT, bottom + 16, f"{low:.3g}", "middle"))
+    parts.append(label(_RIGHT + 8, bottom + 16, f"{high:.3g}", "end"))
     return parts, bottom + 30
+
+
+def _fits(who: str, most: int = 24) -> str:
+    """A name, or two of them, cut so that each can still be told from the others."""
+    both = who.split(" less ")
+    if len(who) <= most or len(both) != 2:
+        return who if len(who) <= most else f"{who[: most - 1]}…"
+    short = [max(8, most - 6 - len(other)) for other in reversed(both)]
+    return " less ".join(one if len(one) <= most else f"{one[: most - 1]}…" for one, most in zip(both, short))

@@ -116,7 +116,7 @@ class PrivateEvaluation:
             return "private: no (reproducible noise): nothing is claimed"
         epsilon = up(made.epsilon(plan.delta))
         rows = "rows" if plan.domain.unit is None else "units, a row each"
-        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n} test {rows}"
+        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n:,} test {rows}"
         whole = self.in_all
         if whole is None:
             return said
@@ -144,7 +144,7 @@ class PrivateEvaluation:
     def cut(self) -> tuple[str, ...]:
         """Where errors of a number are cut, in one sentence; none of classes."""
         most = self.plan.error_bound
-        return () if most is None else (f"errors above {most:g} count as {most:g}",)
+        return () if most is None else (f"errors above {most:,.6g} count as {most:,.6g}",)
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line per figure."""

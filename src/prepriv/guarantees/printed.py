@@ -67,13 +67,15 @@ def measured(value: float, low: float, high: float, *deviations: float) -> tuple
 
     >>> measured(0.510812, 0.17463, 0.84671), measured(48211.7, 47950.2, 48480.9)
     (('0.51', '0.17', '0.85'), ('48,210', '47,950', '48,490'))
+    >>> measured(-0.001, -0.11, 0.11)
+    ('0.00', '-0.11', '0.11')
     """
     half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high, *deviations))
     if not (1e-9 < half < math.inf and largest < 1e12):  # nothing is left out of a number without an error
         return f"{value:,.6g}", down(low), up(high), *(up(x) for x in deviations)
     unit = Decimal(1).scaleb(math.floor(math.log10(half)) - 1)
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
-    return tuple(f"{Decimal(repr(float(x))).quantize(unit, mode):,f}" for x, mode in modes)
+    return tuple(f"{Decimal(repr(float(x))).quantize(unit, mode) + 0:,f}" for x, mode in modes)  # + 0: no -0
 
 
 def plain(x: float | None) -> float | str | None:

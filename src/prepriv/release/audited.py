@@ -34,9 +34,9 @@ def audit_json(plan: Plan, found: OneRun) -> dict[str, Any]:
 def audit_in_words(plan: Plan, found: OneRun) -> str:
     """One sentence: claim, what the canaries can reach, estimate and bound."""
     return (
-        f"the run audited itself: µ of training is claimed to be at most {up(claimed(plan), 4)}; {found.canaries:,} canaries, which can reach "
-        f"{up(found.planned_mu, 4)}, put it at {down(found.estimate, 3)}, and at {down(found.lower_mu, 3)} at least (95 % confidence); noise "
-        f"{found.noise:.4f} of the planned one"
+        f"the run audited itself: µ of training is claimed to be at most {up(claimed(plan), 4)}. {found.canaries:,} canaries, which can reach "
+        f"{up(found.planned_mu, 4)}, estimate it as {down(found.estimate, 3)}, and as at least {down(found.lower_mu, 3)} (95 % confidence). The noise was "
+        f"{found.noise:.4f} times the planned one"
     )
 
 
@@ -44,9 +44,9 @@ def audit_fragment(plan: Plan, found: OneRun) -> str:
     """Its part of the page, as HTML."""
     said = audit_in_words(plan, found)
     covers = (
-        "Canaries are made-up rows in coordinates that no record has: they go through the same clipping, sampling, summing and draw of noise, cost "
-        "nothing of the claim, and what they show depends on no record. They see nothing of pre-processing, and the bound takes the noise of "
-        "different coordinates to be independent. That they were guessed so often is the word of who ran it."
+        "Canaries are made-up rows in coordinates that no record has. They go through the same clipping, sampling, sum and noise. They do not change "
+        "the claim, and what they show depends on no record. They do not test pre-processing, and the bound assumes that the noise of "
+        "different coordinates is independent. How often they were guessed is the word of whoever ran it."
     )
     return f'<p>{said[0].upper()}{said[1:]}.</p><figure>{audit_picture(plan, found)}</figure><p class="mute">{covers}</p>'
 
@@ -63,7 +63,7 @@ def audit_picture(plan: Plan, found: OneRun) -> str:
     parts += [dot(at(found.estimate), 60), stroke(at(most), 40, at(most), 80, GREY)]
     parts += [
         label(at(most), 30, f"claimed: at most {up(most, 3)}", "end"),
-        label(at(found.lower_mu), 100, f"shown: at least {down(found.lower_mu, 3)}", "middle", BLUE),
+        label(max(at(found.lower_mu), 70), 100, f"shown: at least {down(found.lower_mu, 3)}", "middle", BLUE),
         label(20, 84, "0", "middle"),
     ]
     told = f"The claim is {up(most, 3)}; the canaries show at least {down(found.lower_mu, 3)}."

@@ -66,7 +66,7 @@ def page(report: Report) -> str:
         claim=Markup(_claim(report)),
         label=report.plan.domain.label,
         promised=guarantee is not None,
-        summary=[(title, [_coded(one) for one in said]) for title, said in report.summary.sections],
+        summary=[(title, [pictures.coded(one) for one in said]) for title, said in report.summary.sections],
         hundreds=Markup(pictures.of_hundred(_hundreds(report.summary.quality))),
         plan=plan,
         titles=TITLES,
@@ -86,8 +86,9 @@ def page(report: Report) -> str:
         died=died(plan),
         receipt=report.receipt,
         audited=Markup(audit_fragment(plan, report.audited)) if report.audited is not None else "",
-        review=review(report),
+        review=[(question, pictures.coded(answer)) for question, answer in review(report)],
         proofs=proofs_of_report(report) if guarantee is not None else (),
+        theorems=_by_file,
         second=said_of(report) if guarantee is not None else None,
         json=report.text(),
         version=own_version(),
@@ -111,14 +112,6 @@ def _claim(report: Report) -> str:
     )
 
 
-def _coded(sentence: str) -> Markup:
-    """The sentence as HTML, what stands between backticks as code."""
-    parts = [escape(printable(part)) for part in sentence.split("`")]
-    if len(parts) % 2 == 0:  # a name holds one
-        return Markup("`").join(parts)
-    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
-
-
 def _added_up(report: Report) -> list[tuple[str, str, str]]:
     """(what, ε, δ) of what the claim adds up where a draft made the domain, and of all; nothing elsewhere."""
     told = report.claims
@@ -136,6 +129,15 @@ def _added_up(report: Report) -> list[tuple[str, str, str]]:
             up(report.guarantee.epsilon(delta), 4),
             exact(delta),
         ),
+    ]
+
+
+def _by_file(theorems: Sequence[str]) -> list[tuple[str, str]]:
+    """(file, its theorems) of "file: theorem", in the order given."""
+    named = [one.split(": ", 1) for one in theorems]
+    return [
+        (file, ", ".join(name for of, name in named if of == file))
+        for file in dict.fromkeys(of for of, _ in named)
     ]
 
 

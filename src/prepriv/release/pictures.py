@@ -9,6 +9,7 @@ from html import escape
 from importlib import resources
 
 import numpy as np
+from markupsafe import Markup
 
 from prepriv._text import printable
 from prepriv.guarantees.printed import exact, percent, up
@@ -34,6 +35,14 @@ def page_style() -> str:
     return resources.files("prepriv.release").joinpath("report.css").read_text(encoding="utf-8")
 
 
+def coded(sentence: str) -> Markup:
+    """The sentence as HTML, what stands between backticks as code."""
+    parts = [Markup(escape(printable(part))) for part in sentence.split("`")]
+    if len(parts) % 2 == 0:  # a name holds one
+        return Markup("`").join(parts)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
 def curve(tradeoff: TradeoffFunction) -> str:
     """The trade-off function: the most that an attacker's best test can reach. Drawn values are rounded down."""
     alpha = np.linspace(0.0, 1.0, _POINTS + 1)
@@ -53,7 +62,7 @@ def deltas(tradeoff: TradeoffFunction, epsilon: float, delta: float) -> str:
     most = min(max(most, 1e-3), 700.0)
     at = np.linspace(0.0, most, _POINTS + 1)
     known = np.log10(np.clip(np.asarray(tradeoff.delta(at)) * 1.001, low, 1.0)) / math.log10(low)
-    parts = [_line(60 + 320 * at / most, 20 + 260 * known), *_frame("ε", "δ", 24)]
+    parts = [_line(60 + 320 * at / most, 20 + 260 * known), *_frame("ε", "δ", 12)]
     for k in range(5):
         parts.append(_below(60 + 80 * k, f"{most * k / 4:.2g}"))
         parts.append(_beside(20 + 65 * k, f"{low ** (k / 4):.0e}" if k else "1"))
@@ -67,7 +76,7 @@ def shares(parts_of: Sequence[tuple[str, float]]) -> str:
     """One bar: the share of the budget (of µ²) of each part, the parts named below it."""
     parts, x = [], 10.0
     for i, (name, share) in enumerate(parts_of):
-        colour, width = COLOURS[i % len(COLOURS)], 580 * share
+        colour, width = COLOURS[i % len(COLOURS)], 380 * share
         parts.append(
             f'<rect x="{x:.1f}" y="10" width="{width:.1f}" height="34" fill="{colour}" stroke="var(--back,#fff)"/>'
         )
@@ -76,7 +85,7 @@ def shares(parts_of: Sequence[tuple[str, float]]) -> str:
         parts.append(f'<rect x="10" y="{y}" width="12" height="12" fill="{colour}"/>')
         parts.append(label(28, y + 11, f"{percent(share)}  {name}", "start"))
     told = "; ".join(f"{name}: {percent(share)}" for name, share in parts_of)
-    return svg("What the budget was paid for", 600, 66 + 20 * len(parts_of), parts, told)
+    return svg("What the budget was paid for", 400, 66 + 20 * len(parts_of), parts, told)
 
 
 def accuracies(points: Sequence[tuple[float, float]], without: float | None) -> str:
@@ -91,7 +100,7 @@ def accuracies(points: Sequence[tuple[float, float]], without: float | None) -> 
     parts = [_line(np.array(x), np.array(y)), *_frame("ε", "accuracy", 14)]
     for e, a, across, above in zip(budgets, values, x, y):
         parts += [dot(across, above), _below(across, exact(e))]
-        parts.append(label(across, above - 9, f"{100 * a:.1f}%", "middle"))
+        parts.append(label(max(across, 86.0), above - 9, f"{100 * a:.1f}%", "middle"))  # clear of the axis
     for k in range(3):
         value = low + (high - low) * k / 2
         parts.append(_beside(280 - 130 * k, f"{100 * value:.0f}%"))
@@ -99,7 +108,7 @@ def accuracies(points: Sequence[tuple[float, float]], without: float | None) -> 
         at = 280 - 260 * (without - low) / (high - low)
         parts += [
             stroke(60, at, 380, at, GREY, dash=True),
-            label(372, at - 6, f"without privacy {100 * without:.1f}%", "end"),
+            label(66, at - 6, f"without privacy {100 * without:.1f}%", "start"),
         ]
     told = "; ".join(f"ε = {exact(e)}: {100 * a:.1f}%" for e, a in points)
     return svg("Accuracy over ε", 400, 328, parts, told)
@@ -133,8 +142,8 @@ def of_hundred(named: Sequence[tuple[str, float, float, float]]) -> str:
         )
         if low < high:
             parts.append(stroke(left + wide * low, y + 7, left + wide * high, y + 7))
-        parts.append(label(left + wide + 8, y + 11, f"{100 * share:.3g}", "start"))
-    told = "; ".join(f"{name}: {100 * share:.3g} of 100" for name, share, _, _ in named)
+        parts.append(label(left + wide + 8, y + 11, f"{100 * share:.1f}", "start"))
+    told = "; ".join(f"{name}: {100 * share:.1f} of 100" for name, share, _, _ in named)
     return svg("Of 100", 400, ends + 8, parts, told)
 
 

@@ -422,12 +422,17 @@ def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
         schema = Schema.model_validate(data)
         schema.domain()
     except ValidationError as error:
-        raise sentence(path, error) from None
+        wrong = sentence(path, error)
+        if data.get("draft") is True:
+            wrong = BadSchema(
+                f"{wrong}. The file is a draft that you have to complete: its first lines say how"
+            )
+        raise wrong from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
     if schema.draft and not drafts:
         raise BadSchema(
-            f"{path} is a draft, with bounds, categories and classes read off the data: replace each by what is known "
-            "without looking, then remove its line `draft: true`"
+            f"{path} is a draft, with bounds, categories and classes read off the data. Replace each with what you know "
+            "without looking at the data, then remove the line `draft: true`"
         )
     return schema

@@ -116,12 +116,14 @@ def mu_enough(plan: SketchPlan) -> float:
 
 
 def check_of(shape: SketchShape) -> str:
-    """What the released tables say of themselves: free, as it follows from them."""
+    """What the released tables say about themselves. It is free, since it follows from them."""
     if len(shape.classes) == 1:
         return "the tables have no label, and nothing to check"
-    kept = f"{shape.signal:.2f} of the columns' dependence on the label stands out of the noise"
+    kept = f"above the noise, the tables show {shape.signal:.2f} of the columns' dependence on the label (1 is all)"
     if shape.signal >= KEPT:
-        return f"{kept}: fine"
+        return f"{kept}, which is enough"
     if shape.signal >= LOST:
-        return f"{kept}: steps that look at the label may lose a point or two"
-    return f"{kept}: steps that look at the label lose 2 points and more, unless few columns say anything of the label"
+        return f"{kept}. Steps that look at the label may lose a point or two"
+    return (
+        f"{kept}. Steps that look at the label lose 2 points or more, unless few columns depend on the label"
+    )
