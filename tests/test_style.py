@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +72,28 @@ def test_the_pages_that_people_read_first_are_among_them():
 def test_no_page_has_a_forbidden_word():
     done = subprocess.run([sys.executable, "docs/style.py"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def matches() -> list[tuple[str, str]]:
+    """(where, pattern) of every `match=` of the tests; what stands in braces is one word."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "match":
+                parts = node.value.values if isinstance(node.value, ast.JoinedStr) else [node.value]
+                texts = [str(part.value) if isinstance(part, ast.Constant) else "NAME" for part in parts]
+                found.append((f"{path.relative_to(ROOT)}:{node.value.lineno}", "".join(texts)))
+    return found
+
+
+def words_in_a_row(pattern: str) -> int:
+    """The longest run of words that a pattern pins."""
+    return max(len(piece.split()) for piece in re.split(r"\.\*|\.\+|\|", pattern))
+
+
+def test_tests_pin_the_facts_of_an_error_and_not_its_sentence():
+    found = matches()
+    assert len(found) > 500
+    assert not [(where, pattern) for where, pattern in found if words_in_a_row(pattern) > 5]
+    assert words_in_a_row("the residual of Flat must have the shape") == 8
+    assert words_in_a_row(r"residual of Flat .* shape|got \(3, 2\)") == 3

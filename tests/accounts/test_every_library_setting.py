@@ -256,16 +256,16 @@ def test_a_number_of_rows_that_is_private_is_refused_where_the_run_depends_on_it
     if poisson and library != "Opacus":
         assert account([], ran, domain=domain, noise_multiplier=noise).epsilon(DELTA) > 0
         return
-    with pytest.raises(ValueError, match=r"number of rows.*the account is for adjacency replace-one"):
+    with pytest.raises(ValueError, match=r"number of rows.*adjacency replace-one"):
         account([], ran, domain=domain, noise_multiplier=noise)
-    with pytest.raises(ValueError, match="the account is for adjacency replace-one"):
+    with pytest.raises(ValueError, match="account is for adjacency replace-one"):
         ways_out([], ran, domain=domain, epsilon=1.0, delta=DELTA)
 
 
 @pytest.mark.parametrize("poisson", [True, False])
 def test_a_run_of_other_records_is_refused(poisson):
     ran, noise = ran_elsewhere("Opacus", OPACUS | {"poisson_sampling": poisson}, N)
-    with pytest.raises(ValueError, match=r"read for n=2000 records; the account is for n=3000"):
+    with pytest.raises(ValueError, match=r"n=2000 records; .* n=3000"):
         account([], ran, domain=Domain.box(0, 1, 2, [0, 1], n=3000), noise_multiplier=noise)
 
 
@@ -309,7 +309,7 @@ def test_a_model_of_diffprivlib_is_told_all_that_it_would_read_from_the_rows(nam
     given = given_to("diffprivlib", name)
     ran_elsewhere("diffprivlib", given, N)
     for setting in MODEL[name]:
-        with pytest.raises(ValueError, match=f"{setting} must be given, as it was given to {name}"):
+        with pytest.raises(ValueError, match=f"{setting} must be given, .*{name}"):
             ran_elsewhere("diffprivlib", {k: v for k, v in given.items() if k != setting}, N)
     centred = {"model": "PCA", "epsilon": 0.5, "data_norm": 1.0, "centered": True}
     assert ran_elsewhere("diffprivlib", centred, N) == ran_elsewhere(
@@ -332,7 +332,7 @@ def test_a_replaced_record_costs_a_tree_twice():
         told = " ".join(said.notes)
         assert ("costs epsilon twice" in told) == ("Tree" in name or "Forest" in name)
         assert ("each class has two records" in told) == (name == "LogisticRegression")
-        with pytest.raises(ValueError, match="takes the number of rows for public"):
+        with pytest.raises(ValueError, match="number of rows for public"):
             account([], ran, domain=replace(domain, adjacency="add-or-remove-one"))
 
 

@@ -166,7 +166,7 @@ def test_the_installed_version_has_no_parameter_that_was_not_read():
 def test_a_parameter_of_a_newer_version_is_refused_at_its_default_too(monkeypatch):
     honest = sk.Normalizer.get_params
     monkeypatch.setattr(sk.Normalizer, "get_params", lambda self, deep=True: honest(self, deep) | {"axis": 1})
-    with pytest.raises(Unpriced, match=r"Normalizer\(axis=\) has no price: unknown setting 'axis'"):
+    with pytest.raises(Unpriced, match=r"Normalizer\(axis=\) .* unknown setting 'axis'"):
         from_sklearn(sk.Normalizer(), BOX)
 
 
@@ -227,7 +227,7 @@ def test_nothing_with_a_name_that_a_fit_makes_stands_before_what_a_class_has(nam
 
 def test_encoders_read_as_many_columns_as_there_are():
     part = sk.OneHotEncoder(categories=CATEGORIES * 2)
-    with pytest.raises(Unpriced, match="lists 2 columns, and there are 1"):
+    with pytest.raises(Unpriced, match=r"lists 2 columns, .* 1"):
         from_sklearn(part, WORDS)
 
 
@@ -285,7 +285,7 @@ def test_categories_are_compared_by_one_spelling():
 
 @pytest.mark.parametrize("columns", [[0.9, 1.2], [True, False], [0, "x1"]])
 def test_selectors_that_scikit_learn_refuses_are_refused(columns):
-    with pytest.raises(ValueError, match="not a column of the domain"):
+    with pytest.raises(ValueError, match="not a column"):
         from_sklearn(ColumnTransformer([("a", sk.StandardScaler(), columns)]), BOX, deviation=0.1)
 
 
@@ -299,7 +299,7 @@ def test_steps_read_of_one_domain_are_accounted_for_in_no_other():
     account(steps, learner, domain=BOX, noise_multiplier=9.0)
     for what in (account, ways_out):
         options = {"noise_multiplier": 9.0} if what is account else {"epsilon": 1.0, "delta": 1e-5}
-        with pytest.raises(ValueError, match="read of a pipeline on another domain"):
+        with pytest.raises(ValueError, match="pipeline on another domain"):
             what(steps, learner, domain=wide, **options)
 
 
@@ -379,7 +379,7 @@ def test_a_column_that_scikit_learn_could_take_for_constant_is_refused(low, n, t
         rows = low + (np.arange(400) % 25 == 0)
         assert sk.StandardScaler().fit(rows[:, None]).scale_[0] == pytest.approx(rows.std(), rel=1e-3)
     else:
-        with pytest.raises(ValueError, match="'x0' lies so far from zero"):
+        with pytest.raises(ValueError, match="'x0' lies so far"):
             account(steps, learner, domain=domain, noise_multiplier=9e3)
 
 

@@ -141,7 +141,7 @@ def test_a_forged_claim_is_not_printed(artifact, tmp_path, capsys):
         assert run(command) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1 and "is forged, damaged or of another version" in err
-    with pytest.raises(BadArtifact, match="states is not the one that its plan gives"):
+    with pytest.raises(BadArtifact, match=r"not the one .* plan gives"):
         Model.load(target)
     for path, value in (
         (("plan", "guarantee", "conditions"), ["\x1b[2J\x1b[31mpwn"]),
@@ -215,7 +215,7 @@ def test_strict_json(artifact, tmp_path):
         text[:-1] + ', "more": 1}',
         text[: len(text) // 2],
     ):
-        with pytest.raises(BadArtifact, match="not a model of this library"):
+        with pytest.raises(BadArtifact, match="not a model"):
             Model.load(written(tmp_path, bad))
     with pytest.raises(ValueError, match="too large"):
         strict_json.read_strictly(Path(written(tmp_path, b"{" + b" " * (2**26))))
@@ -402,12 +402,12 @@ def test_what_could_never_be_loaded_is_refused(fitted, tmp_path):
     with pytest.raises(ValueError, match="defined in a function"):
         model.save(tmp_path)
     for step in (MakesLocal(payment=Budget(0.1)), MakesLocal(payment=Public(np.zeros((4, 3))))):
-        with pytest.raises(ValueError, match="InAFunction is defined in a function"):
+        with pytest.raises(ValueError, match="InAFunction is defined in"):
             make_plan(FILLED, (step,), DESCENT, epsilon=1.0, delta=1e-5)
 
     @dataclass(frozen=True)
     class Odd(Log):
         of: object = object()
 
-    with pytest.raises(ValueError, match="an option must be a number, a text"):
+    with pytest.raises(ValueError, match="option must be a number"):
         make_plan(FILLED, (Odd(),), DESCENT, epsilon=1.0, delta=1e-5)

@@ -111,7 +111,7 @@ def test_a_release_needs_the_test_before_it_and_an_untested_condition_stays_prin
 def test_a_premise_of_rows_after_a_noisy_map_is_refused_unless_it_is_tested():
     """It would be a premise of each map that noise can make: nobody can check it, and a claim would hold of none."""
     noisy = pre.Center(payment=Budget(0.1))
-    with pytest.raises(ValueError, match="rests on a premise of rows after the noisy map of Center"):
+    with pytest.raises(ValueError, match=r"premise of rows .* Center"):
         run([noisy, conditional(2.0, 0.0)])
     run([noisy, conditional(2.0)])
     run([conditional(2.0, 0.0), noisy])

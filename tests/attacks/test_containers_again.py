@@ -67,7 +67,7 @@ def test_a_file_that_a_glob_names_twice_is_read_once(folder):
 def test_a_file_with_two_names_is_refused_before_the_charge(folder, link, capsys):
     link(folder / "parts" / "a.parquet", folder / "parts" / "latest.parquet")
     for data in (folder / "parts", "parts/*.parquet", "**/*.parquet"):
-        with pytest.raises(BadData, match="each of its records would be two"):
+        with pytest.raises(BadData, match="records would be two"):
             as_stream(data)
         assert train(data, "--ledger", "l.db") == 2
     assert "name it once" in capsys.readouterr().err and charges() == 0
@@ -83,7 +83,7 @@ def test_a_dataset_that_reads_a_file_twice_is_refused(folder):
         ds.dataset([one, one]),
         ds.dataset([ds.dataset([one]), ds.dataset(path)]),
     ):
-        with pytest.raises(BadData, match="each of its records would be two"):
+        with pytest.raises(BadData, match="records would be two"):
             as_stream(twice)
     other = ds.dataset(pa.table({"x": [0.5], "y": [1]}))
     assert as_stream(ds.dataset([one, other])).count() == 41
@@ -179,7 +179,7 @@ def test_what_types_texts_by_their_first_cells_is_refused_wherever_it_stands(fol
         pl.concat([pl.scan_parquet("parts/a.parquet"), query]),
         pl.scan_ndjson("t.ndjson"),
     ):
-        with pytest.raises(BadData, match="types its columns by their first cells"):
+        with pytest.raises(BadData, match="columns by their first cells"):
             as_stream(data)
     assert len(as_stream(pl.scan_parquet("parts/*.parquet")).names) == 2
     assert as_stream(pl.DataFrame({"csv scan": [1]}).lazy()).count() == 1
@@ -368,7 +368,7 @@ def test_a_transformer_takes_no_length_of_a_path_for_a_number_of_records(folder)
     steps, box = [StandardScaler(payment=Budget())], Domain.box(0, 1, features=2, classes=[0, 1])
     private = PrivateTransformer(box, steps, epsilon=0.5, delta=1e-5, ledger="l.db")
     for path in ("people.csv", folder / "people.csv"):
-        with pytest.raises(ValueError, match="n, the number of records, must be declared"):
+        with pytest.raises(ValueError, match="number of records, must"):
             private.fit(path)
     assert charges() == 0
     assert private.fit("people.parquet").plan_.n == 40 and charges() == 1

@@ -87,7 +87,7 @@ def test_classes_that_no_model_could_be_loaded_with_are_refused(classes):
 
 
 def test_names_of_columns_are_texts():
-    with pytest.raises(ValueError, match="names of columns must be texts"):
+    with pytest.raises(ValueError, match="columns must be texts"):
         Domain({0: Numeric(0, 1), 1: Numeric(0, 1)}, classes=[0, 1])
 
 

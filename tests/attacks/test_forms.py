@@ -229,7 +229,7 @@ def test_a_dataset_of_the_private_files_is_no_public_table(folder_of_one):
     """In a union, or where both were datasets, it was taken."""
     steps = [StandardScaler(payment=Public(folder_of_one[1]))]
     private = PrivateTransformer(Domain.box(0, 1, 2, [0, 1], n=40), steps, epsilon=1.0)
-    with pytest.raises(ValueError, match="the public table is the private data"):
+    with pytest.raises(ValueError, match="public table is the private"):
         private.fit(folder_of_one[0])
 
 

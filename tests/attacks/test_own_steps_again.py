@@ -291,7 +291,7 @@ def test_what_cannot_be_copied_is_refused():
             raise RuntimeError("0.99731")
 
     for step in (Self(), Never()):
-        with pytest.raises(ValueError, match="cannot be copied: a run works on a copy") as refused:
+        with pytest.raises(ValueError, match="cannot be copied") as refused:
             planned(BOX, step)
         assert refused.value.__context__ is None
     center = pre.Center(payment=BUDGET)
@@ -368,7 +368,7 @@ def test_numbers_of_any_kind_are_counted(kind):
 
 def test_what_is_not_a_real_number_is_refused():
     for kind in ("complex128", "object", "U8"):
-        with pytest.raises(ValueError, match="not an array of real numbers"):
+        with pytest.raises(ValueError, match="array of real numbers"):
             planned(BOX, As(kind, payment=BUDGET))
 
 
@@ -417,7 +417,7 @@ def test_each_function_that_a_subclass_replaces_is_code(name):
     """A maximum in place of a mean, by a method that the root class has: 13.6 times as far as declared."""
     planned(GAPPED, MeanFill(payment=SENSITIVITY))
     body = {name: REPLACED[name], "__module__": __name__}
-    with pytest.raises(ValueError, match=f"takes sensitivity from MeanFill, which does not know the {name}"):
+    with pytest.raises(ValueError, match=f"takes sensitivity from MeanFill, .*{name}"):
         check_words(type("Mine", (MeanFill,), body)(payment=SENSITIVITY), UNTOUCHED)
     restated = type("Mine", (MeanFill,), {**body, "sensitivity": MeanFill.sensitivity})
     check_words(restated(payment=SENSITIVITY), UNTOUCHED)
@@ -454,7 +454,7 @@ class SaysBoth(Says):
 
 def test_a_step_rests_on_the_same_premises_wherever_it_says_so():
     """The plan claimed without the premise, the audit attacked with it: 22 times as far as declared, "held"."""
-    with pytest.raises(ValueError, match="Says rests on other premises in `conditions` than in the RowShift"):
+    with pytest.raises(ValueError, match=r"Says rests .* `conditions` .* RowShift"):
         planned(GAPPED, Says(payment=SENSITIVITY))
     made = planned(GAPPED, SaysBoth(payment=SENSITIVITY))
     assert len(made.guarantee.conditions) == 1
@@ -491,13 +491,13 @@ class Rests(MeanFill):
 
 def test_a_premise_says_itself_whether_a_part_inherits_it():
     """At most a tenth of all rows, and 12.3 % of those that were trained on."""
-    with pytest.raises(ValueError, match="takes inherited from FewMissing, which does not know the holds"):
+    with pytest.raises(ValueError, match=r"takes inherited from FewMissing, .* holds"):
         planned(GAPPED, Rests(payment=SENSITIVITY))
 
 
 def test_caps_say_themselves_what_they_are_of_a_part():
     plan = planned(GAPPED, Rests("FewMissing", payment=SENSITIVITY))
-    with pytest.raises(ValueError, match="OwnCaps does not say what they are of a part"):
+    with pytest.raises(ValueError, match="OwnCaps does not say"):
         of_part(plan, 2 * N)
 
     @dataclass(frozen=True, eq=False)
@@ -674,7 +674,7 @@ class Stumbles(Step):
     "error", ["TypeError", "NameError", "AttributeError", "NotImplementedError", "ValueError"]
 )
 def test_mistakes_of_a_fit_are_refused_before_a_charge(error):
-    with pytest.raises(ValueError, match=f"the fit of Stumbles fails on .* made-up rows: {error}"):
+    with pytest.raises(ValueError, match=f"fit of Stumbles fails .* {error}"):
         planned(BOX, Stumbles(error, payment=BUDGET))
     if error == "ValueError":  # few rows may be the reason
         planned(BOX, Stumbles(error, 50, payment=BUDGET))
@@ -706,7 +706,7 @@ class Doubled(ConfidentialMap):
 
 
 def test_new_rows_are_as_wide_as_those_that_were_learned():
-    with pytest.raises(ValueError, match="the map of Wider for new rows must make one row of 4 numbers"):
+    with pytest.raises(ValueError, match=r"map of Wider .* 4 numbers"):
         planned(GAPPED, Wider(payment=SENSITIVITY))
 
 
@@ -733,9 +733,9 @@ class Flat(Logistic):
 def test_a_residual_is_made_of_its_own_record():
     """One record weighed all the others anew: 13 times as far as declared."""
     planned(BOX, learner=GradientDescent(Noted(), steps=2))
-    with pytest.raises(ValueError, match="the residual of Balanced must treat every row by itself"):
+    with pytest.raises(ValueError, match=r"residual of Balanced .* by itself"):
         planned(BOX, learner=GradientDescent(Balanced(), steps=2))
-    with pytest.raises(ValueError, match="the residual of Flat must have the shape"):
+    with pytest.raises(ValueError, match=r"residual of Flat .* shape"):
         planned(BOX, learner=GradientDescent(Flat(), steps=2))
 
 
@@ -765,5 +765,5 @@ def test_what_a_learner_hands_back_is_rehearsed(make):
     good = type("Mine", (Hands,), {"make": lambda self, w: w.astype(np.float32)})
     planned(BOX, learner=good(Logistic(), steps=2))
     bad = type("Mine", (Hands,), {"make": lambda self, w: BAD_WEIGHTS[make](w)})
-    with pytest.raises(ValueError, match="must hand back weights as an array of finite floats"):
+    with pytest.raises(ValueError, match="weights as an array of"):
         planned(BOX, learner=bad(Logistic(), steps=2))

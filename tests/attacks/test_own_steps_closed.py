@@ -114,7 +114,7 @@ class Sharpen(Step):
 def test_a_step_that_says_nothing_of_its_map_is_refused_after_rows_that_moved():
     """It was 1-Lipschitz by default, and the gradient moved 9.5 times as far as declared."""
     planned(GAPPED, pre.MeanImputer(payment=BUDGET), Sharpen())  # no row has moved: nothing has to be said
-    with pytest.raises(ValueError, match="Sharpen does not say how far apart its map can move two rows"):
+    with pytest.raises(ValueError, match=r"Sharpen does not say .* apart"):
         planned(GAPPED, IMPUTE, Sharpen())
     with pytest.raises(ValueError, match="Sharpen does not say"):
         account([IMPUTE, Sharpen()], LEARNER, domain=GAPPED, noise_multiplier=40.0)
@@ -179,7 +179,7 @@ class Same(ConfidentialMap):
 def test_a_step_that_does_not_count_what_comes_in_is_refused():
     deaf = Deaf(payment=pay.Sensitivity())
     planned(BALL, deaf)
-    with pytest.raises(ValueError, match="Deaf says the same whatever comes in"):
+    with pytest.raises(ValueError, match="Deaf says the same"):
         planned(GAPPED, IMPUTE, deaf)
 
     class Forgets(Deaf):
@@ -202,7 +202,7 @@ def test_a_step_that_does_not_count_what_comes_in_is_refused():
 
 def test_a_confidential_step_says_itself_that_it_may_follow_one_that_drops_rows():
     drop = pre.DeduplicateCells(payment=pay.Sensitivity())
-    with pytest.raises(ValueError, match="Deaf cannot follow a step that drops rows"):
+    with pytest.raises(ValueError, match=r"Deaf cannot follow .* drops"):
         planned(BALL, drop, Deaf(payment=pay.Sensitivity()))
     said = {"RankReduction": True, "SoftPCA": True, "StandardScaler": True}  # as proved; the others refuse
     for cls in BUILT_IN:
@@ -213,7 +213,7 @@ def test_a_confidential_step_says_itself_that_it_may_follow_one_that_drops_rows(
 
 
 def test_a_cap_that_no_step_reads_is_refused_by_name():
-    with pytest.raises(ValueError, match="Deaf has no cap 'gap'; it needs none"):
+    with pytest.raises(ValueError, match="Deaf has no cap 'gap'"):
         Deaf(payment=pay.Sensitivity({"gap": 0.1}))
 
 
@@ -224,7 +224,7 @@ def test_a_payment_is_checked_whatever_a_subclass_makes_of_the_check():
         def __post_init__(self):
             pass
 
-    with pytest.raises(ValueError, match="cannot be paid for by sensitivity"):
+    with pytest.raises(ValueError, match="paid for by sensitivity"):
         planned(BALL, Careless(payment=pay.Sensitivity()))
 
     class Generous(pre.Center):
@@ -409,9 +409,9 @@ def test_a_map_is_of_the_kind_that_its_payment_makes():
             return Same()
 
     for step in (Open(payment=pay.Sensitivity()), Leaves(payment=pay.Sensitivity())):
-        with pytest.raises(ValueError, match="paid for by sensitivity, must make a"):
+        with pytest.raises(ValueError, match="sensitivity, must make a"):
             planned(BALL, step)
-        with pytest.raises(ValueError, match="paid for by sensitivity, must make a"):
+        with pytest.raises(ValueError, match="sensitivity, must make a"):
             run(unchecked(BALL, step))
 
 
@@ -462,7 +462,7 @@ class Swells(Step):
 
 
 def test_rows_outside_of_the_declared_space_are_refused_when_planned_and_held_inside_by_the_run():
-    with pytest.raises(ValueError, match="leaves the space that `output` declares"):
+    with pytest.raises(ValueError, match=r"leaves the space .* `output`"):
         planned(BALL, Swells())
     planned(BALL, Swells(1.0))
     seen = []
@@ -479,7 +479,7 @@ def test_rows_outside_of_the_declared_space_are_refused_when_planned_and_held_in
         def free(self, space):
             return Fewer(1.0)
 
-    with pytest.raises(ValueError, match="one row of 2 numbers for each row"):
+    with pytest.raises(ValueError, match="one row of 2 numbers"):
         planned(BALL, Filters())
     with pytest.raises(ValueError, match="one row of each row"):
         run(unchecked(BALL, Filters()))
@@ -554,9 +554,7 @@ def test_a_helper_that_is_replaced_is_code_that_the_parent_spoke_of():
             return super().statistics(rows, space, n, caps)
 
     step = Middle(payment=pay.Sensitivity({"missing": 0.1}))
-    with pytest.raises(
-        ValueError, match="takes sensitivity from Imputer, which does not know the statistics of Middle"
-    ):
+    with pytest.raises(ValueError, match=r"takes sensitivity from Imputer, .* Middle"):
         planned(GAPPED, step)
 
     class Answers(Middle):
@@ -623,7 +621,7 @@ def test_a_subclass_of_each_step_inherits_no_word_about_each_method_that_it_repl
         if way == "budget":
             assert "l2_sensitivity" in given and not says_its_sum(step)
         if way == "sensitivity" or {"lipschitz", "propagate"} & set(given):
-            with pytest.raises(ValueError, match=r"does not know the|does not say"):
+            with pytest.raises(ValueError, match=r"not know the|not say"):
                 check_words(step, MOVED)
         if way == "sensitivity":
             again = {w: getattr(cls, w) for w in WORDS[way]}
@@ -692,7 +690,7 @@ def test_a_condition_says_what_it_checks():
         def sensitivity(self, domain, n, incoming=None):
             return RowShift(1.0, 0.1, 0.1, conditions=(Other(reading=as_space(domain).reading),))
 
-    with pytest.raises(ValueError, match="takes says from Few, which does not know the holds of Other"):
+    with pytest.raises(ValueError, match=r"takes says from Few, .*Other"):
         planned(BALL, Rests(payment=pay.Sensitivity()))
 
 
@@ -721,11 +719,9 @@ class Steeper(Logistic):
 
 
 def test_a_learner_says_itself_what_its_run_costs():
-    with pytest.raises(
-        ValueError, match="takes exact from GradientDescent, which does not know the train of Twice"
-    ):
+    with pytest.raises(ValueError, match=r"takes exact from GradientDescent, .*Twice"):
         make_plan(BALL, [], Twice(Logistic(), steps=2), epsilon=1.0, delta=1e-5)
-    with pytest.raises(ValueError, match="does not know the train of Twice"):
+    with pytest.raises(ValueError, match="the train of Twice"):
         account([], Twice(Logistic(), steps=2), domain=BALL, noise_multiplier=40.0)
     once = Once(Logistic(), steps=2)
     with pytest.raises(ValueError, match="Once asked for more releases"):  # it said so, and it is not true
@@ -735,9 +731,7 @@ def test_a_learner_says_itself_what_its_run_costs():
 
 
 def test_a_loss_says_itself_what_its_gradient_is_bounded_by():
-    with pytest.raises(
-        ValueError, match="takes gradient_norm from Logistic, which does not know the residual of Steeper"
-    ):
+    with pytest.raises(ValueError, match=r"takes gradient_norm from Logistic, .*Steeper"):
         make_plan(BALL, [], GradientDescent(Steeper(), steps=2), epsilon=1.0, delta=1e-5)
 
 
@@ -753,5 +747,5 @@ def test_a_subclass_of_each_learner_inherits_no_claim_about_a_run_of_its_own(cls
     check_said(cls, Learner, CLAIMS, TRAINS)
     for name in TRAINS:
         mine = type("Mine", (cls,), {name: lambda self, *args: None})
-        with pytest.raises(ValueError, match=f"does not know the {name} of Mine"):
+        with pytest.raises(ValueError, match=f"the {name} of Mine"):
             check_said(mine, Learner, CLAIMS, TRAINS)

@@ -55,7 +55,7 @@ def test_only_an_instance_of_one_of_the_three_pays(kind, payment):
     """`payment=prepriv.Sensitivity` was accepted: fitted on private rows, nothing accounted, "2% of the budget"."""
     options = {"eta": 0.1} if kind in (pre.Deduplicate, pre.Quantize) else {}
     options |= {"side": 0.1} if kind is pre.QuantizeCells else {}
-    with pytest.raises(ValueError, match=f"^payment of {kind.__name__} must be Public"):
+    with pytest.raises(ValueError, match=f"^payment of {kind.__name__} .*Public"):
         kind(payment=payment, **options)
 
 
@@ -241,11 +241,11 @@ def test_typed_caps_are_checked_when_they_are_made():
 
 
 def test_typed_caps_belong_to_their_step():
-    with pytest.raises(ValueError, match="MedianImputer takes MedianCaps, or a mapping; got ImputerCaps"):
+    with pytest.raises(ValueError, match=r"MedianImputer takes MedianCaps, .* ImputerCaps"):
         pre.MedianImputer(payment=Sensitivity(pre.MeanImputer.Caps(missing=0.02)))
-    with pytest.raises(ValueError, match="SoftPCA has no cap 'gap'; it needs none"):
+    with pytest.raises(ValueError, match="SoftPCA has no cap 'gap'"):
         pre.SoftPCA(payment=Sensitivity({"gap": 0.1}))
-    with pytest.raises(ValueError, match="RankReduction has no cap 'crowd'; it has gap, tail"):
+    with pytest.raises(ValueError, match=r"RankReduction .* 'crowd'; .* gap, tail"):
         pre.RankReduction(2, payment=Sensitivity({"crowd": 3}))
-    with pytest.raises(ValueError, match="the cap 'crowd' is called 'max_neighbors' since"):
+    with pytest.raises(ValueError, match="'crowd' is called 'max_neighbors'"):
         pre.Deduplicate(0.1, payment=Sensitivity({"crowd": 3}))

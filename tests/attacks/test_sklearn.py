@@ -111,7 +111,7 @@ def test_what_stands_in_front_of_the_classifier_is_not_seen_and_the_docstring_sa
 
 def test_a_search_stops_at_the_fit_that_goes_over(data, ledger, read):
     search = GridSearchCV(classifier(ledger=ledger), GRID, cv=KFold(5), error_score="raise")
-    with pytest.raises(BudgetExceeded, match=r"the plan costs epsilon 0\.99\d*, .* is left"):
+    with pytest.raises(BudgetExceeded, match=r"costs epsilon 0\.99\d*, .* left"):
         search.fit(*data)
     assert read() == 3 and len(Ledger.open(ledger).entries()) == len(prepriv.spent().fits) == 3
 
@@ -121,7 +121,7 @@ def test_in_a_ledger_of_gaussian_curves_a_search_stops_where_their_composition_d
     Ledger.create(tmp_path / "g.db", "people", unit="gdp", mu=gdp_mu(3, 1e-5))
     clf = classifier(ledger=tmp_path / "g.db")
     fits = math.floor((gdp_mu(3, 1e-5) / clf.plan(48).guarantee.mu) ** 2)
-    with pytest.raises(BudgetExceeded, match=r"the plan costs mu\^2 0\.\d+, and mu\^2 .* is left"):
+    with pytest.raises(BudgetExceeded, match=r"costs mu\^2 0\.\d+, .* left"):
         GridSearchCV(clf, {"threads": [1, 2, 3, 4]}, cv=KFold(5), error_score="raise").fit(*data)
     assert read() == fits == len(Ledger.open(tmp_path / "g.db").entries()) and 3 < fits < 20
 
@@ -135,7 +135,7 @@ def test_a_search_that_swallows_errors_goes_on_without_a_look_at_the_data(data, 
     ):
         GridSearchCV(classifier(ledger=ledger), GRID, cv=KFold(5)).fit(*data)
     assert read() == 3
-    with pytest.raises(ValueError, match=r"All the 5 fits failed(.|\n)*BudgetExceeded: the plan costs"):
+    with pytest.raises(ValueError, match=r"5 fits failed(.|\n)*BudgetExceeded: the"):
         cross_val_score(classifier(ledger=ledger), *data, cv=KFold(5))
     with pytest.raises(BudgetExceeded):
         CalibratedClassifierCV(classifier(ledger=ledger), cv=3).fit(*data)
@@ -298,9 +298,7 @@ def test_bad_input_is_a_sentence_and_charges_nothing(data, ledger, wrong):
 
 @pytest.mark.parametrize("path", [7, "", b"l.db", True, [], Ledger])
 def test_a_ledger_is_a_path(data, path):
-    with pytest.raises(
-        ValueError, match="ledger must be None or the path of a ledger file, or a postgresql:// URL; got"
-    ):
+    with pytest.raises(ValueError, match=r"ledger must be None .* postgresql://"):
         classifier(ledger=path).fit(*data)
 
 

@@ -156,7 +156,7 @@ def test_the_recipes_of_the_paper_refuse_cells_to_be_imputed(name):
         steps, learner = RECIPES[name](domain, n=500, epsilon=1.0, delta=1e-5)
         return make_plan(domain, steps, learner, epsilon=1.0, delta=1e-5)
 
-    with pytest.raises(ValueError, match="needs every cell: put an imputation step before it"):
+    with pytest.raises(ValueError, match=r"needs every cell: .* imputation"):
         plan()
 
 

@@ -122,7 +122,7 @@ def test_no_map_keeps_rows_by_places_that_are_not_public(domain, places):
 def test_rows_matched_by_content_have_no_places():
     duplicates = pre.DeduplicateCells(payment=Sensitivity())
     ball = Domain.ball(1, (0, 1), n=60)
-    with pytest.raises(ValueError, match="keeps rows by their places, and an earlier step has rows matched"):
+    with pytest.raises(ValueError, match="keeps rows by their places"):
         planned(ball, duplicates, Skips(1, 2))
 
 
@@ -174,9 +174,7 @@ def test_a_fit_that_counts_on_the_order_of_rows_is_refused_where_they_have_none(
     planned(ball, trend)
     for domain, *before in ((ball, duplicates), (UNITS,), (OPEN,)):
         planned(domain, *before, total)
-        with pytest.raises(
-            ValueError, match="Trend does not say that its fit gives the same result for rows in any order"
-        ):
+        with pytest.raises(ValueError, match=r"Trend does not say .*any order"):
             planned(domain, *before, trend)
         with pytest.raises(ValueError, match="Again takes takes_any_order from Total"):
             planned(domain, *before, again)
@@ -195,9 +193,7 @@ def test_a_learner_that_says_nothing_of_the_order_of_rows_follows_none_that_matc
             planned(ball, duplicates, learner=learner)
         else:
             planned(ball, learner=learner)
-            with pytest.raises(
-                ValueError, match="Own does not say that its account is one of records in any"
-            ):
+            with pytest.raises(ValueError, match=r"Own does not say .*account"):
                 planned(ball, duplicates, learner=learner)
 
 
@@ -307,7 +303,7 @@ class TurnMap(ReleasedMap):
 
 def test_a_map_makes_the_same_bits_in_each_place_of_a_block():
     planned(BOX, Turn())  # places are public
-    with pytest.raises(ValueError, match="makes other bits of a row in other places of its block"):
+    with pytest.raises(ValueError, match="other bits of a row"):
         planned(OPEN, Turn())
 
 
@@ -348,7 +344,7 @@ class Guarded(Logistic):
 
 
 def test_a_residual_is_rehearsed_on_large_scores_too():
-    with pytest.raises(ValueError, match="the residual of Guarded must treat every row by itself"):
+    with pytest.raises(ValueError, match=r"residual of Guarded .* by itself"):
         planned(BOX, learner=GradientDescent(Guarded(), steps=2))
 
 
@@ -388,7 +384,7 @@ class ByBlock(Same):
 
 def test_the_map_for_new_rows_is_rehearsed_row_by_row():
     """One record changed the cells of 51 of 101 rows in an evaluation that claimed one."""
-    with pytest.raises(ValueError, match="the map of ByBlock for new rows must treat every row by itself"):
+    with pytest.raises(ValueError, match=r"map of ByBlock .* by itself"):
         planned(BOX, ByBlock(payment=Sensitivity()))
 
 
@@ -426,7 +422,7 @@ def test_a_premise_of_missing_cells_follows_no_third_party_step(missing):
     domain = Domain({"a": Numeric(0, 1, missing)}, (0, 1), n=200)
     imputer = pre.MedianImputer(payment=Sensitivity({"missing": 0.05, "gap": 1.0}))
     for before in ((), (pre.Center(payment=Budget(0.02)),)):
-        with pytest.raises(ValueError, match=r"raw table, and CodeForMissing, a third-party step before it"):
+        with pytest.raises(ValueError, match=r"raw table, and CodeForMissing"):
             planned(domain, *before, CodeForMissing(), imputer)
     planned(domain, CodeForMissing(), pre.MedianImputer(payment=Budget(0.1)))
 
@@ -498,7 +494,7 @@ def test_a_pass_in_order_needs_a_loss_that_says_it_is_convex(learner):
     for loss in (Welsch(), Inherits()):
         with pytest.raises(ValueError, match="needs a convex loss"):
             plan(loss)
-    with pytest.raises(ValueError, match="the loss Claims says that it is convex, and on made-up scores"):
+    with pytest.raises(ValueError, match=r"loss Claims .* convex, .* scores"):
         plan(Claims())
 
 
@@ -565,7 +561,7 @@ class Plain(Wins):
 @pytest.mark.parametrize("made", [Winsorized, Rebinds, Elsewhere])
 def test_what_a_map_notes_outside_of_itself_is_refused(made):
     """It counted what it clipped, in its class or its module, and the count stood in the artifact."""
-    with pytest.raises(ValueError, match=r"holds seen in the class|is another one after it was written"):
+    with pytest.raises(ValueError, match=r"holds seen in|is another one"):
         planned(BOX, type("Mine", (Wins,), {"made": made})())
 
 
@@ -597,9 +593,9 @@ class NotedElsewhere(ByBlock):
 
 def test_no_run_releases_what_an_earlier_one_noted():
     """The second run released the exact mean of the first."""
-    with pytest.raises(ValueError, match="Noted holds last in the class"):
+    with pytest.raises(ValueError, match="Noted holds last"):
         planned(BOX, Noted(payment=Sensitivity()))
-    with pytest.raises(ValueError, match="follows from the rows of an earlier fit"):
+    with pytest.raises(ValueError, match="rows of an earlier fit"):
         planned(BOX, NotedElsewhere(payment=Sensitivity()))
 
 
@@ -607,10 +603,10 @@ def test_classes_hold_what_nobody_can_change():
     mine = type("Mine", (Plain,), {"made": Clips})
     planned(BOX, mine())
     for held in ([], {1}, np.zeros(2), Counter(), object()):
-        with pytest.raises(ValueError, match="Mine holds table in the class"):
+        with pytest.raises(ValueError, match="Mine holds table"):
             planned(BOX, type("Mine", (mine,), {"table": held})())
     loss = type("Tabled", (Inherits,), {"table": [1.0]})
-    with pytest.raises(ValueError, match="Tabled holds table in the class"):
+    with pytest.raises(ValueError, match="Tabled holds table"):
         planned(BOX, learner=GradientDescent(loss(), steps=2))
 
 
@@ -687,7 +683,7 @@ def test_a_loss_has_as_many_outputs_as_a_model_can_decide_of(outputs):
     """Five were trained and charged, and no class could be predicted."""
     own = {name: getattr(Welsch, name) for name in ("gradient_norm", "input_lipschitz", "smoothness")}
     loss = type("Odd", (Welsch,), own | {"outputs": lambda self, n_classes: outputs})()
-    with pytest.raises(ValueError, match="Odd must have 1 or 2 outputs for 2 classes"):
+    with pytest.raises(ValueError, match=r"Odd .* 1 or 2 outputs"):
         planned(BOX, learner=GradientDescent(loss, steps=2, weight_bound=3.0))
 
 
@@ -831,7 +827,7 @@ def test_a_mechanism_is_handed_rows_that_are_made_row_by_row(make):
     """One record changed two rows, or all of them: 2.0 and 49.5 times as far as declared."""
     ball = Domain.ball(1, (0, 1), n=60)
     planned(ball, by(lambda rows: rows))
-    with pytest.raises(ValueError, match="rows that are not made row by row"):
+    with pytest.raises(ValueError, match="not made row by row"):
         planned(ball, by(make))
 
 
@@ -877,7 +873,7 @@ def test_a_space_is_of_no_class_of_its_own():
         def free(self, space):
             return Identity()
 
-    with pytest.raises(ValueError, match=r"must give a prepriv.space.Space in `output`; got Smaller"):
+    with pytest.raises(ValueError, match=r"prepriv.space.Space in `output`; got Smaller"):
         planned(BOX, Narrow(), pre.Center(payment=Budget(0.1)))
 
 
@@ -972,7 +968,7 @@ def test_the_maps_of_a_model_are_rehearsed_before_it_is_evaluated(monkeypatch):
     paid = plan_evaluation(model.domain.with_n(60), n=60, epsilon=0.1, delta=1e-6)
     evaluate(paid, model, X, [0, 1] * 30, session=Recorder(), counted=False)
     monkeypatch.setattr(Changed, "transform", lambda self, x: x - np.median(x, axis=0))
-    with pytest.raises(ValueError, match="the map Changed must treat every row by itself"):
+    with pytest.raises(ValueError, match=r"map Changed .* by itself"):
         evaluate(paid, model, X, [0, 1] * 30, session=Recorder(), counted=False)
 
 
@@ -991,7 +987,7 @@ def test_an_account_rehearses_what_it_is_of():
     """A map that looked at its block had an unconditional account."""
     learner = GradientDescent(Logistic(), steps=2)
     mine = type("Mine", (Wins,), {"made": staticmethod(lambda high: Above())})()
-    with pytest.raises(ValueError, match="the map of Mine must treat every row by itself"):
+    with pytest.raises(ValueError, match=r"map of Mine .* by itself"):
         account([mine], learner, domain=BOX, noise_multiplier=20.0)
     account([type("Mine", (Wins,), {"made": Clips})()], learner, domain=BOX, noise_multiplier=20.0)
 
@@ -1022,6 +1018,6 @@ class Reuses(ReleasedMap):
 
 
 def test_made_up_rows_come_in_blocks_and_a_map_may_use_its_array_again():
-    with pytest.raises(ValueError, match=r"the fit of OneBlock fails on .* made-up rows"):
+    with pytest.raises(ValueError, match=r"fit of OneBlock fails on"):
         planned(BOX, OneBlock(payment=Sensitivity()))
     planned(BOX, type("Mine", (Wins,), {"made": staticmethod(lambda high: Reuses())})())

@@ -150,9 +150,7 @@ class Sums(Step):
 
 def test_of_the_rows_as_they_reach_it_no_step_says_that_their_sum_moves_less():
     """The radius, right where a record comes or goes, under replace-one: the sum moved twice as far as its noise was for."""
-    with pytest.raises(
-        ValueError, match=r"says that its sum can move by 1 .*can move by 2: say at least that"
-    ):
+    with pytest.raises(ValueError, match=r"can move by 1 .*by 2"):
         planned(BALL, Sums(1.0, payment=Budget(0.2)))
     planned(BALL, Sums(2.0, payment=Budget(0.2)))
     planned(BALL, Sums(1.0, 0.5, payment=Budget(0.2)))  # rows pulled into half the ball
@@ -206,9 +204,7 @@ def test_a_constant_of_a_parent_is_code():
     """A child gave another one, and the word of its parent stood: 4.5 times as far as declared."""
     gapped = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=400)
     impute = MeanImputer(payment=Sensitivity({"missing": 0.1}))
-    with pytest.raises(
-        ValueError, match="takes lipschitz from Powers, which does not know the power of Cubes"
-    ):
+    with pytest.raises(ValueError, match=r"takes lipschitz from Powers, .*Cubes"):
         planned(gapped, impute, Cubes())
     planned(gapped, impute, Same())
 
@@ -297,7 +293,7 @@ class Stills(Imputes):
 
 def test_what_goes_out_is_a_row_shift_and_no_kind_of_it():
     domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1), n=N)
-    with pytest.raises(ValueError, match="Stills must give a RowShift of what goes out; got Still"):
+    with pytest.raises(ValueError, match=r"Stills .* RowShift .*got Still"):
         planned(domain, Stills(payment=Sensitivity()))
 
 
@@ -347,7 +343,7 @@ def test_a_distance_is_rehearsed_where_its_caps_break(how):
     if how == "honest":
         planned(domain, step)
         return
-    with pytest.raises(ValueError, match=rf"the distance of Imputes ({LYING[how]}).*, on made-up rows"):
+    with pytest.raises(ValueError, match=rf"distance of Imputes ({LYING[how]}).*, on made-up rows"):
         planned(domain, step)
 
 

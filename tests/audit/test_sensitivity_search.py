@@ -116,7 +116,7 @@ def test_a_step_that_is_deaf_to_what_comes_in_is_refused_before_any_search():
     """In 0.2.0 the search had to find it."""
     steps = (MeanImputer(payment=paid(missing=0.2)), _DeafToShifts(0.3, payment=pay.Sensitivity()))
     case = Case("deaf", steps, unit_box(2, 1), 20, hints={"missing": 0.2, "spread": 0.3})
-    with pytest.raises(ValueError, match="says the same whatever comes in"):
+    with pytest.raises(ValueError, match="says the same"):
         search(case, seed=0, pairs=1)
 
 
@@ -204,7 +204,7 @@ def test_same_seed_same_search():
 
 
 def test_a_budget_is_needed():
-    with pytest.raises(ValueError, match="needs a budget: pairs, or seconds"):
+    with pytest.raises(ValueError, match="budget: pairs, or seconds"):
         search(CASES["MeanImputer"])
 
 

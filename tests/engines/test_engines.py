@@ -113,18 +113,14 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_charged(tmp_path, monkeypatc
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     clf = prepriv.PrivateClassifier(DOMAIN, ledger=tmp_path / "L.db", memory=1000)
-    with pytest.raises(
-        NoRoom, match=r"need .* of disk in .*, which has no room for them \(No space left on device\)"
-    ) as told:
+    with pytest.raises(NoRoom, match=r"disk in .*\(No space left") as told:
         clf.fit(*data())
     assert "SECRET" not in str(told.value)
     assert Ledger.open(tmp_path / "L.db").entries() == ()
 
 
 def test_a_fit_on_disk_says_so_and_one_in_memory_does_not():
-    with pytest.warns(
-        RowsOnDisk, match=r"rows are held on disk: .* of integers in a nameless file in .* \(memory: 1 KB\)"
-    ):
+    with pytest.warns(RowsOnDisk, match=r"rows .* on disk: .*\(memory: 1 KB\)"):
         prepriv.PrivateClassifier(DOMAIN, memory="1KB", steps="linear").fit(*data())
     with warnings.catch_warnings():
         warnings.simplefilter("error", RowsOnDisk)
@@ -143,7 +139,7 @@ def test_a_disk_that_is_full_for_more_rows_than_declared_tells_no_number(rng, mo
         raise OSError(errno.ENOSPC, "")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(NoRoom, match="could not be held on disk; why is withheld") as told:
+    with pytest.raises(NoRoom, match="disk; why is withheld") as told:
         room.load([], 123_456, 1.0)
     assert not any(character.isdigit() for character in str(told.value))
 

@@ -181,7 +181,7 @@ def test_a_hundred_thousand_groups_are_refused_before_anything_is_read():
     domain = Domain({"who": Categorical([f"p{i}" for i in range(100_000)])}, classes=[0, 1])
     with pytest.raises(ValueError, match="more than 10000 counts"):
         plan_evaluation(domain, n=10**6, epsilon=1.0, by="who")
-    with pytest.raises(ValueError, match="which this domain has none of"):
+    with pytest.raises(ValueError, match="this domain has none of"):
         plan_evaluation(Domain.box(0, 1, 2, [0, 1]), n=100, by="x0")
 
 

@@ -68,7 +68,7 @@ def test_a_measurement_beside_a_draft_says_what_all_three_cost(drafted):
 def test_what_measures_nothing_is_refused(setting):
     domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
     clf = prepriv.PrivateClassifier(domain, **setting)
-    with pytest.raises(ValueError, match=f"{next(iter(setting))} is of what holdout= measures"):
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} .* holdout= measures"):
         clf.fit(np.zeros((50, 1)), np.zeros(50, int))
 
 
@@ -81,7 +81,7 @@ def test_the_command_refuses_it_too(tmp_path, monkeypatch, capsys):
 def test_a_number_of_all_records_that_is_not_theirs_is_refused():
     """A claim "at most 12 of the 225 records" was printed of a table of 2000."""
     caps = pre.MeanImputer.Caps(missing=0.05, whole=225)
-    with pytest.raises(ValueError, match="whole must be the number of all records, 2000; got 225"):
+    with pytest.raises(ValueError, match=r"whole must .* 2000; got 225"):
         caps.of_part(2000)
     assert pre.MeanImputer.Caps(missing=0.05).of_part(2000).whole == 2000
 

@@ -51,14 +51,14 @@ def held_out(domain, steps, n=N, epsilon=1.0):
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_premise_that_a_part_need_not_inherit_is_refused(name):
     """The median of a part moved by 19.7 times what was declared, of two tables that met the printed sentence."""
-    with pytest.raises(ValueError, match="rests on a premise of the whole table"):
+    with pytest.raises(ValueError, match="premise of the whole table"):
         held_out(*REFUSED[name])
 
 
 def test_it_is_refused_where_one_of_several_is_chosen_by_every_method():
     x, y = np.zeros((N, 2)), np.arange(N) % 2
     for method in ("same rows", "random trials", "own rows", None):
-        with pytest.raises(ValueError, match="MedianImputer rests on a premise of the whole table"):
+        with pytest.raises(ValueError, match=r"MedianImputer .*premise of the whole"):
             prepriv.choose({"steps": [[MEDIAN]], "learner": [LEARNER, LEARNER]}, x, y, GAPS, method=method)
 
 
@@ -123,13 +123,13 @@ def test_a_choice_carries_the_counts_of_the_whole_table():
 
 
 def test_of_how_many_records_a_share_is_must_be_said_truly():
-    with pytest.raises(ValueError, match="whole must be at least the number of records, 500; got 400"):
+    with pytest.raises(ValueError, match=r"whole must .* 500; got 400"):
         pre.MeanImputer(payment=Sensitivity({"whole": 400})).sensitivity(GAPS, 500)
     for odd in (0, 2.5, -3, "many"):
         with pytest.raises(ValueError, match="whole"):
             ImputerCaps(whole=odd)
     assert ImputerCaps(0.1).of_part(70) == ImputerCaps(0.1, whole=70)
-    with pytest.raises(ValueError, match="whole must be the number of all records, 90; got 70"):
+    with pytest.raises(ValueError, match=r"whole must .* 90; got 70"):
         ImputerCaps(0.1, whole=70).of_part(90)
 
 

@@ -355,7 +355,7 @@ def test_subsampled_gaussian_of_dp_accounting_composes_here():
 
 def test_small_deltas_are_refused_after_composition():
     f = g.laplace(0.1).compose(100)
-    with pytest.raises(ValueError, match=r"delta must be at least 1e-12 after composition"):
+    with pytest.raises(ValueError, match=r"delta must .* 1e-12 after composition"):
         f.epsilon(1e-13)
     assert g.laplace(0.1).epsilon(1e-13) > 0
     assert g.gaussian(0.1).compose(100).epsilon(1e-13) > 0

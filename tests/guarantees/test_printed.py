@@ -53,7 +53,7 @@ def test_special_numbers() -> None:
     )
     assert up(np.float64(0.25)) == "0.25"
     assert up(1e6, 6) == "1e+06" and up(999999.5, 6) == "1e+06" and up(1000, 4) == "1000"
-    with pytest.raises(ValueError, match="digits must be at least 1"):
+    with pytest.raises(ValueError, match=r"digits must .* 1"):
         up(1.0, 0)
 
 

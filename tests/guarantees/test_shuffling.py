@@ -256,15 +256,15 @@ def test_bad_arguments_are_named(arguments: tuple, name: str) -> None:
 def test_bad_numbers_are_named(method: str) -> None:
     f = g.shuffle(1.0, 10, method=method)
     for delta in (0.0, 1.0, -0.1, math.nan):
-        with pytest.raises(ValueError, match=r"^delta must lie in \(0, 1\)"):
+        with pytest.raises(ValueError, match=r"^delta must .* \(0, 1\)"):
             f.epsilon(delta)
     with pytest.raises(ValueError, match=r"^epsilon must"):
         f.delta(math.nan)
     with pytest.raises(ValueError, match=r"^epsilon must"):
         f.bounds(math.inf)
-    with pytest.raises(ValueError, match=r"^k must be a whole number, 1 or more"):
+    with pytest.raises(ValueError, match=r"^k must .* 1 or"):
         f.compose(0)
-    with pytest.raises(ValueError, match=r"^alpha must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"^alpha must .* \[0, 1\]"):
         f(1.5)
 
 

@@ -170,13 +170,13 @@ def test_composition_and_curve_of_a_blanket_bound() -> None:
 
 @pytest.mark.parametrize("k", [1, 0, 2.5, math.nan])
 def test_bad_k(k: float) -> None:
-    with pytest.raises(ValueError, match=r"^k must be a whole number, 2 or more"):
+    with pytest.raises(ValueError, match=r"^k must .* 2 or"):
         g.k_randomized_response(k)
 
 
 @pytest.mark.parametrize("mass", [-0.1, 1.1, math.nan])
 def test_bad_mass(mass: float) -> None:
-    with pytest.raises(ValueError, match=r"^mass must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"^mass must .* \[0, 1\]"):
         g.blanket(mass)
 
 

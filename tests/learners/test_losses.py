@@ -463,5 +463,5 @@ def test_least_squares_reads_whole_targets_as_classes_and_others_as_numbers():
     loss, scores = LeastSquares(0.5), np.array([[0.2], [0.2], [0.2]])
     assert loss.residual(scores, np.array([1, 0, -1])).ravel() == pytest.approx([-0.3, 0.7, 0.0])
     assert loss.residual(scores, np.array([1.0, 0.0, -0.1])).ravel() == pytest.approx([-0.3, 0.2, 0.3])
-    with pytest.raises(ValueError, match="2 classes, got 3; use Softmax"):
+    with pytest.raises(ValueError, match="got 3; use Softmax"):
         loss.outputs(3)

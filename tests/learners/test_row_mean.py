@@ -226,7 +226,7 @@ def test_where_it_has_no_proof_it_is_refused_by_name():
     for bad in (1.0, -0.1, math.nan):
         with pytest.raises(ValueError, match="flatten"):
             GradientDescent(Logistic(), flatten=bad)
-    with pytest.raises(ValueError, match="flatten releases the sum of the rows"):
+    with pytest.raises(ValueError, match="flatten releases the sum"):
         prepriv.account([], FLAT, domain=domain(), noise_multiplier=50.0)
     setting = Setting(1.0, 3, 1, 1000, "replace-one", RowShift(10, 0.01, 0.1))
     bounded = dataclasses.replace(FLAT, weight_bound=1.0)

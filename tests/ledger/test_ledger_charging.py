@@ -27,7 +27,7 @@ def test_ten_tenths_are_exactly_one_and_the_eleventh_is_refused(tmp_path, pay):
     for turn in range(10):
         assert pay(ledger, f"run-{turn}", 0.1, 1e-6).sequence == turn + 1
     assert ledger.remaining() == Amount("basic", epsilon=0.0, delta=0.0)
-    with pytest.raises(BudgetExceeded, match=r"costs epsilon 0.1.*epsilon 0, delta 0 is left"):
+    with pytest.raises(BudgetExceeded, match=r"costs epsilon 0.1.*epsilon 0, delta"):
         pay(ledger, "run-10", 0.1, 1e-6)
     with pytest.raises(BudgetExceeded):
         pay(ledger, "run-11", 1e-9)
@@ -105,7 +105,7 @@ def test_a_uid_is_charged_once_and_a_retry_pays_again(ledger, pay):
 
 
 def test_charges_refer_to_the_adjacency_of_the_ledger(ledger, pay):
-    with pytest.raises(ValueError, match="adjacency must be the ledger's, 'replace-one'"):
+    with pytest.raises(ValueError, match=r"adjacency .* ledger's, 'replace-one'"):
         ledger.charge("x", HASH, adjacency="add-or-remove-one", epsilon=0.1, delta=0)
     with pytest.raises(ValueError, match="adjacency must be one of"):
         ledger.charge("x", HASH, adjacency="swap", epsilon=0.1, delta=0)

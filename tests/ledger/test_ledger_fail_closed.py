@@ -310,7 +310,7 @@ def test_a_clock_a_day_apart_is_that_of_another_machine(ledger, pay, monkeypatch
 @pytest.mark.parametrize("place", ["L.db", "postgresql:///x"])
 def test_a_timeout_that_is_none_is_bad_input(place, timeout):
     for opens in (Ledger.open, verification.verify_file):
-        with pytest.raises(ValueError, match="timeout must be a number of seconds"):
+        with pytest.raises(ValueError, match=r"timeout must .* seconds"):
             opens(place, timeout=timeout)
 
 
@@ -448,7 +448,7 @@ def test_a_charge_that_cannot_be_confirmed_is_said_to_stay(tmp_path, monkeypatch
 
     monkeypatch.setattr(Ledger, "confirm", lost)
     domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
-    with pytest.raises(LedgerUnavailable, match=r"is lost; no row was read, and charge 1 stays$"):
+    with pytest.raises(LedgerUnavailable, match=r"no row was .* charge 1 stays$"):
         prepriv.PrivateClassifier(domain, ledger=tmp_path / "L.db").fit([[0.5, 0.5]] * 50, [0, 1] * 25)
     assert len(book.entries()) == 1
 

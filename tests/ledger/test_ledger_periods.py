@@ -64,7 +64,7 @@ def test_each_month_has_the_whole_cap_and_a_charge_is_booked_on_all_its_months_o
     assert visits.remaining("2026-10").epsilon == 0.1 and visits.remaining("2026-11").epsilon == 0.7
     assert visits.remaining("2031-01") == visits.cap
     before = visits.entries()
-    with pytest.raises(BudgetExceeded, match=r"epsilon 0.1, delta 0.0000097 is left of 2026-10"):
+    with pytest.raises(BudgetExceeded, match=r"epsilon 0.1, delta 0.0000097 .* 2026-10"):
         on(visits, "d", "2026-12", "2026-10", "2026-11", epsilon=0.2)
     assert visits.entries() == before and visits.verify() == []
     assert on(visits, "d", "2026-12", "2026-11", epsilon=0.2) == Charge(7, visits.entries()[-1].head)
@@ -110,7 +110,7 @@ def test_a_charge_that_is_not_of_the_ledgers_months_is_refused(visits, change, s
 
 
 def test_a_ledger_without_periods_takes_no_plan_of_some(ledger):
-    with pytest.raises(ValueError, match="one budget for all rows, and the plan reads rows of one month"):
+    with pytest.raises(ValueError, match=r"budget for all rows, .* month"):
         ledger.charge(
             "x", HASH, adjacency="replace-one", epsilon=0.1, delta=0, scheme=DAYS, periods=["2026-11"]
         )

@@ -143,13 +143,13 @@ def test_a_file_system_that_is_not_known_to_be_of_one_machine_and_one_name_is_re
     ledger, pay, monkeypatch, kind
 ):
     monkeypatch.setattr(mounts, "file_system", lambda path: kind)
-    with pytest.raises(LedgerUnavailable, match=f"is {kind}: a network file system, a view .* local disk"):
+    with pytest.raises(LedgerUnavailable, match=f"is {kind}: a network .*local disk"):
         pay(ledger, "x")
 
 
 def test_a_file_system_that_linux_does_not_tell_is_refused(ledger, pay, monkeypatch):
     monkeypatch.setattr(mounts, "file_system", lambda path: None)
-    with pytest.raises(LedgerUnavailable, match="of which type its file system is"):
+    with pytest.raises(LedgerUnavailable, match="type its file system is"):
         pay(ledger, "x")
 
 
@@ -207,7 +207,7 @@ def test_a_file_replaced_while_a_charge_is_written_grants_nothing(
             Path(ledger.path).unlink()
 
     monkeypatch.setattr(sql_rows, "append", replaced)
-    with pytest.raises(LedgerUnavailable, match="replaced while in use; nothing was granted"):
+    with pytest.raises(LedgerUnavailable, match="replaced while in use; nothing"):
         pay(ledger, "x")
 
 
@@ -269,7 +269,7 @@ def test_a_link_left_where_an_open_ledger_was_stops_it(tmp_path, pay):
         moved = tmp_path / f"{left.name} moved"
         os.rename(left, moved)
         os.symlink(moved, left)
-        with pytest.raises(LedgerUnavailable, match="a link stands where the ledger or its folder was"):
+        with pytest.raises(LedgerUnavailable, match="link stands where the ledger"):
             pay(ledger, "x")
         left.unlink()
         os.rename(moved, left)

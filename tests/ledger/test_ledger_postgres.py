@@ -560,7 +560,7 @@ def test_a_wrong_url_is_bad_input(url, says):
 
 
 def test_a_missing_ledger_a_missing_database_and_a_missing_driver(server, url, monkeypatch):
-    with pytest.raises(LedgerUnavailable, match="no such ledger in this database; `create` makes one"):
+    with pytest.raises(LedgerUnavailable, match=r"no such ledger .* `create`"):
         Ledger.open(url)
     with pytest.raises(LedgerUnavailable, match="does not exist"):
         Ledger.open(url.replace("/postgres?", "/nowhere?"))
@@ -651,9 +651,7 @@ def check_kills(server, url, monkeypatch, kills):
     for kill in range(kills):
         dying.append(("before", "during", "after")[kill % 3])
         before = len(read)
-        with pytest.raises(
-            LedgerError, match=r"nothing was granted|no row was read, and charge [0-9]+ stays"
-        ):
+        with pytest.raises(LedgerError, match=r"nothing was granted|no row .*charge [0-9]+ stays"):
             CLASSIFIER.set_params(ledger=url).fit(x, x[:, 0] > 0.5)
         assert not dying and len(read) == before
         server.start()

@@ -149,7 +149,7 @@ def test_an_edited_last_row_stops_a_process_that_has_the_ledger_open(ledger, pay
 
 def test_a_forged_new_row_stops_a_process_that_has_the_ledger_open(ledger, pay):
     edit(ledger.path, f"INSERT INTO entries VALUES (5, {ROW})".replace("HEAD", ledger.entries()[-1].head))
-    with pytest.raises(LedgerCorrupt, match="row 5: its content does not match its hash"):
+    with pytest.raises(LedgerCorrupt, match=r"row 5: .* hash"):
         pay(ledger, "x")
 
 

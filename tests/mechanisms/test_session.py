@@ -66,7 +66,7 @@ def test_what_is_drawn_is_what_is_counted(name):
     session = NoisySession(NoiseSource.for_tests(1))
     enough = Metered(session, "step", square or 100.0, 1e-6)
     if square is None:
-        with pytest.raises(SpentError, match="no share of a Gaussian budget"):
+        with pytest.raises(SpentError, match="share of a Gaussian budget"):
             enough.release(name, mechanism, exact)
         assert session.releases == []
         return
@@ -89,7 +89,7 @@ def test_a_sum_without_noise_is_paid_for_by_nothing():
 
 @pytest.mark.parametrize("session", [NoisySession(), ExactSession()])
 def test_a_sum_of_another_size_is_refused(session):
-    with pytest.raises(ValueError, match="a sum of 3 numbers was declared"):
+    with pytest.raises(ValueError, match="sum of 3 numbers"):
         session.release("sum", GAUSSIAN, np.arange(4))
 
 

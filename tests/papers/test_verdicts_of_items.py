@@ -60,9 +60,9 @@ def test_a_verdict_is_printed_with_both_numbers_the_setting_the_reason_and_what_
 
 
 def test_a_verdict_without_a_reason_or_a_fact_is_refused() -> None:
-    with pytest.raises(ValueError, match="same: a verdict needs its reason"):
+    with pytest.raises(ValueError, match=r"same: .* needs its reason"):
         Case("same", "", (NEAR,))
-    with pytest.raises(ValueError, match="paper is wrong: a verdict needs a fact"):
+    with pytest.raises(ValueError, match=r"paper is wrong: .* fact"):
         Case("paper is wrong", "because")
     assert (
         Item("P", "Figure 1", "", "", (Case("no claim", "a picture"),), str).found({}).verdict == "no claim"

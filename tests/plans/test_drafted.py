@@ -200,13 +200,9 @@ def test_two_drafts_are_two_prices():
 
 
 def test_a_draft_of_other_neighbours_does_not_add_and_is_refused():
-    with pytest.raises(
-        ValueError, match="does not add to one under add-or-remove-one: draft it under the same"
-    ):
+    with pytest.raises(ValueError, match=r"one under add-or-remove-one: .* same"):
         dataclasses.replace(domain(), adjacency="add-or-remove-one", n=N)
-    with pytest.raises(
-        ValueError, match="does not add to one under replace-one of one 'u' with all its rows"
-    ):
+    with pytest.raises(ValueError, match="under replace-one of one 'u'"):
         dataclasses.replace(domain(), unit="u", rows_per_unit=2, n=N)
 
 
@@ -228,7 +224,7 @@ def test_what_is_no_draft_is_refused(change):
 
 
 def test_a_draft_that_states_less_than_it_spends_is_refused():
-    with pytest.raises(ValueError, match="spends more than the budget it states"):
+    with pytest.raises(ValueError, match="more than the budget"):
         classifier(dataclasses.replace(domain(), drafts=(dataclasses.replace(DRAFT, mu=1.0),))).plan(N)
 
 

@@ -295,7 +295,7 @@ def test_a_network_that_makes_other_bits_elsewhere_is_refused(monkeypatch):
     monkeypatch.setattr(
         network_file.Network, "run", lambda net, rows: run(net, rows) + np.arange(len(rows))[:, None]
     )
-    with pytest.raises(ValueError, match="other numbers of the same row in another place"):
+    with pytest.raises(ValueError, match="other numbers of the same"):
         Encode(layer(3, 2, seed=11).SerializeToString())
 
 
@@ -326,13 +326,13 @@ def test_rows_of_another_size_are_refused_when_planned():
         with pytest.raises(ValueError, match=match):
             make_plan(domain, [Encode(LAYER)], LEARNER, epsilon=1.0, delta=1e-5)
     grey = Encode(convolution(4, 5, 1, 8).SerializeToString())
-    with pytest.raises(ValueError, match="rows of 20 numbers reach it"):
+    with pytest.raises(ValueError, match="rows of 20 numbers"):
         make_plan(Domain.box(0, 1, 20, [0, 1], n=N), [grey], LEARNER, epsilon=1.0, delta=1e-5)
 
 
 def test_it_cannot_follow_a_step_that_moves_rows():
     few = pre.Quantize(0.01, payment=Sensitivity({"max_neighbors": 3}))
-    with pytest.raises(ValueError, match="Encode is not a Lipschitz map"):
+    with pytest.raises(ValueError, match="not a Lipschitz map"):
         make_plan(BOX, [few, Encode(LAYER)], LEARNER, epsilon=1.0, delta=1e-5)
 
 
@@ -399,7 +399,7 @@ def test_a_plan_whose_network_is_not_here_is_refused_before_a_charge():
     centre = pre.Center(payment=Budget(0.1))
     for steps in ([unread], [centre, unread]):
         check_steps(steps)
-        with pytest.raises(ValueError, match=r"SHA-256 0{16}\.\.\. is not here: read its file first"):
+        with pytest.raises(ValueError, match=r"SHA-256 0{16}\.\.\. is not here"):
             check_public_steps(BOX, steps)
     with pytest.raises(ValueError, match="is not here"):
         Encode("0" * 64)
@@ -432,7 +432,7 @@ def test_the_model_holds_the_network_and_predicts_where_nobody_has_read_it(tmp_p
         assert "holds only if no private record had a part" in claim
     with pytest.raises(ValueError, match="those of a network"):
         coefficients(clf.model_)
-    with pytest.raises(ValueError, match="no form here for the map Encoded"):
+    with pytest.raises(ValueError, match=r"no form .* map Encoded"):
         clf.model_.to_onnx()
 
 
@@ -447,7 +447,7 @@ def test_a_forged_map_is_refused(key, value, tmp_path, rng):
     forged = json.loads(model.text())
     forged["maps"][0][key] = value
     (tmp_path / "model.json").write_text(json.dumps(forged))
-    with pytest.raises(ValueError, match="is not a model of this library, or it is damaged"):
+    with pytest.raises(ValueError, match=r"not a model of .*damaged"):
         Model.load(tmp_path)
 
 
@@ -502,7 +502,7 @@ def test_a_schema_names_the_file_and_may_end_in_a_recipe(tmp_path):
     assert schema(tmp_path, f"[{step}]").build_steps(None) == [Encode(LAYER, "MIT")]
     assert schema(tmp_path, f"[{step}, linear]").build_steps(None) == [Encode(LAYER, "MIT"), "linear"]
     path.write_bytes(b"no network")
-    with pytest.raises(BadSchema, match=r"steps\[1\]: the network is not a file in the ONNX format"):
+    with pytest.raises(BadSchema, match=r"steps\[1\]: .* ONNX format"):
         schema(tmp_path, f"[{step}]").build_steps(None)
     for steps in (f"[linear, {step}]", "[linear]", f"[{step}, other]"):
         with pytest.raises(BadSchema, match="must be written as"):

@@ -206,7 +206,7 @@ ODD = {
 def test_a_file_that_somebody_made_is_refused_when_it_is_read(name):
     made = Fitted.of(StandardScaler(), NUMBERS).fit_drawn(*rows_of(NUMBERS, 100))
     data = json.loads(json.dumps(write_map(made)))
-    with pytest.raises(ValueError, match="do not describe a compiled pipeline"):
+    with pytest.raises(ValueError, match="describe a compiled pipeline"):
         read_map(data | {"ops": json.dumps(ODD[name])})
 
 
@@ -345,7 +345,7 @@ def test_a_fit_that_fails_after_the_charge_is_one_sentence(monkeypatch, tmp_path
         steps=[Fitted.of(USUAL, MIXED), *BEHIND],
         ledger=tmp_path / "L.db",
     )
-    with pytest.raises(FitFailed, match="PCA could not be fitted on the rows that were drawn") as caught:
+    with pytest.raises(FitFailed, match=r"PCA .* fitted .* drawn") as caught:
         model.fit(*table(3000))
     assert "SECRET" not in str(caught.value) and caught.value.__suppress_context__
     assert [e.kind for e in Ledger.open(tmp_path / "L.db").entries()] == ["charged"]
@@ -421,7 +421,7 @@ def test_a_free_pipeline_costs_nothing_and_stands_first():
             make_plan(TWO, steps, LEARNER, epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="made for other columns"):
         make_plan(Domain.box(0, 2, features=4, classes=[0, 1], n=9), [step], LEARNER, epsilon=1.0, delta=1e-5)
-    with pytest.raises(ValueError, match="depends on data and needs payment"):
+    with pytest.raises(ValueError, match="data and needs payment"):
         Fitted(Fitted.of(StandardScaler(), TWO).transformer, step.columns, 4)
     X, y = rows_of(TWO, 2000)
     fitted = prepriv.PrivateClassifier(TWO, epsilon=4.0, steps=[step, *BEHIND]).fit(X * [1, 10, 3, 5], y)
@@ -457,7 +457,7 @@ def test_auto_buys_more_where_there_is_less(usual):
 
 
 def test_too_little_is_refused_when_planned_and_coarse_is_said(usual):
-    with pytest.raises(ValueError, match=r"the sketch needs mu >= .*enough would be"):
+    with pytest.raises(ValueError, match=r"sketch needs mu >= .*enough"):
         plan_of(usual, MIXED.with_n(200), epsilon=0.1)
     with pytest.warns(UserWarning, match="expect to lose"):
         plan_of(Fitted.of(USUAL, MIXED, Sketch(0.01)), MIXED.with_n(2000))

@@ -186,7 +186,7 @@ def test_budget_fit_without_noise_is_close_to_the_public_one():
 
 def test_needs_a_complete_column():
     domain = Domain({"a": Numeric(0, 1, "impute")}, (0, 1))
-    with pytest.raises(ValueError, match="needs a column that is never missing"):
+    with pytest.raises(ValueError, match=r"a column .* never missing"):
         imputer(missing=0.1).sensitivity(domain, 100)
     assert imputer().sensitivity(box(2), 10) == RowShift()
 

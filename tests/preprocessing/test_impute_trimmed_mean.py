@@ -52,9 +52,9 @@ def test_price_is_unconditional_but_for_the_caps():
 def test_nothing_left_to_average_is_refused():
     with pytest.raises(ValueError, match="leave nothing of 10 records"):
         imputer(0.4, missing=0.3).sensitivity(LINE, 10)
-    with pytest.raises(ValueError, match=r"trim must lie in \(0, 0.5\)"):
+    with pytest.raises(ValueError, match=r"trim must .* \(0, 0.5\)"):
         imputer(0.5)
-    with pytest.raises(ValueError, match=r"cannot be paid for by budget: .*MedianImputer"):
+    with pytest.raises(ValueError, match=r"paid for by budget: .*MedianImputer"):
         TrimmedMeanImputer(payment=pay.Budget())
 
 

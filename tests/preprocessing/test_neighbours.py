@@ -302,7 +302,7 @@ def test_cells_behind_moved_rows_and_behind_cells_are_refused():
         pre.Quantize(0.1, payment=Sensitivity({"max_neighbors": 2})),
     ):
         for between in ((), (pre.Rescale(2.0),)):
-            with pytest.raises(ValueError, match="cannot follow a step that drops rows"):
+            with pytest.raises(ValueError, match=r"cannot follow .* drops rows"):
                 make_plan(domain, [cells, *between, second], LEARNER, epsilon=1.0, delta=1e-5)
 
 

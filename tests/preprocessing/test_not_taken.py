@@ -49,7 +49,7 @@ def test_the_page_lists_them_as_the_code_has_them():
 def test_each_is_refused_with_its_line(name):
     made = object.__new__(NAMES[name])
     for domain in (prepriv.Domain.box(0, 1, features=2, classes=[0, 1]),):
-        with pytest.raises(ValueError, match=f"{name} is not taken: .*; use "):
+        with pytest.raises(ValueError, match=f"{name} is not taken: .*; "):
             Fitted.of(made, domain)
 
 

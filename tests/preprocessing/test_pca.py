@@ -209,7 +209,7 @@ def test_the_plan_takes_a_private_pca_and_no_confidential_one_can_be_made():
     learner = GradientDescent(Logistic(), steps=3)
     plan = make_plan(domain, [PCA(3, payment=Budget(0.1))], learner, epsilon=1.0, delta=1e-5)
     assert plan.steps[0].shift == pytest.approx(math.sqrt(2)) and plan.space.d == 3
-    with pytest.raises(ValueError, match="price is that of all rows; RankReduction"):
+    with pytest.raises(ValueError, match=r"price .* all rows; RankReduction"):
         PCA(3, payment=Sensitivity({"gap": 0.1}))
 
 

@@ -86,7 +86,7 @@ def test_it_works_row_by_row_and_leaves_gaps(rng):
 
 @pytest.mark.parametrize("bad", [(-1.0,), (math.nan,), (math.inf,), ("a",), (True,), 3, "ab"])
 def test_a_start_is_numbers(bad):
-    with pytest.raises(ValueError, match="start: must be numbers in 0"):
+    with pytest.raises(ValueError, match=r"start: .* numbers in 0"):
         RootColumns(bad)
 
 

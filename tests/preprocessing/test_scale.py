@@ -287,7 +287,7 @@ def test_a_pipeline_that_pays_by_sensitivity_is_priced_but_not_released():
 
     domain = Domain.box(0, 1, 2, ("a", "b"))
     assert scaler(0.1).sensitivity(domain, 1000).total_shift > 0
-    with pytest.raises(ValueError, match="its fitted state may not leave"):
+    with pytest.raises(ValueError, match="fitted state may not leave"):
         make_plan(domain, [scaler(0.1)], GradientDescent(Logistic()), epsilon=1, delta=1e-5, n=1000)
 
 

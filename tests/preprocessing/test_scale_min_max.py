@@ -32,9 +32,7 @@ def exact(rows, *, dim, radius):
 
 
 def test_sensitivity_is_refused_with_the_ways_out():
-    with pytest.raises(
-        ValueError, match=r"no useful bound exists; use declared bounds \(free\), public rows"
-    ):
+    with pytest.raises(ValueError, match=r"no useful bound .* \(free\), public"):
         MinMaxScaler(payment=pay.Sensitivity())
 
 

@@ -164,7 +164,7 @@ def test_it_follows_a_step_that_moves_rows_and_needs_images(rng):
     moved = [pre.Deduplicate(0.01, payment=Sensitivity({"max_neighbors": 3})), Scattering(1, 2, 0.5)]
     assert make_plan(domain, moved, LEARNER, epsilon=1.0, delta=1e-5).guarantee.epsilon(1e-5) <= 1.0
     for steps in ([pre.Normalize(1.0), Scattering(1)], [pre.Center(payment=Budget(0.1)), Scattering(1)]):
-        with pytest.raises(ValueError, match="Scattering needs images as they were declared"):
+        with pytest.raises(ValueError, match="Scattering needs images"):
             make_plan(domain, steps, LEARNER, epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="Scattering needs images"):
         make_plan(Domain.box(0, 1, 64, (0, 1, 2), n=30), [Scattering(1)], LEARNER, epsilon=1.0, delta=1e-5)
@@ -186,7 +186,7 @@ def test_settings_that_are_none_are_refused(settings, sentence):
 
 
 def test_images_too_small_or_too_large_are_refused_when_planned():
-    with pytest.raises(ValueError, match="J = 3 needs images of at least 8 x 8 pixels"):
+    with pytest.raises(ValueError, match=r"J = 3 .* 8 x 8"):
         Scattering(3).output(images(7, 9).space)
     with pytest.raises(ValueError, match="above 131072"):
         Scattering(1).output(images(200, 200).space)

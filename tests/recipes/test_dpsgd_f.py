@@ -170,7 +170,7 @@ def test_the_mechanisms_of_unmoved_rows_refuse_moved_ones():
     for apart in (Apart(total_shift=0.1, rows_moved=1), Apart(rows_dropped=1)):
         limits = (apart, 1.0, True, 1.0, NoisySession(), [], 1.0, 3, np.zeros(3, np.int32))
         handle = Mechanisms("own", 10, "replace-one", *limits)
-        with pytest.raises(ValueError, match="own asks for an instance-optimal mean"):
+        with pytest.raises(ValueError, match=r"own asks .* instance-optimal mean"):
             handle.mean([np.zeros((1, 2))], d=2, radius=1.0)
         with pytest.raises(ValueError, match="own asks for a threshold"):
             handle.threshold(np.zeros(3), upper=1.0)

@@ -140,11 +140,11 @@ def test_a_threshold_needs_two_classes_and_weights_need_classes():
         decision(prepriv.Domain.box(0, 1, 1, (0, 1, 2)), threshold=0.5)
     with pytest.raises(ValueError, match="declares a target"):
         decision(prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(0, 1)), "balanced")
-    with pytest.raises(ValueError, match="counts 3 classes; the domain declares 2"):
+    with pytest.raises(ValueError, match=r"counts 3 classes; .* 2"):
         make_plan(
             DOMAIN, (ClassCounts(3, payment=Budget(0.1)),), fitted_learner(), epsilon=1, delta=1e-5, n=9
         )
-    with pytest.raises(ValueError, match="a number for each of the 2 classes"):
+    with pytest.raises(ValueError, match="each of the 2 classes"):
         dataclasses.replace(prepriv.PrivateClassifier(DOMAIN).plan(100), class_weight=(1.0,))
 
 

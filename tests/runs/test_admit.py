@@ -291,7 +291,7 @@ def test_more_units_than_were_declared_are_counted_by_every_fit(fresh):
         lambda: prepriv.choose([DESCENT, dataclasses.replace(DESCENT, steps=4)], table, Y, domain),
     ):
         before = len(prepriv.spent().fits)
-        with pytest.raises(ValueError, match="the plan is for n=50 units, and the table has more"):
+        with pytest.raises(ValueError, match=r"n=50 units, .* more"):
             fit()
         assert len(prepriv.spent().fits) == before + 1
 
@@ -311,7 +311,7 @@ def test_a_choice_asks_for_room_before_its_charge(ledger, monkeypatch):
 def test_noise_that_cannot_be_drawn_is_refused_before_a_transformer_is_charged(ledger):
     """Finding D2, transformer_room.py."""
     steps = [pre.Center(payment=Budget(1e-12)), pre.StandardScaler(payment=Budget(0.5))]
-    with pytest.raises(ValueError, match="the noise of Center could overflow"):
+    with pytest.raises(ValueError, match="noise of Center could overflow"):
         PrivateTransformer(DOMAIN, steps, epsilon=1e-4, delta=1e-6, ledger=ledger).fit(ROWS)
     assert charges() == 0
 
@@ -319,7 +319,7 @@ def test_noise_that_cannot_be_drawn_is_refused_before_a_transformer_is_charged(l
 @pytest.mark.parametrize("step", [pre.ClassCounts(2, payment=Budget(0.5))])
 def test_steps_that_read_labels_are_refused_where_there_are_none(step, ledger):
     """Finding D3: `ClassCounts` counted labels that were all 0, for the whole budget."""
-    with pytest.raises(ValueError, match="ClassCounts reads labels, and pre-processing alone is handed none"):
+    with pytest.raises(ValueError, match="ClassCounts reads labels"):
         PrivateTransformer(DOMAIN, [step], ledger=ledger).fit(ROWS, Y)
     assert charges() == 0
 

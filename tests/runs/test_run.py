@@ -207,7 +207,7 @@ def test_a_refusal_is_an_outcome_that_names_the_step_and_nothing_else(rng):
     x[:150] = np.nan
     plan = make_plan(DOMAIN, (TESTED, *STEPS[1:]), LEARNER, epsilon=3.0, delta=1e-4)
     session = NoisySession()
-    with pytest.raises(Refused, match=r"^refused: the data may be too close .* MeanImputer$"):
+    with pytest.raises(Refused, match=r"^refused: .* too close .*MeanImputer$"):
         run(plan, x, y, session)
     assert [r.name for r in session.releases] == ["MeanImputer (test)"]
 

@@ -209,7 +209,7 @@ BUGS = {
 def test_a_run_that_is_not_as_planned_is_refuted_and_releases_nothing(bug, name, monkeypatch):
     plan_of(name)
     bug(monkeypatch)
-    with pytest.raises(AuditFailed, match=r"was not as planned: of 3000 canaries \d+ were guessed"):
+    with pytest.raises(AuditFailed, match=r"of 3000 canaries \d+ were"):
         trained(name)
 
 
@@ -266,7 +266,7 @@ def test_other_things_that_are_refused():
         5.0,
         0.0,
     )
-    with pytest.raises(ValueError, match="rows that moved are in the batches"):
+    with pytest.raises(ValueError, match="moved are in the batches"):
         check_audit(moved, M)
     units = dataclasses.replace(domain(), unit="who", rows_per_unit=2)
     plan = make_plan(units, [], GradientDescent(Logistic(), steps=2), epsilon=1.0, delta=1e-5)

@@ -194,7 +194,7 @@ def test_rows_that_change_after_they_were_counted_are_refused_and_nothing_is_rel
 
     monkeypatch.setattr(prepriv.Query, "parts", changing)
     clf = classifier(Domain(COLUMNS, ["no", "yes"], label="y"))
-    with pytest.raises(BadData, match="which is not what the table has"):
+    with pytest.raises(BadData, match="not what the table has"):
         clf.fit(prepriv.Query(sqlite, SQL), "y")
     assert len(made) == 2 and not hasattr(clf, "model_")
 
@@ -323,12 +323,12 @@ def test_a_plan_that_needs_an_order_is_refused_before_the_charge(sqlite, frame):
     clf = prepriv.PrivateClassifier(Domain.box(-1, 1, 1, [0, 1], n=N), epsilon=1.0, steps=[], learner=learner)
     clf.fit(frame[["b"]].to_numpy(), (frame["y"] == "yes").astype(int))
     query = prepriv.Query(sqlite, "SELECT b AS x0, y = 'yes' AS y FROM t")
-    with pytest.raises(ValueError, match="order of the rows, which a query does not fix"):
+    with pytest.raises(ValueError, match="order of the rows"):
         clf.fit(query, "y")
 
 
 def test_a_plan_that_does_not_name_the_query_is_not_carried_out_on_it(sqlite, frame):
-    with pytest.raises(BadData, match="does not say that its rows are those of the query"):
+    with pytest.raises(BadData, match=r"does not say .* the query"):
         train(plan_of(None), prepriv.Query(sqlite, SQL), "y")
 
 

@@ -177,7 +177,7 @@ def test_what_is_wrong_with_a_stream_is_one_sentence(frame, tmp_path):
 
 def test_a_dataset_that_types_texts_by_their_first_cells_is_refused(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv")
-    with pytest.raises(BadData, match="give the path of its files"):
+    with pytest.raises(BadData, match="path of its files"):
         as_stream(ds.dataset(tmp_path / "t.csv", format="csv"))
 
 
@@ -188,7 +188,7 @@ def test_a_part_that_changes_or_vanishes_between_passes_stops_the_run(frame, tmp
     table = encode(tmp_path, DOMAIN)
     assert sum(len(x) for x in table) == 2 * N
     parquet(whole.slice(1), tmp_path / "1.parquet", 500)
-    with pytest.raises(BadData, match=r"1\.parquet changed while it was read"):
+    with pytest.raises(BadData, match=r"1\.parquet changed while"):
         list(table)
     (tmp_path / "1.parquet").unlink()
     with pytest.raises(BadData, match=r"no such file: .*1\.parquet"):
@@ -248,5 +248,5 @@ def test_rows_found_by_their_numbers_are_those_of_the_table(frame, tmp_path, rng
     assert encode(frame, DOMAIN).part(0, 256) is None  # in this memory only
     whole = encode(tmp_path, DOMAIN).part(0, N)
     parquet(pa.Table.from_pandas(frame[:700]), tmp_path / "0700.parquet", 50)
-    with pytest.raises(BadData, match=r"0700\.parquet changed while it was read"):
+    with pytest.raises(BadData, match=r"0700\.parquet changed while"):
         list(whole)

@@ -134,7 +134,7 @@ def test_a_step_of_a_user_that_declares_nothing_is_refused_by_the_plan():
         ways = ("sensitivity",)
         at_prediction = False
 
-    with pytest.raises(ValueError, match="cannot be paid for by sensitivity"):
+    with pytest.raises(ValueError, match="paid for by sensitivity"):
         make_plan(
             DOMAIN, (Filter(1.0, payment=Sensitivity()),), GradientDescent(Softmax()), epsilon=1.0, delta=1e-5
         )

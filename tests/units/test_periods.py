@@ -262,5 +262,5 @@ def test_malformed_periods_are_refused(arguments, said):
 def test_a_table_without_the_dates_is_refused_before_it_is_read():
     frame, labels = visits()
     for rows in (frame.drop(columns="seen"), frame[["dose"]].to_numpy()):
-        with pytest.raises(ValueError, match="no column 'seen', the declared dates of periods"):
+        with pytest.raises(ValueError, match=r"no column 'seen', .* dates"):
             PrivateTable(rows, labels, domain(), 40).check()

@@ -97,7 +97,7 @@ def test_rows_of_nobody_are_left_out_and_a_unit_may_be_without_rows():
     assert (targets == -1).sum() >= 2 and found.every.n == 2
     some = found.some(np.array([True, False, True, False]))
     assert some.n == 2 and some.every.n == some.sizes.sum() == len(some.labels)
-    with pytest.raises(BadData, match="n=1 units, and the table has more"):
+    with pytest.raises(BadData, match=r"n=1 units, .* more"):
         by_unit(rows, labels, domain(n=1), 1)
     assert by_unit(rows, labels, domain(n=9, adjacency="add-or-remove-one"), 9)[0].n == 2
 
@@ -197,13 +197,13 @@ def plan_for(learner=None, n=40, k=3, steps=STEPS, epsilon=1.0, **options):
 
 
 def test_what_has_no_account_of_units_is_refused_with_a_sentence():
-    with pytest.raises(ValueError, match="MeanImputer is paid for by sensitivity, which has no account of u"):
+    with pytest.raises(ValueError, match=r"MeanImputer .* sensitivity, .* account"):
         plan_for(steps=(pre.MeanImputer(payment=prepriv.Sensitivity({"missing": 0.1})),))
     elsewhere = type("Engine", (), {"room": lambda self, grid, n, d: object()})()
     with pytest.raises(ValueError, match="which this engine cannot do"):
         room_for(plan_for(), elsewhere)
     one_pass = OnePassSGD(HuberisedHinge(), batch_size=4, steps=2, weight_bound=1.0, learning_rate=0.01)
-    with pytest.raises(ValueError, match="OnePassSGD has no account of units"):
+    with pytest.raises(ValueError, match=r"OnePassSGD .* account of units"):
         plan_for(one_pass)
     for account in (
         lambda: prepriv.account([], one_pass, domain=domain(), noise_multiplier=1.0),
@@ -346,9 +346,7 @@ def test_from_fit_to_ledger_and_back(people, tmp_path):
     note = Ledger.open(tmp_path / "l.db").entries()[0].note
     assert note.startswith(f"one `{WHO}`: train: ")
     record = Domain(COLUMNS, classes=["no", "yes"])
-    with pytest.raises(
-        ValueError, match="charges are of one `patient_id` each, and this one is of one record"
-    ):
+    with pytest.raises(ValueError, match=r"one `patient_id` .*of one record"):
         prepriv.PrivateClassifier(record, epsilon=1.0, delta=1e-5, ledger=str(tmp_path / "l.db")).fit(
             rows, labels
         )
@@ -382,9 +380,9 @@ def test_what_is_wrong_with_the_table_is_said_before_a_charge(people, tmp_path):
     Ledger.create(tmp_path / "l.db", "patients", epsilon=20, delta=1e-3)
     ledger = str(tmp_path / "l.db")
     for bad in (rows.drop([WHO]), np.zeros((len(rows), 2))):
-        with pytest.raises(ValueError, match="no column 'patient_id', the declared unit"):
+        with pytest.raises(ValueError, match="no column 'patient_id'"):
             prepriv.PrivateClassifier(domain(n=300), ledger=ledger).fit(bad, labels)
-    with pytest.raises(ValueError, match="how many 'patient_id' there are, not rows"):
+    with pytest.raises(ValueError, match="'patient_id' there are, not rows"):
         prepriv.PrivateClassifier(replace(domain(), n=None), ledger=ledger).fit(rows, labels)
     assert Ledger.open(ledger).entries() == ()
 
@@ -465,5 +463,5 @@ def test_a_stream_is_evaluated_as_the_same_rows_in_memory(people, tmp_path, monk
             assert (streamed.counts[name] == counts).all()
     with pytest.raises(ValueError, match="no column 'z'"):
         clf.evaluate(tmp_path / "test.parquet", "z", epsilon=1.0, n=300)
-    with pytest.raises(BadData, match="the plan is for n=9 test rows, the table has"):
+    with pytest.raises(BadData, match=r"n=9 test rows, .* table"):
         plain.evaluate(tmp_path / "test.parquet", None, epsilon=1.0, n=9)

@@ -102,7 +102,7 @@ def forest(lines: Sequence[tuple[str, Interval]], y: float, zero: bool) -> tuple
 
 
 def _fits(who: str, most: int = 24) -> str:
-    """A name, or two of them, cut so that each can still be told from the others."""
+    """A name, or two of them, cut so that each differs from the others."""
     both = who.split(" less ")
     if len(who) <= most or len(both) != 2:
         return who if len(who) <= most else f"{who[: most - 1]}…"
