@@ -18,6 +18,8 @@ BIN := .venv/bin
 demo: .venv/.installed ## train a private model on real data, write run/demo/model and run/demo/report.html
 	$(BIN)/prepriv demo --out run/demo --overwrite
 
+# Each worker compiles 300 files of tests for eleven seconds unless they are kept from an earlier run.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.installed-dev ## the whole suite but the long attacks
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

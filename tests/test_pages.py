@@ -13,7 +13,7 @@ from prepriv.cli import run
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("learn/*.md"), *DOCS.glob("reference/*.md")])
-OWN = ("describe", "ledger")  # need files and folders, which tests of their own make
+OWN = ("describe", "ledger", "evaluate", "scikit-learn")  # tests of their own run them
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,21 @@ class LossGrid:
     def losses(self) -> Floats:
         """The grid points, shape (m,)."""
         return np.asarray((self.first + np.arange(len(self.masses))) * self.interval, dtype=np.float64)
+
+    @cached_property
+    def where(self) -> NDArray[np.int64]:
+        """Which grid points have mass, ascending: a law of few atoms has few of many."""
+        return np.flatnonzero(self.masses > 0.0)
+
+    @cached_property
+    def where_losses(self) -> Floats:
+        """Those grid points, as losses."""
+        return np.asarray((self.first + self.where) * self.interval, dtype=np.float64)
+
+    @cached_property
+    def where_logs(self) -> Floats:
+        """The logarithms of their masses."""
+        return np.asarray(np.log(self.masses[self.where]), dtype=np.float64)
 
 
 def discretize(atoms: LossAtoms, interval: float, largest: int) -> LossGrid:
@@ -88,9 +103,10 @@ def composed_deltas(grids: Sequence[LossGrid], counts: Sequence[int]) -> tuple[F
         )
     start = min(max(low, 0), high)  # delta is needed from epsilon = 0 on
     best = np.full(high - start + 1, np.inf)
+    points = np.arange(low, high + 1, dtype=np.float64) * interval
     for theta in dict.fromkeys((0.0, *map(scale.tilt, EXPONENTS))):
         tilted = _tilted_sum(grids, counts, theta, low, high)
-        back, known = tilted.untilt(np.arange(low, high + 1, dtype=np.float64) * interval)
+        back, known = tilted.untilt(points if theta else points[:1])  # without a tilt, all points are alike
         tail = _tail_excess(tilted.masses * back, interval)
         bound = tail + tilted.noise * tilted.weight_beyond(interval) * back
         # A bound below zero cannot be one: whatever made it so, this tilt says nothing there.
@@ -108,8 +124,7 @@ class _Cumulants:
         self.parts = []
         mean = variance = 0.0
         for grid, count in zip(grids, counts):
-            inside = grid.masses > 0.0
-            losses, logs = grid.losses()[inside], np.log(grid.masses[inside])
+            losses, logs = grid.where_losses, grid.where_logs
             weight = np.exp(logs - logsumexp(logs))
             centre = float(weight @ losses)
             mean += count * centre
@@ -203,47 +218,45 @@ def _tilted_sum(
     """The tilted sum at low..high by one FFT, and a bound on its rounding (docs/proofs/composition.md, 4)."""
     size = int(next_fast_len(high - low + 1, real=True))
     rounding = TRANSFORM * ULP * math.log2(max(size, 2))
-    product = np.ones(size // 2 + 1, dtype=np.complex128)
-    log_most = np.zeros(len(product))  # log of the largest |product| there can be at each frequency
-    moved = np.zeros(len(product))  # how far the product can be off, relative to that
+    product = None
+    log_most = np.zeros(size // 2 + 1)  # log of the largest |product| there can be at each frequency
+    moved = np.zeros(len(log_most))  # how far the product can be off, relative to that
     log_scale, log_terms, origin = 0.0, 0.0, 0
     for grid, count in zip(grids, counts):
-        with np.errstate(divide="ignore"):
-            logs, shift = np.log(grid.masses), theta * grid.losses()
-        norm = float(logsumexp(logs + shift))
-        weights = np.exp(logs + shift - norm)
-        with np.errstate(invalid="ignore"):  # no mass: 0 * infinity
-            error = (
-                5.0 * np.abs(logs) + 2.0 * np.abs(shift) + 2.0 * abs(norm) + 8.0 + 2.0 * len(weights) / size
-            )
-            weights = np.where(weights > 0.0, weights * (1.0 + ULP * error), 0.0)
-        centre = round(float(weights @ np.arange(len(weights))))
-        index = (np.arange(len(weights)) - centre) % size
-        spectrum = rfft(np.bincount(index, weights, size))
+        logs, shift = grid.where_logs, theta * grid.where_losses
+        weights = logs + shift
+        norm = float(logsumexp(weights))
+        weights = np.exp(np.subtract(weights, norm, out=weights), out=weights)
+        error = 5.0 * np.abs(logs)
+        for more in (2.0 * np.abs(shift), 2.0 * abs(norm), 8.0, 2.0 * len(grid.masses) / size):
+            error += more
+        weights *= 1.0 + ULP * error
+        centre = round(float(weights @ grid.where))
+        spectrum = rfft(np.bincount((grid.where - centre) % size, weights, size))
         wrong = rounding * float(weights.sum())
         most = np.abs(spectrum) + wrong
         log_most += count * np.log(most)
         moved += count * wrong / most
-        product *= _power(spectrum, count)
+        product = _power(spectrum, count) if product is None else product * _power(spectrum, count)
         log_scale += count * norm
         log_terms += (len(grids) + 1) * count * abs(norm)
         origin += count * (grid.first + centre)
     per_frequency = np.exp(log_most) * (moved + 4.0 * ULP * sum(counts) + rounding)
     noise = 1.02 * 2.0 * float(per_frequency.sum()) / size + 1e-300
-    sums = irfft(product, size)[(np.arange(low, high + 1) - origin) % size]
+    sums = np.roll(irfft(product, size), origin - low)[: high - low + 1]
     return _Tilted(sums, noise, theta, log_scale, log_terms)
 
 
-def _power(base: np.ndarray, exponent: int) -> np.ndarray:
-    result = np.ones_like(base)
-    square = base.copy()
-    while exponent:
+def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
+    """base ** exponent, for an exponent of at least 1."""
+    result, square = None, base
+    while True:
         if exponent & 1:
-            result *= square
+            result = square.copy() if result is None else np.multiply(result, square, out=result)
         exponent >>= 1
-        if exponent:
-            square *= square
-    return result
+        if result is not None and not exponent:
+            return result
+        square = square * square if square is base else np.multiply(square, square, out=square)
 
 
 def _tail_excess(masses: Floats, interval: float) -> Floats:

@@ -26,27 +26,28 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 def delta_upper(mu: npt.ArrayLike, epsilon: npt.ArrayLike) -> Floats:
     """Upper bound of the Gaussian delta for mu >= 0, epsilon >= 0 (arrays that broadcast)."""
-    scale, at = np.broadcast_arrays(np.asarray(mu, np.float64), np.asarray(epsilon, np.float64))
+    scale, at = np.asarray(mu, np.float64), np.asarray(epsilon, np.float64)
     m = np.maximum(scale, 1e-290)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         ratio = np.minimum(at / m, 1e300)
         # shift x down by its rounding error: the same as a smaller epsilon, hence a larger delta
         x = ratio - 0.5 * m - 2.0 * ULP * (ratio + m)
-        far = np.clip(x + m, 0.0, 1e200)
-        near = np.clip(x, -8.0, 1e200)
+        far = np.minimum(np.maximum(x + m, 0.0), 1e200)
+        near = np.minimum(np.maximum(x, -8.0), 1e200)
         mills_near, mills_far = _mills(near), _mills(far)
         square = near * near
         gap = mills_near - mills_far + 16.0 * ULP * mills_near
         log_density = -0.5 * square - _LOG_SQRT_2PI
         tail = np.exp(np.maximum(log_density + np.log(np.maximum(gap, 5e-324)), -745.0))
         tail *= 1.0 + ULP * (16.0 + 4.0 * np.minimum(square, 1500.0))
-        # deep in the bulk the first term is 1 to within 1e-15
-        bulk_square = np.minimum(x * x, 1500.0)
-        held = np.exp(-0.5 * bulk_square - _LOG_SQRT_2PI) * mills_far
-        held = np.where(x * x < 1500.0, held * (1.0 - ULP * (16.0 + 4.0 * bulk_square)), 0.0)
-        bulk = 1.0 - held + ULP
-    value = np.where(x < -8.0, bulk, np.minimum(tail, 1.0))
-    return np.where(scale == 0.0, 0.0, np.clip(value, SMALLEST, 1.0))
+        value = np.minimum(tail, 1.0)
+        deep = x < -8.0
+        if deep.any():  # deep in the bulk the first term is 1 to within 1e-15
+            bulk_square = np.minimum(x * x, 1500.0)
+            held = np.exp(-0.5 * bulk_square - _LOG_SQRT_2PI) * mills_far
+            held = np.where(x * x < 1500.0, held * (1.0 - ULP * (16.0 + 4.0 * bulk_square)), 0.0)
+            value = np.where(deep, 1.0 - held + ULP, value)
+    return np.where(scale == 0.0, 0.0, np.minimum(np.maximum(value, SMALLEST), 1.0))
 
 
 def beta_lower(mu: float, alpha: Floats) -> Floats:
@@ -64,8 +65,9 @@ def beta_lower(mu: float, alpha: Floats) -> Floats:
     return np.where(inside, np.clip(value, 0.0, 1.0), ends)
 
 
+@lru_cache(4096)
 def epsilon_upper(mu: float, delta: float) -> float:
-    """Smallest certified epsilon >= 0 of the Gaussian curve at delta."""
+    """Smallest certified epsilon >= 0 of the Gaussian curve at delta. A plan, its report and its prices ask for few, often."""
     if mu == 0.0:
         return 0.0
     return smallest_epsilon(lambda epsilon: delta_upper(mu, epsilon), delta)

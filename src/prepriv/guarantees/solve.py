@@ -25,10 +25,11 @@ def smallest_epsilon(delta: Callable[[Floats], Floats], target: float, ceiling: 
         gap = _height(target) - _height(value)
         return min(gap, 0.0) if value <= target else max(gap, 1e-300)
 
-    if excess(0.0) <= 0.0:
+    at_low = excess(0.0)
+    if at_low <= 0.0:
         return 0.0
     low, high = 0.0, min(1.0, ceiling)
-    at_low, at_high = excess(0.0), excess(high)
+    at_high = excess(high)
     while at_high > 0.0:
         if high >= ceiling:
             return ceiling
