@@ -20,10 +20,6 @@ from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
-from prepriv.evaluation.evaluate import evaluate
-from prepriv.evaluation.evaluation_plan import plan_evaluation
-from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
-from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
@@ -48,6 +44,8 @@ from prepriv.tables.units import check_units
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from prepriv.evaluation.result import PrivateEvaluation
 
 MOST_THREADS = 4096
 
@@ -211,6 +209,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._released(trained, None, names)
 
     def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> Self:
+        from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
+
         if not n_is_public(domain.adjacency):
             if domain.n is None:
                 raise ValueError("n, the number of records, must be declared in the domain for a holdout")
@@ -393,6 +393,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if stream is not None:
             X, options["source"] = stream, stream.source
+        from prepriv.evaluation.evaluate import evaluate
+        from prepriv.evaluation.evaluation_plan import plan_evaluation
+
         plan = plan_evaluation(
             model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
         )

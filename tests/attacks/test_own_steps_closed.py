@@ -737,7 +737,7 @@ def test_a_loss_says_itself_what_its_gradient_is_bounded_by():
 
 LEARNERS = [
     k
-    for k in vars(learners).values()
+    for k in (getattr(learners, name) for name in learners.__all__)
     if inspect.isclass(k) and issubclass(k, Learner) and not inspect.isabstract(k)
 ]
 

@@ -46,8 +46,6 @@ from prepriv.plans.claim import LESS, calibrated_noise, claim, with_best_tests
 from prepriv.plans.decision import checked
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import RowShift, Step
-from prepriv.rehearsals.rehearsal import rehearse
-from prepriv.rehearsals.rehearsal_training import rehearse_training
 from prepriv.sketches.signal import PAIRED, Signal, signal_of
 from prepriv.space import Space
 
@@ -454,8 +452,7 @@ def make_plan(
             check_signal(signal_of(p.sketch))
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
-        rehearse(p, domain, n, plan.private)
-    rehearse_training(plan.learner, plan.setting, domain, multiplier, plan.private)
+    _rehearse(plan)
     if plan.guarantee is not None:
         if plan.guarantee.epsilon(delta) > epsilon:
             raise ValueError(
@@ -466,6 +463,21 @@ def make_plan(
         check_noise(plan.steps)
         plan.learner.check_room(plan.learner_noise_multiplier, plan.setting)
     return plan
+
+
+def _rehearse(plan: Plan) -> None:
+    """ValueError for third-party code that a run would refuse, or that no claim covers."""
+    if not all(is_ours(type(p.step)) for p in plan.steps):
+        from prepriv.rehearsals.rehearsal import rehearse
+
+        for p in plan.steps:
+            rehearse(p, plan.domain, plan.n, plan.private)
+    if not (is_ours(type(plan.learner)) and is_ours(type(plan.learner.loss))):
+        from prepriv.rehearsals.rehearsal_training import rehearse_training
+
+        rehearse_training(
+            plan.learner, plan.setting, plan.domain, plan.learner_noise_multiplier, plan.private
+        )
 
 
 def _check_written(plan: Plan) -> None:

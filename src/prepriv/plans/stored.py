@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from prepriv import learners, preprocessing
 from prepriv import payment as pay
+from prepriv._asked import ask_for_all
 from prepriv._kinds import NotImported, find_kind
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
@@ -96,6 +98,7 @@ def _plan(data: Mapping[str, Any], largest: int) -> Plan:
 
 
 def _step(data: Mapping[str, Any], largest: int) -> Step:
+    ask_for_all(preprocessing)
     kind = find_kind(Step, data["step"])
     options = _options(kind, data, leave="payment")
     for field in dataclasses.fields(kind):
@@ -120,6 +123,7 @@ def _payment(data: Mapping[str, Any]) -> pay.Payment | None:
 
 
 def _learner(data: Mapping[str, Any]) -> Learner:
+    ask_for_all(learners)
     kind = find_kind(Learner, data["name"])
     loss = find_kind(Loss, data["loss"]["name"])
     return kind(loss=loss(**_options(loss, data["loss"])), **_options(kind, data, leave="loss"))

@@ -24,7 +24,8 @@ from prepriv.mechanisms.session import SpentError
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import Inside, check_fitted, placeless
 from prepriv.placed.rows import OpenRows
-from prepriv.preprocessing.base import FittedMap, ReleasedMap, Step
+from prepriv.preprocessing.base import FittedMap, ReleasedMap
+from prepriv.preprocessing.maps import read_map, text_of_map
 from prepriv.preprocessing.said import has_places, unplaced
 from prepriv.rehearsals.made_up import (
     CELLS,
@@ -158,25 +159,11 @@ def _check_forgets(
     step, others = planned.step, MadeUp(np.repeat(rows.x[-1:], rows.n, axis=0), rows.labels)
     with suppress(ValueError, _FewRows):
         _fitted(planned, domain, n, private, others)
-    if _written(copied(step).prediction_map(planned.before)) != _written(prediction):
+    if text_of_map(copied(step).prediction_map(planned.before)) != text_of_map(prediction):
         raise ValueError(
             f"the map of {step.name} for new rows follows from the rows of an earlier fit, which leave with it: make it of the "
             "declared space alone"
         )
-
-
-def _written(released: ReleasedMap) -> str:
-    from prepriv.preprocessing.maps import write_map
-
-    return json.dumps(write_map(released), sort_keys=True, allow_nan=False)
-
-
-def as_written(released: ReleasedMap, step: Step) -> ReleasedMap:
-    """A map that leaves, as a model file gives it back: one that third-party code made may hold more than what it writes."""
-    from prepriv.preprocessing.maps import read_map
-
-    ours = is_ours(type(step)) and is_ours(type(released))
-    return released if ours else read_map(json.loads(_written(released)))
 
 
 class _FewRows(Exception):
@@ -279,16 +266,16 @@ def _check_kept(said: str, training: FittedMap, x: Floats) -> None:
 
 def _check_written(said: str, prediction: ReleasedMap, x: Floats) -> None:
     """ValueError unless a model file gives the map back: now, and not when a model that was paid for is saved."""
-    from prepriv.preprocessing.maps import read_map
-
     try:
-        text = _written(prediction)
+        text = text_of_map(prediction)
         back = read_map(json.loads(text))
-        same = text == _written(back)
+        same = text == text_of_map(back)
         same = same and np.array_equal(
             copied(prediction).transform(x.copy()), back.transform(x.copy()), equal_nan=True
         )
-        same = same and text == _written(prediction)  # a copy of it mapped rows: nothing but a copy may know
+        same = same and text == text_of_map(
+            prediction
+        )  # a copy of it mapped rows: nothing but a copy may know
     except Exception as error:
         raise ValueError(f"{said} cannot be written to a model and read back: {told(error)}") from None
     if not same:

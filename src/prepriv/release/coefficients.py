@@ -11,7 +11,6 @@ from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.class_counts import CountedClasses
-from prepriv.preprocessing.encoder import Encoded
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
@@ -58,6 +57,8 @@ class Coefficients:
 
 def coefficients(model: Model) -> Coefficients:
     """Those of a model. Raises ValueError where rows get features of their own (random, wavelets, a network): no weight is a column's."""
+    from prepriv.preprocessing.encoder import Encoded
+
     if any(isinstance(m, AddRandomFeatures | Scatter | Encoded) for m in model.maps):
         raise ValueError(
             "the model has no weight a column: its rows have random features, wavelets or those of a network (steps='linear' has none)"

@@ -33,12 +33,8 @@ from prepriv.plans.plan import Plan
 from prepriv.plans.stored import OtherClaim, plan_from_json, same
 from prepriv.preprocessing.arrays import pack, unpack
 from prepriv.preprocessing.base import Identity, ReleasedMap
-from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
-from prepriv.preprocessing.encode import OneHotMap
 from prepriv.preprocessing.maps import read_map, write_map
-from prepriv.preprocessing.normalize import Multiply
-from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures, enough_signs
 from prepriv.release.strict_json import read_strictly
 from prepriv.release.writing import told_of, write_atomically
@@ -269,6 +265,10 @@ class Model:
         map is linear none is left but noisy counts of classes, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
         Probabilities then are those of rows of the largest declared norm.
         """
+        from prepriv.preprocessing.center import Subtract
+        from prepriv.preprocessing.normalize import Multiply
+        from prepriv.preprocessing.pca import Project
+
         maps, weights, counted = list(self.maps), self.weights, list[ReleasedMap]()
         while maps:
             last, body = maps[-1], weights[:-1]
@@ -474,6 +474,8 @@ def _read(data: dict[str, Any], length: int) -> Model:
     outputs = {1, 2} if len(domain.classes) == 2 else {len(domain.classes) or 1}
     if weights.ndim != 2 or weights.shape[1] not in outputs:
         raise ValueError
+    from prepriv.preprocessing.encode import OneHotMap
+
     # Every input and every cell has numbers of its own in the file: it cannot ask for more than its length.
     cells = sum(int(np.abs(m.counts).sum()) + len(m.counts) for m in maps if isinstance(m, OneHotMap))
     if domain.n_inputs > length or cells > length:

@@ -31,7 +31,6 @@ from prepriv.preprocessing.base import RowShift
 from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
-from prepriv.release.page import page
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, Share
 from prepriv.release.review import review
@@ -296,6 +295,8 @@ class Report:
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
+        from prepriv.release.page import page  # Jinja, which a fit does without
+
         return page(self)
 
     def save(self, path: str | Path) -> Path:

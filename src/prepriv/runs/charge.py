@@ -10,9 +10,6 @@ from typing import Any
 
 from prepriv._arguments import shown
 from prepriv._rounding import UP
-from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted, condition_note
-from prepriv.ledger.currency import amount_in_words
-from prepriv.ledger.urls import check_no_password
 from prepriv.plans.priced import Priced
 
 
@@ -31,7 +28,10 @@ class LedgerSetting:
         return self if owner is None else owner.__dict__.get("ledger")
 
     def __set__(self, owner: Any, value: Any) -> None:
-        check_no_password(value)
+        if value is not None:
+            from prepriv.ledger.urls import check_no_password
+
+            check_no_password(value)
         owner.__dict__["ledger"] = value
 
 
@@ -45,6 +45,9 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
     """
+    from prepriv.ledger import Ledger, LedgerError, Noted, condition_note
+    from prepriv.ledger.currency import amount_in_words
+
     if plan.guarantee is None:
         raise ValueError("ledger: a run without privacy cannot be charged")
     uid = secrets.token_hex(16)
@@ -59,7 +62,10 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         mu=mu,
         rho=None if mu is None else mu * mu / 2 * UP,
         note=condition_note(
-            plan.guarantee.conditions, plan.guarantee.weak, _named(path, plan.what), plan.guarantee.unit
+            plan.guarantee.conditions,
+            plan.guarantee.weak,
+            f"{path.note}, {plan.what}" if isinstance(path, Noted) else plan.what,
+            plan.guarantee.unit,
         ),
         scheme="" if plan.periods is None else plan.periods.scheme,
         periods=() if plan.periods is None else plan.periods.read,
@@ -81,10 +87,6 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     }
 
 
-def _named(path: str | os.PathLike[str], what: str) -> str:
-    return f"{path.note}, {what}" if isinstance(path, Noted) else what
-
-
 def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None) -> None:
     """ValueError for a ledger that a result is to be noted in, and was not charged to."""
     if path is not None and receipt is None:
@@ -98,6 +100,8 @@ def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | N
     """
     if path is None or receipt is None:
         return
+    from prepriv.ledger import Ledger, LedgerError, NotNoted
+
     uid, digest = receipt["plan_uid"], hashlib.sha256(written).hexdigest()
     try:
         Ledger.open(path).released(uid, digest)

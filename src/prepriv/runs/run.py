@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,16 @@ from prepriv.placed.rows import Mapped, public_rows
 from prepriv.plans.plan import Plan
 from prepriv.plans.shrink import shrunk
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
-from prepriv.rehearsals.rehearsal import as_written
+from prepriv.preprocessing.maps import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import AuditFailed, Refused, codes_of, sealed
 from prepriv.runs.self_audit import CanaryRun, check_audit, refuted_in_words
-from prepriv.sketches.release import release_sketch
-from prepriv.sketches.tablesketch import TableSketch
 from prepriv.tables.encoding import Table
 from prepriv.tables.stream import Files, Stream
 from prepriv.tables.units import UnitTable
+
+if TYPE_CHECKING:
+    from prepriv.sketches.tablesketch import TableSketch
 
 Progress = Callable[[str, int, int], Any]
 _TOLD = 2**16  # rows between two words of progress
@@ -260,6 +261,8 @@ class StepAccess:
 
     def sketch(self) -> TableSketch:
         """Of the raw table, through a session that pays for no more than the step's share."""
+        from prepriv.sketches.release import release_sketch
+
         of, z = self.planned.sketch, self.planned.noise_multiplier
         assert of is not None and z is not None
         private = self.plan.private

@@ -233,7 +233,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map leaves with what it does not write",
         KIND,
-        "rehearsals/rehearsal.py",
+        "preprocessing/maps.py",
         "    return released if ours else",
         "    return released if True else",
         attacked("leaves_what_it_writes"),

@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a map of ours leaves with all that stands beside it",
         KIND,
-        "rehearsals/rehearsal.py",
+        "preprocessing/maps.py",
         "    ours = is_ours(type(step)) and is_ours(type(released))\n",
         "    ours = is_ours(type(released))\n",
         words("map_of_ours"),

@@ -1,0 +1,32 @@
+"""Packages whose names are imported when they are asked for: every name is there, and a classifier asks for few."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+LAZY = ("engines", "guarantees", "guarantees.mixtures", "learners", "preprocessing")
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_every_name_is_there_and_none_is_a_module(package):
+    found = importlib.import_module(f"prepriv.{package}")
+    for name in found.__all__:
+        thing = getattr(found, name)
+        assert thing.__name__ == name and thing.__module__.startswith("prepriv.")
+    assert set(found.__all__) <= set(dir(found))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        found.nothing
+
+
+def test_a_classifier_imports_neither_pages_nor_ledgers_nor_what_others_wrote():
+    code = (
+        "import json, sys, prepriv; prepriv.PrivateClassifier; "
+        "print(json.dumps([m for m in sys.modules if m.startswith(('prepriv', 'jinja2', 'mpmath', 'sqlite3'))]))"
+    )
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    late = ("jinja2", "mpmath", "sqlite3", "prepriv.ledger", "prepriv.evaluation", "prepriv.rehearsals")
+    assert not [m for m in json.loads(there) if m.startswith((*late, "prepriv.engines.dask"))]
+    assert len(json.loads(there)) < 200  # of some 390
