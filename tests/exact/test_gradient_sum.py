@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prepriv.exact.ball import row_sum
-from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _block_rows
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _block_rows, _parts
 from prepriv.exact.grid import _BLOCK, Grid
 from prepriv.learners.loss_arrays import row_max
 from prepriv.learners.losses import (
@@ -185,7 +185,23 @@ def test_blocks_stay_within_what_adds_up_exactly():
     for d in (1, 10, 100, 785, 5000, 10**5):
         for fine in (False, True):
             largest = Grid.of(5.0, 1.0, 1000, fine=fine).block
-            assert 64 <= _block_rows(d, largest) <= largest
+            for rows, threads in ((0, 1), (300, 2), (10_000, 8), (10**6, 2)):
+                assert 64 <= _block_rows(d, largest, rows, threads) <= largest
+
+
+@pytest.mark.parametrize("features", [1, 49, 785, 10**5])
+@pytest.mark.parametrize("outputs", [1, 10, 100])
+def test_parts_of_a_block_are_its_rows_in_order_and_a_sum_of_many_parts_is_exact(features, outputs, rng):
+    for rows in (1, 17, 2048):
+        parts = _parts(rows, outputs, features)
+        assert [i for p in parts for i in range(rows)[p]] == list(range(rows))
+    if features == 785 and outputs == 10:
+        x, y = ball(rng, 400, features - 1, 1.0), rng.integers(0, outputs, 400)
+        held, weights = filled(x, y, 1.0, 0.5), rng.standard_normal((features, outputs))
+        assert len(_parts(400, outputs, features)) > 1
+        with GradientSum(held, Softmax(), threads=1) as whole:
+            one = [whole(weights, np.array([i])) for i in range(400)]
+            assert (whole(weights) == np.sum(one, axis=0)).all()
 
 
 def test_absurd_declarations_do_not_overflow(rng):

@@ -25,12 +25,11 @@ from prepriv._quiet import silent
 from prepriv.exact.ball import row_sum
 from prepriv.exact.grid import EXACT, MARGIN, Grid
 
-_CACHE = (
-    3 << 21
-)  # bytes of float64 rows: few enough to stay in a cache, so many that threads seldom wait for Python
+_CACHE = 1 << 19  # bytes of float64 rows that stay in the cache of one core beside what they were made from
 _BLOCKS_A_THREAD = 3  # at least, where rows are added up by several threads
 _SHOWN = 256  # records that a third-party loss is shown at a time
-_PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing
+_PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing,
+_THIN = 16  # which is faster for so many outputs, at most
 
 
 class ScoreLoss(Protocol):
@@ -160,15 +159,28 @@ def residuals_of(loss: ScoreLoss, scores: NDArray[np.float64], targets: NDArray[
     return scores
 
 
-def _block_rows(features: int, largest: int) -> int:
-    """How many rows of so many float64 features are worked on at a time, at most `largest`."""
-    return min(largest, max(64, _CACHE // (8 * features) // 16 * 16))
+def _part_rows(features: int) -> int:
+    """How many rows of so many float64 features stay in a core's cache."""
+    return max(64, _CACHE // (8 * features) // 16 * 16)
+
+
+def _block_rows(features: int, largest: int, rows: int, threads: int) -> int:
+    """How many rows have their residuals made at once: `largest`, or fewer of few wide rows, so that every thread has some."""
+    return min(largest, max(_part_rows(features), -(-rows // (_BLOCKS_A_THREAD * threads))))
 
 
 def _parts(rows: int, outputs: int, features: int) -> list[slice]:
-    """Rows in parts whose products are small, where that is faster: for few outputs."""
-    thin = _PRODUCT // (outputs * features) // 16 * 16
-    size = thin if thin and outputs <= 16 else rows
+    """Rows of a block in parts that are converted and multiplied at a time.
+
+    A part stays in a core's cache, and of few outputs its products are small. A block that is not much more is one part: it is
+    converted once, others are converted again for the gradient, which takes less than to read float64 rows from memory.
+    """
+    if outputs > _THIN:  # products pack their operands: that pays for many rows
+        size = max(_part_rows(features), 8 * _CACHE // (8 * features))
+    else:
+        size = rows if rows * features * 8 <= 2 * _CACHE else _part_rows(features)
+        size = min(size, max(16, _PRODUCT // (outputs * features) // 16 * 16))
+    size = max(1, min(size, rows))
     return [slice(i, i + size) for i in range(0, rows, size)]
 
 
@@ -201,13 +213,14 @@ class GradientSum:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
-        size = self.block_rows(weights.shape[0])
+        n = self._rows.shape[0] if index is None else len(index)
+        size = self.block_rows(weights.shape[0], n)
 
         def walk(blocks: list[Any]) -> NDArray[np.int64]:
             total = np.zeros(across.shape, dtype=np.int64)
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
                 for at in blocks:
-                    total += self._block(at, size, across, bits).astype(np.int64)
+                    total += self._block(at, across, bits).astype(np.int64)
             return total
 
         blocks = list(self.blocks(index, size))
@@ -217,9 +230,9 @@ class GradientSum:
         totals = self._pool.map(walk, [blocks[i::threads] for i in range(threads)])
         return np.ascontiguousarray(np.add.reduce(list(totals)).T)
 
-    def block_rows(self, features: int) -> int:
-        """Rows of a block, at most."""
-        return _block_rows(features, self._rows.grid.block)
+    def block_rows(self, features: int, rows: int) -> int:
+        """Rows of a block, at most, of so many rows."""
+        return _block_rows(features, self._rows.grid.block, rows, self._threads)
 
     def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Any]:
         """Which rows stand in each block."""
@@ -228,21 +241,19 @@ class GradientSum:
             stop = min(start + size, n)
             yield slice(start, stop) if index is None else index[start:stop]
 
-    def _block(self, at: Any, size: int, weights: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-        """The sum (K, d + 1) over the rows `at`, at most `size` of them. weights: (K, d + 1)."""
+    def _block(self, at: Any, weights: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+        """The sum (K, d + 1) over the rows `at`. weights: (K, d + 1)."""
         rows, held = self._rows, self._rows.x[at]
-        x = self._buffer(size)[: len(held)]
         targets = rows.targets[at]
         # Outputs by rows, so that every operation on a residual runs along the rows.
-        across = np.empty((len(weights), len(x)))
-        parts = _parts(len(x), *weights.shape)
+        across = np.empty((len(weights), len(held)))
+        parts = _parts(len(held), *weights.shape)
         for p in parts:
-            np.copyto(x[p], held[p])
-            np.matmul(weights, x[p].T, out=across[:, p])
+            np.matmul(weights, self._floats(held[p]).T, out=across[:, p])
         across = self.residuals(across, targets, at, bits)
         total = np.zeros(weights.shape)
         for p in parts:
-            total += across[:, p] @ x[p]
+            total += across[:, p] @ (self._floats(held[p]) if len(parts) > 1 else self._local.x[: len(held)])
         return total
 
     def residuals(
@@ -251,9 +262,11 @@ class GradientSum:
         """`clipped_residuals` (K, b) of the rows `at`, so that no contribution is above the clip."""
         return clipped_residuals(scores, targets, self._rows.norms[at], self._rows.grid, bits, self._loss)
 
-    def _buffer(self, rows: int) -> NDArray[np.float64]:
-        """Memory (rows, d + 1) for float64 rows, one for each thread."""
-        held: NDArray[np.float64] | None = getattr(self._local, "x", None)
-        if held is None or len(held) < rows:
-            held = self._local.x = np.empty((rows, self._rows.shape[1]))
-        return held
+    def _floats(self, held: NDArray[Any]) -> NDArray[np.float64]:
+        """These rows (b, d + 1) as float64, in the memory of this thread."""
+        x: NDArray[np.float64] | None = getattr(self._local, "x", None)
+        if x is None or len(x) < len(held):
+            x = self._local.x = np.empty(held.shape)
+        x = x[: len(held)]
+        np.copyto(x, held)
+        return x

@@ -84,8 +84,8 @@ class UnitSum(GradientSum):
         super().__enter__()
         return self
 
-    def block_rows(self, features: int) -> int:
-        return max(super().block_rows(features), int(self._rows.sizes.max(initial=0)))
+    def block_rows(self, features: int, rows: int) -> int:
+        return max(super().block_rows(features, rows), int(self._rows.sizes.max(initial=0)))
 
     def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[_Numbers]:
         """Row numbers, of whole units, at most `size` of them."""
