@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from prepriv._asked import when_asked
+from prepriv.engines.named import named
 
 if TYPE_CHECKING:
     from prepriv.engines.dask_cluster import Dask
     from prepriv.engines.engine import Engine, EngineError, NoRoom
     from prepriv.engines.local import Threads
-    from prepriv.engines.named import named
     from prepriv.engines.torch_device import Torch
 
 __all__ = ["Dask", "Engine", "EngineError", "NoRoom", "Threads", "Torch", "named"]
@@ -22,6 +22,5 @@ __getattr__, __dir__ = when_asked(
         "NoRoom": "engine",
         "Threads": "local",
         "Torch": "torch_device",
-        "named": "named",
     },
 )

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prepriv._arguments import shown
-from prepriv.engines.dask_start import local_cluster, scheduler_at
 from prepriv.engines.engine import Engine, EngineError
 from prepriv.engines.local import Threads
-from prepriv.engines.torch_device import Torch
 
 
 @contextmanager
@@ -22,11 +20,17 @@ def named(name: str | None, memory: int | str | None = None) -> Iterator[Engine]
     if name is None or name == "threads":
         yield Threads(memory=memory)
     elif kind == "torch":
+        from prepriv.engines.torch_device import Torch
+
         yield Torch(rest or "cpu", memory)
     elif name == "dask":
+        from prepriv.engines.dask_start import local_cluster
+
         with local_cluster() as engine:
             yield engine
     elif kind == "dask" and rest.startswith("//"):
+        from prepriv.engines.dask_start import scheduler_at
+
         with scheduler_at(rest[2:]) as engine:
             yield engine
     else:

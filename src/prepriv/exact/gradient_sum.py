@@ -175,8 +175,8 @@ def _parts(rows: int, outputs: int, features: int) -> list[slice]:
     A part stays in a core's cache, and of few outputs its products are small. A block that is not much more is one part: it is
     converted once, others are converted again for the gradient, which takes less than to read float64 rows from memory.
     """
-    if outputs > _THIN:  # products pack their operands: that pays for many rows
-        size = max(_part_rows(features), 8 * _CACHE // (8 * features))
+    if outputs > _THIN:  # products pack their operands, which pays for many rows
+        size = max(_part_rows(features), 48 * _CACHE // (8 * features))
     else:
         size = rows if rows * features * 8 <= 2 * _CACHE else _part_rows(features)
         size = min(size, max(16, _PRODUCT // (outputs * features) // 16 * 16))
