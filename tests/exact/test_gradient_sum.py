@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prepriv.exact.ball import row_sum
-from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _block_rows, _parts
+from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _parts, block_rows
 from prepriv.exact.grid import _BLOCK, Grid
 from prepriv.learners.loss_arrays import row_max
 from prepriv.learners.losses import (
@@ -186,7 +186,7 @@ def test_blocks_stay_within_what_adds_up_exactly():
         for fine in (False, True):
             largest = Grid.of(5.0, 1.0, 1000, fine=fine).block
             for rows, threads in ((0, 1), (300, 2), (10_000, 8), (10**6, 2)):
-                assert 64 <= _block_rows(d, largest, rows, threads) <= largest
+                assert 64 <= block_rows(d, largest, rows, threads) <= largest
 
 
 @pytest.mark.parametrize("features", [1, 49, 785, 10**5])

@@ -1999,8 +1999,8 @@ _OLDER = (
         "a stream is read before its charge",
         "diffprivlib: check at the start, spend at the end",
         "placed/rows.py",
-        "            check_stream(stream, self.domain, *self._label)\n            return stream.rows if",
-        "            check_stream(stream, self.domain, *self._label)\n            _ = list(stream.parts(stream.names))\n            return stream.rows if",
+        "            check_stream(self.stream, self.domain, *self._label)\n            there",
+        "            check_stream(self.stream, self.domain, *self._label)\n            _ = list(self.stream.parts(self.stream.names))\n            there",
         ("tests/commands/test_cli_streams.py", "-k", "before_a_record"),
     ),
     Mutant(
@@ -2079,8 +2079,8 @@ _OLDER = (
         "steps see all rows of a unit",
         "sensitivity of one record, data of units",
         "runs/run.py",
-        "        rows = Mapped(table, tuple(private), targets)\n        if watch",
-        '        rows = Mapped(getattr(table, "every", table), tuple(private), targets)\n        if watch',
+        "            rows = Mapped(table, tuple(private), targets)\n            if watch",
+        '            rows = Mapped(getattr(table, "every", table), tuple(private), targets)\n            if watch',
         ("tests/units/test_units.py", "-k", "moves_further"),
     ),
     Mutant(

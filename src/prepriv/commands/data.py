@@ -12,6 +12,7 @@ import typer
 from prepriv.commands.common import load
 from prepriv.commands.exits import Stop, reason
 from prepriv.domain import Domain
+from prepriv.schemas.schema import Schema
 from prepriv.tables.outside import ArrowReaders
 from prepriv.tables.query import Query, is_database
 from prepriv.tables.stream import Files, Stream, files
@@ -30,7 +31,10 @@ SchemaOption = Annotated[Path, typer.Option("--schema", help="The declared schem
 DeltaOption = Annotated[float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")]
 RowsOption = Annotated[
     int | None,
-    typer.Option("--rows", help="Number of records, declared and public (default: from the schema)."),
+    typer.Option(
+        "--rows",
+        help="Number of records, declared and public (default: from the schema). Count them before dropping any because of what they hold.",
+    ),
 ]
 LedgerOption = Annotated[
     str | None, typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://...")
@@ -44,11 +48,17 @@ def declared_table(
 ) -> tuple[Domain, int, Stream]:
     """(domain, declared number of records, stream) of a schema and DATA: no row is read. Stop where the number is not declared."""
     declared = load(schema)
-    n = declared.rows if rows is None else rows
-    if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    n = declared_number(declared, rows)
     stream = opened(data, query)
     return declared.domain(rows=n, source=stream.source), n, stream
+
+
+def declared_number(schema: Schema, rows: int | None) -> int:
+    """The declared number of records: --rows, or the schema's. Stop where there is none."""
+    n = schema.rows if rows is None else rows
+    if n is None:
+        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    return n
 
 
 def opened(data: str, query: Path | None = None) -> Stream:

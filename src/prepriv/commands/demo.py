@@ -23,6 +23,7 @@ from prepriv.commands.common import (
     print_table,
     writable_run,
 )
+from prepriv.commands.data import DeltaOption
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
@@ -39,9 +40,7 @@ from prepriv.runs.train import train
 
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy budget.")] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
-    ] = 1e-5,
+    delta: DeltaOption = 1e-5,
     out: Annotated[Path, typer.Option(help="Folder for the model and its reports.")] = Path("run"),
     recipe_name: Annotated[
         str,

@@ -29,7 +29,7 @@ from prepriv.commands.common import (
     says_what_stays,
     writable_once,
 )
-from prepriv.commands.data import DATA, QueryOption, opened, sealed
+from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
@@ -51,9 +51,7 @@ def evaluate(
     test: Annotated[str, typer.Argument(help=f"The private test rows, with labels: {DATA}")],
     query: QueryOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of the people in TEST.")] = 0.1,
-    delta: Annotated[
-        float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")
-    ] = 1e-5,
+    delta: DeltaOption = 1e-5,
     rows: Annotated[int | None, typer.Option(help="Number of records in TEST, declared and public.")] = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: the model's).")] = None,
     measure: MeasureOption = None,
@@ -76,10 +74,7 @@ def evaluate(
             help="Of a model trained by periods: read the test rows of this one alone (default: its own)."
         ),
     ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger to charge before TEST is opened: a file or postgresql://..."),
-    ] = None,
+    ledger: LedgerOption = None,
     note: Note = None,
     out: Annotated[Path | None, typer.Option(help="Write the result to this .html or .json file.")] = None,
     as_json: AsJson = False,

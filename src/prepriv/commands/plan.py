@@ -25,6 +25,7 @@ from prepriv.commands.common import (
     read_columns,
     write_plot,
 )
+from prepriv.commands.data import DeltaOption, RowsOption, declared_number
 from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
@@ -47,7 +48,6 @@ from prepriv.schemas.schema import Schema
 from prepriv.tables.encoding import encode
 from prepriv.tables.stream import Stream
 
-SchemaFile = Annotated[Path, typer.Option("--schema", help="The declared schema (YAML).")]
 LearnerOption = Annotated[
     str | None,
     typer.Option(
@@ -65,13 +65,6 @@ ThresholdOption = Annotated[
     typer.Option(help="For two classes: predict the second one above this probability (free)."),
 ]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
-Delta = Annotated[float, typer.Option(help="Chance left out of the guarantee; well below 1 / rows.")]
-RowsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of records, declared and public. Count them before dropping any because of what they hold."
-    ),
-]
 AdjacencyOption = Annotated[
     str | None, typer.Option(help="replace-one or add-or-remove-one; replaces the schema's.")
 ]
@@ -134,7 +127,7 @@ def plan(
     ],
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
+    delta: DeltaOption = 1e-5,
     adjacency: AdjacencyOption = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -168,9 +161,7 @@ def plan(
         plan_pipeline(schema, rows=rows, epsilon=epsilon, delta=delta, adjacency=adjacency, as_json=as_json)
         return
     declared = load(schema).with_options(learner, class_weight, threshold)
-    n = rows if rows is not None else declared.rows
-    if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+    n = declared_number(declared, rows)
 
     def made(budget: float) -> Plan:
         return plan_for(declared, schema.parent, rows=n, epsilon=budget, delta=delta, adjacency=adjacency)

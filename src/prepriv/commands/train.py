@@ -34,17 +34,23 @@ from prepriv.commands.common import (
     reserved_run,
     says_what_stays,
 )
-from prepriv.commands.data import DATA, QueryOption, opened, sealed
+from prepriv.commands.data import (
+    DATA,
+    DeltaOption,
+    LedgerOption,
+    QueryOption,
+    RowsOption,
+    SchemaOption,
+    opened,
+    sealed,
+)
 from prepriv.commands.earlier import say_drafted, say_earlier
 from prepriv.commands.exits import Stop
 from prepriv.commands.plan import (
     AdjacencyOption,
     ClassWeight,
-    Delta,
     Epsilon,
     LearnerOption,
-    RowsOption,
-    SchemaFile,
     ThresholdOption,
     plan_for,
 )
@@ -74,21 +80,18 @@ from prepriv.tables.stream import Stream
 
 def train(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
-    schema: SchemaFile,
+    schema: SchemaOption,
     query: QueryOption = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: from the schema).")] = None,
     epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
+    delta: DeltaOption = 1e-5,
     out: Annotated[Path, typer.Option(help="Folder for the model and its reports.")] = Path("run"),
     rows: RowsOption = None,
     adjacency: AdjacencyOption = None,
     learner: LearnerOption = None,
     class_weight: ClassWeight = None,
     threshold: ThresholdOption = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://..."),
-    ] = None,
+    ledger: LedgerOption = None,
     note: Note = None,
     public_test: Annotated[
         Path | None, typer.Option(help="A labelled table that you declare PUBLIC, to score the model on.")

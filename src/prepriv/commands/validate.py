@@ -8,8 +8,8 @@ import typer
 
 from prepriv import payment as pay
 from prepriv.commands.common import AsJson, console, load, print_json, print_table
-from prepriv.commands.data import DATA, QueryOption, opened
-from prepriv.commands.plan import Delta, Epsilon, RowsOption, SchemaFile, plan_for
+from prepriv.commands.data import DATA, DeltaOption, QueryOption, RowsOption, SchemaOption, opened
+from prepriv.commands.plan import Epsilon, plan_for
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole
@@ -18,11 +18,11 @@ from prepriv.tables.inspect import FAULTS
 
 def validate(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
-    schema: SchemaFile,
+    schema: SchemaOption,
     query: QueryOption = None,
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
+    delta: DeltaOption = 1e-5,
     as_json: AsJson = False,
 ) -> None:
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the

@@ -117,7 +117,7 @@ class _TorchSum:
         across = torch.from_numpy(np.ascontiguousarray(ints)).to(device)
         total = torch.zeros(weights.shape, dtype=torch.int64, device=device)
         size = max(1, _CHUNK // (8 * len(weights) * grid.block)) * grid.block
-        for at in local.blocks(index, max(size, local.block_rows(len(weights), size))):
+        for at in local.blocks(index, len(weights), size):
             numbers = isinstance(at, np.ndarray)
             of = held.x[torch.from_numpy(np.ascontiguousarray(at)).to(device) if numbers else at]
             x = torch.zeros(

@@ -58,6 +58,7 @@ class QuantizedRows:
         empty: Callable[..., NDArray[Any]] = np.zeros,
     ) -> None:
         self.grid, self.threads = grid, threads
+        self.shape = n, d + 1
         self.x = empty((n, d + 1), np.float32 if grid.fine else np.int16)
         self.norms = empty(n, np.float32)  # whole numbers below 2^24
         self.targets = empty(n, np.int32)
@@ -85,11 +86,6 @@ class QuantizedRows:
     def gradient_sum(self, loss: ScoreLoss, threads: int | None = None) -> GradientSum:
         """What a learner asks for sums at its weights, as a context manager. threads: others than its own."""
         return GradientSum(self, loss, threads=threads or self.threads)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d + 1)."""
-        return self.x.shape[0], self.x.shape[1]
 
 
 def weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[np.float64], int]:
@@ -164,7 +160,7 @@ def _part_rows(features: int) -> int:
     return max(64, _CACHE // (8 * features) // 16 * 16)
 
 
-def _block_rows(features: int, largest: int, rows: int, threads: int) -> int:
+def block_rows(features: int, largest: int, rows: int, threads: int) -> int:
     """How many rows have their residuals made at once: `largest`, or fewer of few wide rows, so that every thread has some."""
     return min(largest, max(_part_rows(features), -(-rows // (_BLOCKS_A_THREAD * threads))))
 
@@ -213,8 +209,6 @@ class GradientSum:
         """Sum of the clipped gradients at weights (d + 1, K), in grid steps, int64; over rows `index` if given."""
         grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
-        n = self._rows.shape[0] if index is None else len(index)
-        size = self.block_rows(weights.shape[0], n)
 
         def walk(blocks: list[Any]) -> NDArray[np.int64]:
             total = np.zeros(across.shape, dtype=np.int64)
@@ -223,20 +217,17 @@ class GradientSum:
                     total += self._block(at, across, bits).astype(np.int64)
             return total
 
-        blocks = list(self.blocks(index, size))
+        blocks = list(self.blocks(index, weights.shape[0]))
         threads = min(self._threads, len(blocks) // _BLOCKS_A_THREAD)
         if threads < 2:  # to hand blocks to a pool takes longer than to add them up
             return np.ascontiguousarray(walk(blocks).T)
         totals = self._pool.map(walk, [blocks[i::threads] for i in range(threads)])
         return np.ascontiguousarray(np.add.reduce(list(totals)).T)
 
-    def block_rows(self, features: int, rows: int) -> int:
-        """Rows of a block, at most, of so many rows."""
-        return _block_rows(features, self._rows.grid.block, rows, self._threads)
-
-    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[Any]:
-        """Which rows stand in each block."""
+    def blocks(self, index: NDArray[np.intp] | None, features: int, size: int | None = None) -> Iterable[Any]:
+        """Which rows stand in each block. size: how many, at most; None: as many as suit so many features."""
         n = self._rows.shape[0] if index is None else len(index)
+        size = size or block_rows(features, self._rows.grid.block, n, self._threads)
         for start in range(0, n, size):
             stop = min(start + size, n)
             yield slice(start, stop) if index is None else index[start:stop]

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, ScoreLoss, clipped_residuals, residuals_of
+from prepriv.exact.gradient_sum import (
+    GradientSum,
+    QuantizedRows,
+    ScoreLoss,
+    block_rows,
+    clipped_residuals,
+    residuals_of,
+)
 from prepriv.exact.grid import MARGIN, Grid
 
 _Numbers = NDArray[np.int64]
@@ -42,13 +49,9 @@ class UnitRows(QuantizedRows):
         empty: Callable[..., NDArray[Any]] = np.zeros,
     ) -> None:
         super().__init__(grid, int(sizes.sum()), d, bias, threads=threads, empty=empty)
+        self.shape = len(sizes), d + 1  # of units: what a learner counts, and draws
         self.sizes = sizes
         self.starts = np.cumsum(sizes) - sizes
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(units, d + 1): what a learner counts, and draws."""
-        return len(self.sizes), self.x.shape[1]
 
     def gradient_sum(self, loss: ScoreLoss, threads: int | None = None) -> UnitSum:
         return UnitSum(self, loss, threads=threads or self.threads)
@@ -84,12 +87,13 @@ class UnitSum(GradientSum):
         super().__enter__()
         return self
 
-    def block_rows(self, features: int, rows: int) -> int:
-        return max(super().block_rows(features, rows), int(self._rows.sizes.max(initial=0)))
-
-    def blocks(self, index: NDArray[np.intp] | None, size: int) -> Iterable[_Numbers]:
-        """Row numbers, of whole units, at most `size` of them."""
+    def blocks(
+        self, index: NDArray[np.intp] | None, features: int, size: int | None = None
+    ) -> Iterable[_Numbers]:
+        """Row numbers, of whole units, at most `size` of them, or those of one."""
         units = np.arange(len(self._rows.sizes)) if index is None else index
+        size = size or block_rows(features, self._rows.grid.block, len(units), self._threads)
+        size = max(size, int(self._rows.sizes.max(initial=0)))
         ends = np.cumsum(self._rows.sizes[units])
         start, done = 0, 0
         while start < len(units):

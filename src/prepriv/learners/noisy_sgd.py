@@ -36,7 +36,7 @@ class NoisySGD(StochasticLearner):
     batch_size : int, default 1
         b; the algorithm of the papers has 1.
     steps : int, default 1000
-        T; theirs is n² − 1 (`paper_steps`).
+        T; theirs is n² − 1.
     learning_rate : float, default 1.0
         A factor on their step, whose G² is a bound on the square of a noisy gradient, C² + d·σ².
     clip_norm : float, default 1.0
@@ -74,13 +74,6 @@ class NoisySGD(StochasticLearner):
     def premise(self, n: int) -> str:
         return without_replacement(self.batch_size, n)
 
-    @staticmethod
-    def paper_steps(n: int) -> int:
-        """n² − 1, the steps of Algorithm 2."""
-        if n < 2:
-            raise ValueError(f"n must be at least 2; got {n}")
-        return n * n - 1
-
     def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
         if not n_is_public(setting.adjacency):
             raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
@@ -115,31 +108,3 @@ class NoisySGD(StochasticLearner):
                 weights = project(weights - rate / self.batch_size * noisy, self.weight_bound)
                 run.done(step, self.steps)
         return weights
-
-
-def bassily_noise_multiplier(n: int, epsilon: float, delta: float) -> float:
-    """Noise over the clip norm by the closed form of Bassily et al. (2014), σ² = 32 L² n² log(n/δ) log(1/δ)/ε².
-
-    For comparison: `NoisySGD.calibrate` needs less. σ is on n times a gradient, so the multiplier is σ/(nL).
-    """
-    return _closed_form(n, delta) / _positive("epsilon", epsilon)
-
-
-def paper_noise_multiplier(n: int, epsilon: float, delta: float) -> float:
-    """The same as How to Make Semi-Private Learning Effective prints it, with ε in place of ε²: below about ε = 0.006 it is too little, above
-    ε = 1 more than the theorem asks. To reproduce only."""
-    return _closed_form(n, delta) / math.sqrt(_positive("epsilon", epsilon))
-
-
-def _closed_form(n: int, delta: float) -> float:
-    if n < 1:
-        raise ValueError(f"n must be at least 1; got {n}")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1); got {delta}")
-    return math.sqrt(32 * math.log(n / delta) * math.log(1 / delta))
-
-
-def _positive(name: str, value: float) -> float:
-    if not value > 0:
-        raise ValueError(f"{name} must be positive; got {value}")
-    return value

@@ -129,48 +129,43 @@ class PrivateTable:
     sealed: bool = False
     spool: Spool | None = None
 
-    def __post_init__(self) -> None:
-        if (stream := as_stream(self.rows)) is not None:
-            object.__setattr__(self, "rows", stream)
+    stream: Stream | None = field(init=False)
+    """The rows, if they are read part by part."""
+    periods: Periods | None = field(init=False)
+    """Whose rows alone are read."""
+    counted: bool = field(init=False)
+    """Whether the number of rows is public, and the plan's."""
 
-    @property
-    def periods(self) -> Periods | None:
-        """Whose rows alone are read."""
-        return self.domain.periods
+    def __post_init__(self) -> None:
+        stream = as_stream(self.rows)
+        if stream is not None:
+            object.__setattr__(self, "rows", stream)
+        object.__setattr__(self, "stream", stream)
+        object.__setattr__(self, "periods", self.domain.periods)
+        object.__setattr__(self, "counted", self.domain.n_is_public)
 
     @property
     def tables(self) -> tuple[Any, ...]:
         """The rows and the labels."""
         return self.rows, self.labels
 
-    @property
-    def stream(self) -> Stream | None:
-        """The rows, if they are read part by part."""
-        return self.rows if isinstance(self.rows, Stream) else None
-
-    @property
-    def counted(self) -> bool:
-        """Whether the number of rows is public, and the plan's."""
-        return self.domain.n_is_public
-
     def check(self) -> None:
         """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
         if self.sealed:
             return
-        there = self._checked_columns()
-        check_units(self.rows, self.domain)
+        there: int | None  # rows, where their number is known
+        if self.stream is not None:
+            check_source_of(self.stream, self.domain.source)
+            check_stream(self.stream, self.domain, *self._label)
+            there = self.stream.rows if self.counted else None
+        elif not self.learned:
+            there = rows_of(self.rows, self.domain)
+        else:
+            there = count_rows(self.rows, self.labels, self.domain)
+        if self.domain.unit is not None or self.periods is not None:
+            check_units(self.rows, self.domain)
         if self.domain.unit is None and self.counted and there not in (None, self.n):
             raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
-
-    def _checked_columns(self) -> int | None:
-        """How many rows there are, where it is known."""
-        if (stream := self.stream) is not None:
-            check_source_of(stream, self.domain.source)
-            check_stream(stream, self.domain, *self._label)
-            return stream.rows if self.counted else None
-        if not self.learned:
-            return rows_of(self.rows, self.domain)
-        return count_rows(self.rows, self.labels, self.domain)
 
     @property
     def _label(self) -> tuple[str, ...]:
@@ -198,26 +193,26 @@ class PrivateTable:
         The n declared rows of a stream stay in `memory` if they fit; of what is no file, else in the spool. Where nothing is to
         be learned indices are -1: every record contributes nothing.
         """
-        table, targets = self._read(memory)
+        domain, stream = self.domain, self.stream
+        table: Table
+        if domain.unit is not None:
+            table, targets = by_unit(self.rows, self.labels, domain, self.n)
+        elif domain.periods is not None:
+            table, targets = in_periods(self.rows, self.labels, domain)
+        elif not self.learned:
+            table = encode(self.rows, domain, self.spool)
+            targets = np.full(table.n, -1, dtype=np.int32)
+        elif stream is None:
+            table, targets = encode(self.rows, domain), encode_targets(self.labels, domain)
+        else:
+            keep = self._fits(memory)
+            table, targets = encode_stream(stream, domain, *self._label, keep=keep, spool=self.spool)
         if self.counted and table.n != self.n:
             raise BadData(
                 f"the plan is for {self.n} {self.what}, which is not what the table has; a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return table, targets
-
-    def _read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
-        domain, stream = self.domain, self.stream
-        if domain.unit is not None:
-            return by_unit(self.rows, self.labels, domain, self.n)
-        if domain.periods is not None:
-            return in_periods(self.rows, self.labels, domain)
-        if not self.learned:
-            table = encode(self.rows, domain, self.spool)
-            return table, np.full(table.n, -1, dtype=np.int32)
-        if stream is None:
-            return encode(self.rows, domain), encode_targets(self.labels, domain)
-        return encode_stream(stream, domain, *self._label, keep=self._fits(memory), spool=self.spool)
 
 
 def public_rows(data: Any, domain: Domain, maps: Sequence[ReleasedMap]) -> Mapped:

@@ -171,40 +171,32 @@ def prepare(
     watch: Watch | None = None,
 ) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
     """Fit every step by its payment: (the private rows after the last one, the maps that may leave, in order)."""
-    fit = partial(_prepare, plan, table, targets, session, progress, watch)
+
+    def fit() -> tuple[Mapped, tuple[ReleasedMap, ...]]:
+        private: list[FittedMap] = []
+        released: list[ReleasedMap] = []
+        distances: dict[int, float] = {}
+        for i, planned in enumerate(plan.steps):
+            if progress is not None:
+                progress("pre-processing", i + 1, len(plan.steps))
+            rows = Mapped(table, tuple(private), targets)
+            if watch is not None:
+                watch(planned, rows)
+            if planned.step.paid.test > 0 and plan.private:
+                seen = handed(rows, planned.step, singly(planned, plan.domain))
+                distances[i] = copied(planned.step).distance(seen, planned.before, plan.n, planned.incoming)
+            if planned.test is not None:
+                _test(planned, plan, [distances[k] for k in planned.covers], session)
+            access = StepAccess(planned, plan, rows, released, session)
+            asked = len(session.releases)
+            training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
+            check_fitted(planned.step, training, prediction, session, asked)
+            kept = as_written(prediction, planned.step) if training is prediction else training
+            private += held(planned, kept, plan.domain)
+            released.append(as_written(prediction, planned.step))  # before it has mapped a private row
+        return Mapped(table, tuple(private), targets), tuple(released)
+
     return sealed(codes_of(plan), plan.private and session.private, fit)
-
-
-def _prepare(
-    plan: Steps,
-    table: Table,
-    targets: NDArray[np.int32],
-    session: Session,
-    progress: Progress | None,
-    watch: Watch | None,
-) -> tuple[Mapped, tuple[ReleasedMap, ...]]:
-    private: list[FittedMap] = []
-    released: list[ReleasedMap] = []
-    distances: dict[int, float] = {}
-    for i, planned in enumerate(plan.steps):
-        if progress is not None:
-            progress("pre-processing", i + 1, len(plan.steps))
-        rows = Mapped(table, tuple(private), targets)
-        if watch is not None:
-            watch(planned, rows)
-        if planned.step.paid.test > 0 and plan.private:
-            seen = handed(rows, planned.step, singly(planned, plan.domain))
-            distances[i] = copied(planned.step).distance(seen, planned.before, plan.n, planned.incoming)
-        if planned.test is not None:
-            _test(planned, plan, [distances[k] for k in planned.covers], session)
-        access = StepAccess(planned, plan, rows, released, session)
-        asked = len(session.releases)
-        training, prediction = planned.step.paid.fit(copied(planned.step), planned.before, access)
-        check_fitted(planned.step, training, prediction, session, asked)
-        kept = as_written(prediction, planned.step) if training is prediction else training
-        private += held(planned, kept, plan.domain)
-        released.append(as_written(prediction, planned.step))  # before it has mapped a private row
-    return Mapped(table, tuple(private), targets), tuple(released)
 
 
 def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session: Session) -> None:

@@ -263,13 +263,15 @@ def rows_of(data: Any, domain: Domain) -> int:
     """How many rows a table in memory has; BadData, as `encode` says it, where it does not fit. No cell is read."""
     if isinstance(data, list | tuple):  # fits any domain: a row of another length is a row of missing cells
         return len(data)
-    frame = data if isinstance(data, np.ndarray) else as_frame(data)
-    if isinstance(frame, nw.DataFrame):
-        _used(frame.columns, domain)
-        return len(frame)
-    if domain.is_ball and is_sparse(data):
-        return _sparse_count(data, domain)
-    array = _arrayed(data) if hasattr(data, "__array__") else data
+    array = data
+    if not isinstance(data, np.ndarray):
+        frame = as_frame(data)
+        if isinstance(frame, nw.DataFrame):
+            _used(frame.columns, domain)
+            return len(frame)
+        if domain.is_ball and is_sparse(data):
+            return _sparse_count(data, domain)
+        array = _arrayed(data) if hasattr(data, "__array__") else data
     if not (isinstance(array, np.ndarray) and array.ndim):
         return encode(data, domain).n  # encoded already, or refused
     encode(array[:0], domain)
@@ -303,10 +305,6 @@ def _sparse_count(data: Any, domain: Domain) -> int:
 
 def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
     """A matrix of numbers, or one series a column."""
-    if is_sparse(data):
-        raise BadData(
-            "sparse matrices are for rows of a ball (Domain.ball): pass a dense matrix or a data frame"
-        )
     numeric_only = domain.is_ball or all(
         isinstance(c, Numeric) and c.written == "number" for c in domain.columns.values()
     )
@@ -318,6 +316,10 @@ def _raw(data: Any, domain: Domain) -> NDArray[Any] | list[Any]:
         data = matrix
     if isinstance(data, np.ndarray):
         return _from_array(data, domain, numeric_only)
+    if is_sparse(data):
+        raise BadData(
+            "sparse matrices are for rows of a ball (Domain.ball): pass a dense matrix or a data frame"
+        )
     frame = as_frame(data)
     if not isinstance(frame, nw.DataFrame):
         if hasattr(data, "__array__"):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
+import numpy as np
 
 from prepriv._kinds import is_ours
 from prepriv._quiet import silent
@@ -284,6 +285,8 @@ def as_stream(data: Any) -> Stream | None:
     """The stream of a path, a folder, a glob, a dataset, a reader, a LazyFrame, a Dask DataFrame, a query of DuckDB or ibis,
     a function that gives readers, or whatever has `__arrow_c_stream__`; None for a table in memory.
     """
+    if type(data) is np.ndarray:
+        return None
     if isinstance(data, Stream):
         return data if is_ours(type(data)) or isinstance(data, _Outside) else _Outside(data)
     if isinstance(data, str | os.PathLike):

@@ -13,8 +13,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a month that reads all rows",
         CLASS,
         "placed/rows.py",
-        "        if domain.periods is not None:\n",
-        "        if False:\n",
+        "        elif domain.periods is not None:\n",
+        "        elif False:\n",
         (READ, "-k", "november or month_are_read"),
     ),
     Mutant(
