@@ -15,6 +15,7 @@ from prepriv.commands.common import (
     console,
     noted,
     paid_output,
+    print_spent,
     print_table,
     private_run,
     reserved_file,
@@ -35,7 +36,7 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
-from prepriv.guarantees.printed import exact, percent, up
+from prepriv.guarantees.printed import percent
 
 
 def ask(
@@ -94,11 +95,6 @@ def _show_prices(plan: AskedPlan) -> None:
 
 
 def _show(found: Answers) -> None:
-    look = found.plan.look
-    made = found.guarantee_
-    spent = up(made.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
-    for note in made.notes:
-        console.print(f"  {note}", soft_wrap=True)
+    print_spent(found.guarantee_, found.plan.look)
     lines = [(question, what, str(e)) for question, what, e in found.lines()]
     print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -44,6 +44,9 @@ from prepriv.runs.failures import AuditFailed, Refused
 from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files, Stream
+
+if TYPE_CHECKING:
+    from prepriv.description.look import Look
 
 ByOption = Annotated[
     str | None,
@@ -103,6 +106,14 @@ def _quiet(ctx: typer.Context, wanted: bool) -> bool:
 AsJson = Annotated[
     bool, typer.Option("--json", callback=_quiet, help="Print JSON, and nothing else, on standard output.")
 ]
+
+
+def print_spent(whole: Guarantee, look: Look) -> None:
+    """What was spent on a look at a table, a private draft of its schema among it, and every note."""
+    spent = up(whole.epsilon(look.delta))
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
+    for note in whole.notes:
+        console.print(f"  {note}", soft_wrap=True)
 
 
 @contextlib.contextmanager

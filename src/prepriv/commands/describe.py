@@ -17,6 +17,7 @@ from prepriv.commands.common import (
     console,
     noted,
     paid_output,
+    print_spent,
     print_table,
     private_run,
     reserved_file,
@@ -37,7 +38,6 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.describe import Description, describe_in_private, plan_description
 from prepriv.description.description_page import json_text, rows, to_html
-from prepriv.guarantees.printed import exact, up
 
 
 def describe(
@@ -93,11 +93,7 @@ def _check_out(out: Path) -> None:
 
 def _show(found: Description) -> None:
     look = found.plan.look
-    made = found.guarantee_
-    spent = up(made.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
-    for note in made.notes:
-        console.print(f"  {note}", soft_wrap=True)
+    print_spent(found.guarantee_, look)
     if not n_is_public(look.adjacency):
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]

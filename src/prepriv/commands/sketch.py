@@ -21,6 +21,7 @@ from prepriv.commands.common import (
     noted,
     paid_output,
     print_json,
+    print_spent,
     print_table,
     private_run,
     reserved_file,
@@ -43,7 +44,7 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
-from prepriv.guarantees.printed import exact, percent, up
+from prepriv.guarantees.printed import percent
 
 OUTPUTS = ("sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv")
 _MOST_DRAWN = 10**6
@@ -146,11 +147,7 @@ def _show_price(priced: PricedSketch) -> None:
 
 
 def _show(found: SketchedTable) -> None:
-    look, made = found.priced.look, found.guarantee_
-    spent = up(made.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
-    for note in made.notes:
-        console.print(f"  {note}", soft_wrap=True)
+    print_spent(found.guarantee_, found.priced.look)
     console.print(f"{found.what}; {found.check}", soft_wrap=True)
 
 

@@ -15,18 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.adjacency import n_is_public
 from prepriv.engines.engine import Held
-from prepriv.guarantees.loss_distribution import Part
-from prepriv.guarantees.second_account import Events
-from prepriv.learners.accounts import without_replacement_parts
 from prepriv.learners.learner import Run, Setting, project
-from prepriv.learners.stochastic import StochasticLearner
-from prepriv.learners.subsets import uniform_subset, without_replacement
+from prepriv.learners.stochastic import FixedBatches
+from prepriv.learners.subsets import uniform_subset
 
 
 @dataclass(frozen=True)
-class NoisySGD(StochasticLearner):
+class NoisySGD(FixedBatches):
     """Projected SGD on uniform batches of b records with η(t) = rate·2B/√(t·G²), the algorithm of Bassily et al.
 
     Parameters
@@ -70,20 +66,6 @@ class NoisySGD(StochasticLearner):
         super().__post_init__()
         if not math.isfinite(self.weight_bound):
             raise ValueError("weight_bound must be finite for NoisySGD")
-
-    def premise(self, n: int) -> str:
-        return without_replacement(self.batch_size, n)
-
-    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-        if not n_is_public(setting.adjacency):
-            raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
-        moved = self.moved_rows(setting)
-        return without_replacement_parts(
-            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
-        )
-
-    def events(self, noise_multiplier: float, setting: Setting) -> Events:
-        return self.sampled(noise_multiplier, setting, "without replacement")
 
     def step_size(self, step: int, clip: float, noise_multiplier: float, coordinates: int) -> float:
         """η(t) for the mean gradient of a batch, t = 1, 2, …; all of it public."""

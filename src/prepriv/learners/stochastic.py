@@ -325,7 +325,26 @@ class PoissonSGD(BatchLearner):
 
 
 @dataclass(frozen=True)
-class FixedBatchSGD(BatchLearner):
+class FixedBatches(StochasticLearner):
+    """A learner on batches of exactly `batch_size` of the n records, drawn anew at each step: its account."""
+
+    def premise(self, n: int) -> str:
+        return without_replacement(self.batch_size, n)
+
+    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
+        if not n_is_public(setting.adjacency):
+            raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
+        moved = self.moved_rows(setting)
+        return without_replacement_parts(
+            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
+        )
+
+    def events(self, noise_multiplier: float, setting: Setting) -> Events:
+        return self.sampled(noise_multiplier, setting, "without replacement")
+
+
+@dataclass(frozen=True)
+class FixedBatchSGD(FixedBatches, BatchLearner):
     """DP-SGD on batches of exactly b of the n records, drawn afresh without replacement at every step.
 
     Parameters
@@ -368,17 +387,6 @@ class FixedBatchSGD(BatchLearner):
     100
     """
 
-    def premise(self, n: int) -> str:
-        return without_replacement(self.batch_size, n)
-
-    def _parts(self, noise_multiplier: float, setting: Setting, delta: float) -> tuple[Part, ...]:
-        if not n_is_public(setting.adjacency):
-            raise ValueError("batches of a fixed size need adjacency replace-one; use PoissonSGD")
-        moved = self.moved_rows(setting)
-        return without_replacement_parts(
-            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta
-        )
-
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, incoming = self.clip(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
@@ -397,9 +405,6 @@ class FixedBatchSGD(BatchLearner):
             row_shift=incoming.row_shift,
             rounding=rounding * FAR_UP,
         )
-
-    def events(self, noise_multiplier: float, setting: Setting) -> Events:
-        return self.sampled(noise_multiplier, setting, "without replacement")
 
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         if rows != n:  # public under replace-one

@@ -106,6 +106,13 @@ class RowShift:
         total = min(self.total_shift, rounded_up(self.rows_moved * diameter))
         return dataclasses.replace(self, row_shift=rounded_up(diameter), total_shift=total)
 
+    def jumped(self, by: float) -> RowShift:
+        """The same pair after some features of a row became codes, which differ by at most `by` where the row has moved."""
+        if self.rows_moved == 0:
+            return self
+        total = self.total_shift + self.rows_moved * by
+        return dataclasses.replace(self, row_shift=math.hypot(self.row_shift, by), total_shift=total)
+
     def plus(self, other: RowShift, *, n: int) -> RowShift:
         """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
         moved = min(self.rows_moved + other.rows_moved, n - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -163,16 +163,10 @@ class _Binned(Step):
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """A moved row changes each of its codes, by their diameter at most; its other features move as before."""
-        if incoming.rows_moved == 0:
-            return incoming
         ways = zip(self._columns(space), self._counts(space))
         wide = [_diameter(count + 1, self._smooth(), bool(space.may_miss[j])) for j, count in ways]
         jump = math.hypot(*wide) * FAR_UP
-        return replace(
-            incoming,
-            row_shift=math.hypot(incoming.row_shift, jump),
-            total_shift=incoming.total_shift + incoming.rows_moved * jump,
-        )
+        return incoming.jumped(jump)
 
 
 def _named(step: str, given: Sequence[str], space: Space) -> NDArray[np.intp]:

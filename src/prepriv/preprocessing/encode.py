@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -126,14 +126,7 @@ class OneHot(Step):
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
-        if incoming.rows_moved == 0:
-            return incoming
-        jump = math.sqrt(2 * len(self.categories)) * UP
-        return replace(
-            incoming,
-            row_shift=math.hypot(incoming.row_shift, jump),
-            total_shift=incoming.total_shift + incoming.rows_moved * jump,
-        )
+        return incoming.jumped(math.sqrt(2 * len(self.categories)) * UP)
 
     def free(self, space: Space) -> ReleasedMap:
         columns = self._columns(space)
