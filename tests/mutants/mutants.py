@@ -607,8 +607,8 @@ _OLDER = (
         "fixed batches accounted as Poisson's",
         "autodp #3; Chua et al. 2024 (arXiv 2403.17673)",
         "learners/stochastic.py",
-        "        return without_replacement_parts(\n            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta\n        )\n\n    def smooth(",
-        "        from prepriv.learners.accounts import poisson_parts as parts\n\n        return parts(noise_multiplier, self.batch_size / setting.n, self.steps, setting.adjacency, moved, delta)\n\n    def smooth(",
+        "        return without_replacement_parts(\n            noise_multiplier, self.batch_size, setting.n, self.steps, moved, delta\n        )\n\n    def events(",
+        "        from prepriv.learners.accounts import poisson_parts as parts\n\n        return parts(noise_multiplier, self.batch_size / setting.n, self.steps, setting.adjacency, moved, delta)\n\n    def events(",
         ("tests/learners/test_stochastic.py",),
     ),
     Mutant(
