@@ -326,7 +326,7 @@ class PoissonSGD(BatchLearner):
 
 @dataclass(frozen=True)
 class FixedBatches(StochasticLearner):
-    """A learner on batches of exactly `batch_size` of the n records, drawn anew at each step: its account."""
+    """A learner on batches of exactly `batch_size` of the n records, drawn again at each step: its account."""
 
     def premise(self, n: int) -> str:
         return without_replacement(self.batch_size, n)
