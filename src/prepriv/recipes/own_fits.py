@@ -105,7 +105,7 @@ def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> 
         return step, False
     wanted, most = _WANTED[type(step)]
     whole = step.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / (n * mu)  # noise for all of the budget
-    if isinstance(step, PCA):
+    if step.directions is not None:
         whole *= 4 * space.d**1.5 / space.radius**2  # of a matrix, over the variance of one direction
     share = min(max((whole / wanted) ** 2, _LEAST), most)
     noise = whole / math.sqrt(share)
