@@ -334,6 +334,41 @@ def raised(log, p):
     return log if p == 0 else (np.exp(p * log) - 1) / p
 
 
+def nearest(o, xs):
+    stored, x = np.array(o["rows"], float), np.array(xs).T.copy()
+    for i in np.flatnonzero(np.isnan(x).any(1)):
+        row = x[i]
+        both = ~np.isnan(row) & ~np.isnan(stored)
+        far = np.sqrt((np.where(both, row - stored, 0.0) ** 2).sum(1) / np.maximum(both.sum(1), 1))
+        far = np.where(both.any(1), far, np.inf)
+        for j in np.flatnonzero(np.isnan(x[i])):
+            donors = np.flatnonzero(~np.isnan(stored[:, j]))
+            donors = donors[np.argsort(far[donors], kind="stable")[: o["most"]]]
+            w = np.isfinite(far[donors]) + 0.0
+            if o["by"] == "distance" and len(w):
+                w = (far[donors] == 0) + 0.0 if (far[donors] == 0).any() else 1 / far[donors]
+            row[j] = (w * stored[donors, j]).sum() / w.sum() if w.sum() else o["means"][j]
+    return list(x.T)
+
+
+def nonnegative(o, xs):
+    x, h, gram = np.array(xs).T, np.array(o["weights"]), np.array(o["gram"])
+    out = np.zeros((len(x), len(h)))
+    for row, w in zip(x, out):
+        first = 0.0
+        for turn in range(o["turns"]):
+            broken = 0.0
+            for t in range(len(h)):
+                slope = gram[t] @ w - (h[t] @ row - o["less"])
+                broken += abs(min(slope, 0.0) if w[t] == 0 else slope)
+                if gram[t, t]:
+                    w[t] = max(w[t] - slope / gram[t, t], 0.0)
+            first = first if turn else broken
+            if not first or broken / first <= o["tol"]:
+                break
+    return list(out.T)
+
+
 def chained(o, xs):
     gaps = [np.isnan(x) for x in xs]
     now = [np.where(g, v, x) for g, v, x in zip(gaps, o["with"], xs)]
@@ -375,7 +410,7 @@ DO = {
         math.prod([x**p for x, p in zip(xs, ps)]) + np.zeros(len(xs[0])) for ps in o["powers"]
     ],
     "take": lambda o, xs: [xs[i] for i in o["of"]],
-} | {f.__name__: f for f in (chained, interp, matrix, polynomial, power, table, unit)}
+} | {f.__name__: f for f in (chained, interp, matrix, nearest, nonnegative, polynomial, power, table, unit)}
 
 
 MAPS = {

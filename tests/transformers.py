@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.cross_decomposition import CCA, PLSSVD, PLSCanonical, PLSRegression
 from sklearn.decomposition import (
+    NMF,
     PCA,
     FactorAnalysis,
     FastICA,
@@ -33,7 +34,7 @@ from sklearn.feature_selection import (
     chi2,
     mutual_info_classif,
 )
-from sklearn.impute import IterativeImputer, MissingIndicator, SimpleImputer
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import (
@@ -85,6 +86,8 @@ NUMERIC = (
     MinMaxScaler(clip=True, feature_range=(-1, 2)),
     MiniBatchSparsePCA(2, max_iter=5),
     *(Normalizer(norm=kind) for kind in ("l1", "l2", "max")),
+    NMF(2, init="nndsvda", max_iter=400),
+    NMF(3, alpha_W=0.01, l1_ratio=0.5, init="nndsvda", max_iter=30, tol=1e-3),
     Nystroem(n_components=8),
     PCA(2),
     PCA(0.9, whiten=True),
@@ -118,6 +121,8 @@ NUMERIC = (
 WITH_GAPS = (
     IterativeImputer(max_iter=3),
     IterativeImputer(add_indicator=True, max_iter=2, imputation_order="random"),
+    KNNImputer(n_neighbors=3),
+    KNNImputer(weights="distance", add_indicator=True),
     MinMaxScaler(),
     MissingIndicator(),
     QuantileTransformer(n_quantiles=20),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import (
+    NMF,
     PCA,
     KernelPCA,
 )
@@ -161,7 +162,9 @@ class Remembers(StandardScaler):
 REFUSED = {
     "a subclass": (Remembers(), "Remembers is not a transformer of scikit-learn"),
     "another function": (FunctionTransformer(lambda x: x - x.mean()), "no form as plain data"),
-    "neighbours": (KNNImputer(), "KNNImputer is not taken.*use IterativeImputer"),
+    "neighbours by another distance": (KNNImputer(metric=lambda a, b, **_: 0.0), "no form as plain data"),
+    "a descent in random order": (NMF(2, shuffle=True), "shuffle=False"),
+    "a descent of all rows": (NMF(2, solver="mu"), "solver='cd'"),
     "kernels": (KernelPCA(), "KernelPCA is not taken"),
     "texts": (TfidfVectorizer(), "TfidfVectorizer is not"),
     "a random map": (IterativeImputer(sample_posterior=True), "sample_posterior"),

@@ -19,7 +19,7 @@ from prepriv.sketches.pairs import correlations
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import check_of, mu_enough, signal_of
 from prepriv.sketches.sketch_plan import SketchPlan
-from prepriv.sketches.tables import SketchShape, on_simplex, shape_of
+from prepriv.sketches.tables import SketchShape, on_simplex, shape_of, without_lost
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
 from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
@@ -63,10 +63,22 @@ def test_bins_are_few_cover_all_and_keep_atoms_alone(seed, bins, sigma):
 def test_a_table_without_signal_is_that_of_independence():
     rng = np.random.default_rng(0)
     noisy = [1000 * np.outer([0.2, 0.3, 0.5], [0.5, 0.5]) + rng.normal(size=(3, 2)) for _ in range(20)]
-    assert np.mean(shape_of(noisy, 1.0, 1000.0).kept) < 0.5
+    assert np.mean(shape_of(noisy, 1.0, 1000.0, [False] * len(noisy)).kept) < 0.5
     clear = [1000 * np.array([[0.4, 0.05], [0.1, 0.45]])] * 2
-    shape = shape_of(clear, 1.0, 1000.0)
+    shape = shape_of(clear, 1.0, 1000.0, [False] * len(clear))
     assert min(shape.kept) > 0.99 and np.allclose(shape.given[0][:, 0], [0.8, 0.2], atol=1e-3)
+
+
+def test_codes_within_the_noise_are_left_out_and_no_count_is_lost_to_another_class():
+    table = np.array([[400.0, 300.0], [2.0, 9.0], [-3.0, 4.0], [1.0, 30.0], [5.0, -2.0]])
+    found = without_lost(table, 4.0, True)  # three deviations of a count are 17
+    assert (found[0] == table[0]).all() and not found[1:3].any() and not found[4].any()
+    assert np.allclose(found[3], table[1] + table[2] + table[3])
+    assert (without_lost(table, 4.0, False)[:4] == table[:4]).all()  # a bin of a number stays
+    assert (without_lost(table, 0.0, True)[0] == table[0]).all()
+    assert (
+        without_lost(table / 100, 4.0, True) == table / 100
+    ).all()  # nothing stands out, and nothing is known
 
 
 def test_correlations_are_positive_definite_and_shrunk():

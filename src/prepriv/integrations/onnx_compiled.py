@@ -276,6 +276,11 @@ def _polynomial(g: Graph, op: Op, x: str, n: int) -> str:
     return g.concat(*found)
 
 
+def _no_graph(g: Graph, op: Op, x: str, n: int) -> str:
+    what = "neighbours among stored rows" if op["do"] == "nearest" else "a descent that ends by itself"
+    raise ValueError(f"ONNX graphs here have no {what}: use the scorer of one page (examples/score.py)")
+
+
 _DO: dict[str, Callable[[Graph, Op, str, int], str]] = {
     "affine": _affine,
     "chained": _chained,
@@ -288,6 +293,8 @@ _DO: dict[str, Callable[[Graph, Op, str, int], str]] = {
     "interp": _interp,
     "matrix": _matrix,
     "more": _more,
+    "nearest": _no_graph,
+    "nonnegative": _no_graph,
     "polynomial": _polynomial,
     "power": _power,
     "products": _products,

@@ -21,7 +21,7 @@ from prepriv.preprocessing.compiled import RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
 CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
-MOST_FEATURES, _MOST_QUANTILES = 4096, 2000
+MOST_FEATURES, _MOST_QUANTILES, MOST_STORED, _FEW, _MOST_TURNS = 4096, 2000, 2000, 100, 20_000
 _BOUND = 1e-7 - np.spacing(1)  # of QuantileTransformer
 Ops = list[dict[str, Any]]
 Kind = tuple[Any, ...] | None
@@ -51,8 +51,11 @@ PAIRS = frozenset(
         "MiniBatchKMeans",
         "BisectingKMeans",
         "Nystroem",
+        "KNNImputer",
+        "NMF",
     ]
 )
+_ALONE = frozenset(["NMF"])  # whose transform stops by what all rows hold: one row at a time here
 LABELS = frozenset(
     [
         "SelectKBest",
@@ -186,8 +189,8 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
                 ):  # a threshold that no drawn column meets keeps none
                     raise
             ops, kinds = _COMPILED[name](estimator, rows)
-            wanted = estimator.transform(rows.matrix()) if rows.dry else None
             after = rows.after(ops, kinds)
+            wanted = _by_scikit_learn(estimator, name, rows.matrix()) if rows.dry else None
         except Exception as error:
             if not rows.dry:
                 raise FitFailed(name) from None
@@ -206,9 +209,19 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
     return ops, after
 
 
+def _by_scikit_learn(estimator: Any, name: str, x: NDArray[Any]) -> Any:
+    """What its own transform makes of rows; of the first ones, each by itself, where all of them decide together."""
+    if name not in _ALONE:
+        return estimator.transform(x)
+    return np.vstack([estimator.transform(x[i : i + 1]) for i in range(min(len(x), _FEW))])
+
+
 def _check_same(name: str, wanted: Any, after: Fitting) -> None:
     """ValueError unless the operations make what `transform` makes."""
     dense = wanted.toarray() if hasattr(wanted, "toarray") else np.asarray(wanted)
+    if name in _ALONE:
+        few = [column[: len(dense)] for column in after.columns]
+        after = Fitting(few, after.kinds, after.labels[: len(dense)], after.dry)
     if dense.shape != (len(after.labels), len(after.columns)):
         raise ValueError(
             f"{name} makes {dense.shape[1:]} columns in a way that is not compiled: leave its unusual parameters out"
@@ -636,6 +649,57 @@ def _clusters(e: Any, rows: Fitting) -> Compiled:
     return [{"do": "distances", "centres": np.asarray(e.cluster_centers_, dtype=np.float64).tolist()}], None
 
 
+def _neighbours(e: Any, rows: Fitting) -> Compiled:
+    """The rows it was fitted on are drawn ones, which may be shown: they are the map."""
+    _numbers(rows, "KNNImputer")
+    _only_nan(e)
+    if e.metric != "nan_euclidean" or e.weights not in ("uniform", "distance"):
+        raise ValueError(
+            "KNNImputer is compiled for metric='nan_euclidean' and weights 'uniform' or 'distance'"
+        )
+    stored = np.asarray(e._fit_X, dtype=np.float64)
+    if len(stored) > MOST_STORED:
+        raise ValueError(f"KNNImputer is compiled for at most {MOST_STORED} stored rows")
+    valid = np.flatnonzero(e._valid_mask).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        means = np.nan_to_num(np.nanmean(stored, axis=0))
+    op = {
+        "do": "nearest",
+        "rows": [[None if v != v else float(v) for v in row] for row in stored],
+        "most": int(e.n_neighbors),
+        "by": e.weights,
+        "means": means.tolist(),
+    }
+    ops: Ops = [op]
+    if len(valid) < stored.shape[1] and not e.keep_empty_features:
+        ops.append({"do": "take", "of": valid})
+    return _with_indicator(e, ops, len(valid), rows), None
+
+
+def _factorised(e: Any, rows: Fitting) -> Compiled:
+    d = _numbers(rows, "NMF")
+    if e.solver != "cd" or e.shuffle:
+        raise ValueError(
+            "NMF is compiled for solver='cd' and shuffle=False: the others are not row-wise, or draw numbers"
+        )
+    if e.n_components_ * e.max_iter > _MOST_TURNS:
+        raise ValueError(f"NMF is compiled for n_components * max_iter of at most {_MOST_TURNS}")
+    less = d * e.alpha_W * e.l1_ratio
+    gram = e.components_ @ e.components_.T
+    gram[np.diag_indices(len(gram))] += d * e.alpha_W * (1.0 - e.l1_ratio)
+    return [
+        {
+            "do": "nonnegative",
+            "weights": np.asarray(e.components_, dtype=np.float64).tolist(),
+            "gram": gram.tolist(),
+            "less": float(less),
+            "turns": int(e.max_iter),
+            "tol": float(e.tol),
+        }
+    ], None
+
+
 _COMPILED: dict[str, Compiler] = {
     "Binarizer": _binarizer,
     "BisectingKMeans": _clusters,
@@ -649,12 +713,14 @@ _COMPILED: dict[str, Compiler] = {
     "IterativeImputer": _iterative,
     "KBinsDiscretizer": _bins,
     "KMeans": _clusters,
+    "KNNImputer": _neighbours,
     "LinearDiscriminantAnalysis": _linear,
     "MaxAbsScaler": _max_abs,
     "MinMaxScaler": _min_max,
     "MiniBatchKMeans": _clusters,
     "MiniBatchSparsePCA": _linear,
     "MissingIndicator": _indicator,
+    "NMF": _factorised,
     "NeighborhoodComponentsAnalysis": _linear,
     "Normalizer": _normalizer,
     "Nystroem": _nystroem,

@@ -80,6 +80,7 @@ def compiled_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> RawColumn
     return found
 
 
+_AT_ONCE = 64  # rows with gaps whose distances are held at once
 _ARRAYS = ("at", "breaks", "edges", "into", "on", "out", "pieces", "values")
 
 
@@ -88,7 +89,9 @@ def prepared(ops: Sequence[Op]) -> list[Op]:
     found: list[Op] = []
     for op in ops:
         made: dict[str, Any] = {k: [np.array(v, dtype=np.float64) for v in op[k]] for k in _ARRAYS if k in op}
-        made |= {k: np.array(op[k], dtype=np.float64) for k in ("weights", "centres") if k in op}
+        made |= {
+            k: np.array(op[k], dtype=np.float64) for k in ("weights", "centres", "rows", "gram") if k in op
+        }
         if "parts" in op:
             made["parts"] = [prepared(part) for part in op["parts"]]
         found.append({**op, **made})
@@ -287,6 +290,62 @@ def _polynomial(op: Op, columns: RawColumns) -> RawColumns:
     return found
 
 
+def _nearest(op: Op, columns: RawColumns) -> RawColumns:
+    """Gaps filled by a mean of the nearest stored rows that have the cell, (S, d): by distances over the cells that both have, equal ones
+    in their order; by the mean of all of them where no cell is shared."""
+    stored = np.asarray(op["rows"], dtype=np.float64)  # None is NaN
+    there, found = ~np.isnan(stored), [np.array(x) for x in columns]
+    gaps = np.isnan(np.array(columns))
+    rows = np.flatnonzero(gaps.any(axis=0))
+    for start in range(0, len(rows), _AT_ONCE):
+        at = rows[start : start + _AT_ONCE]
+        total, seen = np.zeros((len(at), len(stored))), np.zeros((len(at), len(stored)))
+        for j, x in enumerate(columns):
+            both = ~gaps[j, at][:, None] & there[None, :, j]
+            apart = np.where(both, x[at][:, None] - stored[None, :, j], 0.0)
+            total, seen = total + apart * apart, seen + both
+        far = np.where(seen > 0, np.sqrt(total / np.maximum(seen, 1.0)), np.inf)
+        for j in np.flatnonzero(gaps[:, at].any(axis=1)):
+            donors = np.flatnonzero(there[:, j])
+            order = np.argsort(far[:, donors], axis=1, kind="stable")[:, : int(op["most"])]
+            near = np.take_along_axis(far[:, donors], order, axis=1)
+            values, own = stored[donors, j][order], np.isfinite(near)
+            if op["by"] == "distance":
+                same = (near == 0).any(axis=1)[:, None]
+                own = np.where(same, near == 0, np.where(own, 1 / np.where(near > 0, near, 1.0), 0.0))
+            top, below = np.zeros(len(at)), np.zeros(len(at))
+            for i in range(order.shape[1]):
+                top, below = top + own[:, i] * values[:, i], below + own[:, i]
+            filled = np.where(below > 0, top / np.where(below > 0, below, 1.0), op["means"][j])
+            found[j][at] = np.where(gaps[j, at], filled, found[j][at])
+    return found
+
+
+def _nonnegative(op: Op, columns: RawColumns) -> RawColumns:
+    """Weights of at least 0 with which fixed parts make up a row, by descent along one of them after another. Each row ends by itself."""
+    parts, gram, outputs = np.asarray(op["weights"]), np.asarray(op["gram"]), len(op["gram"])
+    rows = len(columns[0])
+    given = [np.zeros(rows) - op["less"] for _ in range(outputs)]
+    for j, x in enumerate(columns):
+        given = [total + x * parts[t, j] for t, total in enumerate(given)]
+    now = [np.zeros(rows) for _ in range(outputs)]
+    first, open_ = np.zeros(rows), np.ones(rows, dtype=bool)
+    for turn in range(int(op["turns"])):
+        broken = np.zeros(rows)
+        for t in range(outputs):
+            slope = -given[t]
+            for r in range(outputs):
+                slope = slope + gram[t, r] * now[r]
+            broken = broken + np.abs(np.where(now[t] == 0, np.minimum(slope, 0.0), slope))
+            if gram[t, t] != 0:
+                now[t] = np.where(open_, np.maximum(now[t] - slope / gram[t, t], 0.0), now[t])
+        first = broken if turn == 0 else first
+        open_ = open_ & (first > 0) & ~(broken / np.where(first > 0, first, 1.0) <= op["tol"])
+        if not open_.any():
+            break
+    return now
+
+
 _DO: dict[str, Callable[[Op, RawColumns], RawColumns]] = {
     "affine": _affine,
     "beside": _beside,
@@ -300,6 +359,8 @@ _DO: dict[str, Callable[[Op, RawColumns], RawColumns]] = {
     "interp": _interp,
     "matrix": _matrix,
     "more": _more,
+    "nearest": _nearest,
+    "nonnegative": _nonnegative,
     "polynomial": _polynomial,
     "power": _power,
     "products": _products,

@@ -21,6 +21,7 @@ from prepriv.payment import Payment, Sketch
 from prepriv.preprocessing.base import ReleasedMap, Step
 from prepriv.preprocessing.compile_sklearn import (
     LABELS,
+    MOST_STORED,
     PAIRS,
     FitFailed,
     Fitting,
@@ -226,6 +227,8 @@ class Fitted(Step):
         """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
         counted = frozenset(_names(self._spec)) & _BY_COUNT
         wanted = n if counted else max(n, FEWEST_ROWS)
+        if "KNNImputer" in _names(self._spec):  # which keeps them
+            wanted = min(wanted, MOST_STORED)
         return int(max(100, min(wanted, _MOST_ROWS, _MOST_NUMBERS // self.features)))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from prepriv._arrays import Floats
+
+RARE = 3.0  # deviations of the noise of a code's count below which it is taken for noise (docs/sketch.md)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +40,27 @@ def on_simplex(values: Floats, total: float) -> Floats:
     return found * (total / whole) if whole > 0 else np.full(len(values), total / len(values))
 
 
-def shape_of(noisy: Sequence[Floats], sigma: float, n: float | None) -> SketchShape:
-    """Probabilities of noisy tables, (S_i, K) each. n: where it is public.
+def without_lost(table: Floats, sigma: float, categories: bool) -> Floats:
+    """The same counts (S, K), where what does not stand out of the noise is not there: a rare category counts as other, the last but one,
+    and rare gaps, the last, as none. Of codes that are met rarely noise alone says what goes with them."""
+    found, wanted = np.array(table), RARE * sigma * math.sqrt(table.shape[1])
+    lost = np.flatnonzero(found[:-2].sum(axis=1) < wanted) if categories else np.zeros(0, dtype=np.intp)
+    if len(lost):
+        found[-2] += found[lost].sum(axis=0)
+        found[lost] = 0.0
+    if categories and found[-2].sum() < wanted * math.sqrt(len(lost) + 1):
+        found[-2] = 0.0
+    if found[-1].sum() < wanted:
+        found[-1] = 0.0
+    return found if found.any() else np.array(table)
 
-    The dependence of a column on the class is shrunk by what noise alone would show (positive-part James-Stein), then each
+
+def shape_of(
+    noisy: Sequence[Floats], sigma: float, n: float | None, categories: Sequence[bool]
+) -> SketchShape:
+    """Probabilities of noisy tables, (S_i, K) each. n: where it is public. categories: which columns have a code for "other".
+
+    Codes within the noise are left out (`without_lost`). The dependence of a column on the class is shrunk by what noise alone would show (positive-part James-Stein), then each
     class is brought to counts that are not negative and add up.
     """
     weights = np.array([1 / len(table) for table in noisy])
@@ -49,7 +69,8 @@ def shape_of(noisy: Sequence[Floats], sigma: float, n: float | None) -> SketchSh
     pooled = sum(w * table.sum(axis=0) for w, table in zip(weights, noisy)) / weights.sum()
     classes = on_simplex(np.asarray(pooled), n) / n
     given, kept = [], []
-    for table in noisy:
+    for counted, named in zip(noisy, categories, strict=True):
+        table = without_lost(counted, sigma, named)
         alone = on_simplex(table.sum(axis=1), n) / n
         base = n * alone[:, None] * classes[None, :]
         size, free = float(((table - base) ** 2).sum()), len(table) * (len(classes) - 1)

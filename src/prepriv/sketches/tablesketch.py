@@ -28,6 +28,11 @@ WITH_PAIRS = "marginals with the label and correlations of pairs within each cla
 _MOST_ROWS = 10**7
 
 
+def _named(plan: SketchPlan) -> list[bool]:
+    """Which columns hold categories."""
+    return [isinstance(kind, Categorical) for kind in plan.columns.values()]
+
+
 @dataclass(frozen=True, eq=False)
 class TableSketch:
     """What was released of a table, by the events of `plan`.
@@ -50,7 +55,7 @@ class TableSketch:
             table = flat[at : at + room * plan.classes].reshape(room, plan.classes)
             counts.append(table if isinstance(kind, Categorical) else table[: len(next(own))])
             at += room * plan.classes
-        shape = shape_of(counts, plan.noise("tables"), float(plan.n) if plan.counted else None)
+        shape = shape_of(counts, plan.noise("tables"), float(plan.n) if plan.counted else None, _named(plan))
         orders = tuple(
             order_of(given, shape.classes, isinstance(kind, Numeric))
             for given, kind in zip(shape.given, kinds)
@@ -81,7 +86,10 @@ class TableSketch:
     def shape(self) -> SketchShape:
         """Probabilities of classes, and of codes within them."""
         return shape_of(
-            self.counts, self.plan.noise("tables"), float(self.plan.n) if self.plan.counted else None
+            self.counts,
+            self.plan.noise("tables"),
+            float(self.plan.n) if self.plan.counted else None,
+            _named(self.plan),
         )
 
     @property
