@@ -71,7 +71,7 @@ def test_a_table_without_signal_is_that_of_independence():
 
 def test_codes_within_the_noise_are_left_out_and_no_count_is_lost_to_another_class():
     table = np.array([[400.0, 300.0], [2.0, 9.0], [-3.0, 4.0], [1.0, 30.0], [5.0, -2.0]])
-    found = without_lost(table, 4.0, True)  # three deviations of a count are 17
+    found = without_lost(table, 4.0, True)  # two deviations of a count are 11.3
     assert (found[0] == table[0]).all() and not found[1:3].any() and not found[4].any()
     assert np.allclose(found[3], table[1] + table[2] + table[3])
     assert (without_lost(table, 4.0, False)[:4] == table[:4]).all()  # a bin of a number stays

@@ -305,7 +305,7 @@ def _nearest(op: Op, columns: RawColumns) -> RawColumns:
             apart = np.where(both, x[at][:, None] - stored[None, :, j], 0.0)
             total, seen = total + apart * apart, seen + both
         far = np.where(seen > 0, np.sqrt(total / np.maximum(seen, 1.0)), np.inf)
-        for j in np.flatnonzero(gaps[:, at].any(axis=1)):
+        for j in map(int, np.flatnonzero(gaps[:, at].any(axis=1))):
             donors = np.flatnonzero(there[:, j])
             order = np.argsort(far[:, donors], axis=1, kind="stable")[:, : int(op["most"])]
             near = np.take_along_axis(far[:, donors], order, axis=1)

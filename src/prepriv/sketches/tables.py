@@ -10,7 +10,7 @@ import numpy as np
 
 from prepriv._arrays import Floats
 
-RARE = 3.0  # deviations of the noise of a code's count below which it is taken for noise (docs/sketch.md)
+RARE = 2.0  # deviations of the noise of a code's count below which it is taken for noise (docs/sketch.md)
 
 
 @dataclass(frozen=True, eq=False)
