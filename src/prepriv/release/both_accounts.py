@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prepriv._kinds import is_ours
 from prepriv.guarantees.second_account import (
@@ -14,10 +14,8 @@ from prepriv.guarantees.second_account import (
     dp_accounting_account,
 )
 from prepriv.plans.plan import Plan
+from prepriv.release.reported import Reported
 from prepriv.runs.chosen import TRIALS, Chosen
-
-if TYPE_CHECKING:
-    from prepriv.release.report import Report  # which imports this
 
 
 def events_of_plan(plan: Plan) -> Events:
@@ -57,7 +55,7 @@ def events_of_plan(plan: Plan) -> Events:
     return (*steps, *plan.learner.events(plan.learner_noise_multiplier, plan.setting))
 
 
-def events_of(report: Report) -> tuple[Events, ...]:
+def events_of(report: Reported) -> tuple[Events, ...]:
     """What one record can meet of all that a report claims: of one of these, each with what drafts of the domain released.
 
     Parameters
@@ -97,7 +95,7 @@ def _of_choice(choice: Chosen) -> tuple[Events, ...]:
     )
 
 
-def second_account(report: Report) -> SecondAccount:
+def second_account(report: Reported) -> SecondAccount:
     """Account for the claim of a report with dp-accounting.
 
     Parameters
@@ -121,7 +119,7 @@ def second_account(report: Report) -> SecondAccount:
     return dp_accounting_account(events, report.guarantee.adjacency, delta, report.guarantee.epsilon(delta))
 
 
-def said_of(report: Report) -> dict[str, Any]:
+def said_of(report: Reported) -> dict[str, Any]:
     """What a report states of the other accountant, as plain data: the events, or why there are none."""
     try:
         return {"events": [[event.to_json() for event in part] for part in events_of(report)]}

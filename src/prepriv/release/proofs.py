@@ -9,14 +9,12 @@ import json
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prepriv._kinds import is_ours
 from prepriv.guarantees.premise import Premise
 from prepriv.plans.plan import Plan
-
-if TYPE_CHECKING:
-    from prepriv.release.report import Report  # which imports this
+from prepriv.release.reported import Reported
 
 _ALWAYS = (
     ("what all releases add up to", "composition"),
@@ -75,7 +73,7 @@ def proofs_of(plan: Plan) -> list[dict[str, Any]]:
     return list({line["what"]: line for line in found}.values())
 
 
-def proofs_of_report(report: Report) -> list[dict[str, Any]]:
+def proofs_of_report(report: Reported) -> list[dict[str, Any]]:
     """Find the proofs of a plan, and of what a report claims beside it: a measurement, a choice, a second account.
 
     Parameters

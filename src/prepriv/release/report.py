@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import percent, up
-from prepriv.guarantees.second_account import Events
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import RowShift
@@ -33,6 +32,7 @@ from prepriv.release.both_accounts import said_of
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, Share
+from prepriv.release.reported import Measurement
 from prepriv.release.review import review
 from prepriv.release.summary import ReportSummary
 from prepriv.release.writing import write_atomically
@@ -112,28 +112,6 @@ class Errors:
         square = float(np.square(model.predict(rows)[known] - there).mean())
         spread = float(there.var())
         return Errors(int(known.sum()), 1 - square / spread if spread else 0.0, math.sqrt(square), table)
-
-
-class Measurement(Protocol):
-    """What was measured in private of the model (`prepriv.evaluation`)."""
-
-    @property
-    def whole(self) -> Guarantee | None:
-        """Of training and measurement together."""
-
-    @property
-    def events(self) -> Events:
-        """What was released, in the words of another accountant."""
-
-    @property
-    def quality(self) -> Quality:
-        """How good the model is, in plain words."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-
-    def fragment(self) -> str:
-        """Its part of the page, as HTML."""
 
 
 @dataclass(frozen=True, repr=False)
