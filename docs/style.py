@@ -44,7 +44,7 @@ WORDS = {
     r"\bbehind\b": "after",
     r"\ba number to predict\b": "a numeric target; regression",
     r"\bof one's own\b": "your own",
-    r"\brooms?\b(?! (?:for|left|to)\b)": "module; memory",
+    r"\brooms?\b(?! (?:for|left|to)\b| ?:)": "module; memory",
     r"\bdearer\b|\bdearest\b": "more expensive",
     r"\bseldom\b": "rarely",
     r"\bby luck\b": "by chance",
@@ -58,6 +58,17 @@ WORDS = {
     r"\bin private\b(?= (?:and|or|by|for|before|with|at|to|in)\b|[.,;:)\]])": "privately",
     r"\bsays? nothing of\b": "says nothing about",
     r"\bspeaks? of\b": "describes, names",
+    r"\bsa(?:y|ys|id) of\b": "says about",
+    r"\bdeclared of\b": "declared about",
+    r"\bsomebody\b": "someone; a user",
+    r"\bto the letter\b": "letter by letter; exactly",
+    r"\bmakes of (?!it|up)": "gives for; does to",
+    r"\bas \w+ has it\b": "as it gives it; as it is in",
+    r"\bin sight of\b": "after seeing",
+    r"\b(?:is|are) to be (?!sure)\w+(?:ed|wn|rned)\b": "has to be",
+    r"; else\b(?! (?:if|the))|\bValueError else\b": "otherwise",
+    r"\bno experts?\b": "not an expert",
+    r"\bat a price of (?:its|their) own\b": "for a budget of its own",
     r"\bone (?:\w+ )?(?:file|page|proof|attack|release|row|option|line|example) an? (?!\w+ (?:that|of))\w+": "per",
 }
 RULES = [(re.compile(pattern, re.I | re.M), instead) for pattern, instead in WORDS.items()]
@@ -215,13 +226,18 @@ def strings_of_source() -> Iterator[tuple[str, list[tuple[int, str]]]]:
         yield (
             path.relative_to(ROOT).as_posix(),
             [
-                (node.lineno, node.value)
+                (node.lineno, flush(node.value))
                 for node in ast.walk(ast.parse(path.read_text("utf-8")))
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
             ],
         )
     for path in sorted((ROOT / "src").rglob("*.j2")):
         yield path.relative_to(ROOT).as_posix(), [(1, of_template(path.read_text("utf-8")))]
+
+
+def flush(text: str) -> str:
+    """A docstring without the indentation of its lines, which `prose` would take for code."""
+    return "\n".join(line.lstrip() if ">>>" not in line else "" for line in text.split("\n"))
 
 
 def of_template(text: str) -> str:

@@ -1,6 +1,6 @@
 """The smallest third-party code that prepriv accepts: a step in each way to pay, and a mechanism.
 
-Nothing can be left out: what a class does not say of itself is refused (tests/test_smallest.py takes each name away). A
+Nothing can be left out: what a class does not say about itself is refused (tests/test_smallest.py takes each name away). A
 step that follows others, drops rows or rests on premises says more: examples/winsorize.py. The proofs are one line each.
 """
 

@@ -99,7 +99,7 @@ by rewrite /full64 ltr_add2r.
 Qed.
 
 (** [lattice.md, gradient_sum.md; exact/gradient_sum.py GradientSum]
-    Whatever tree of additions a machine makes of the records, in words that wrap around, the result is the true sum, wrapped. *)
+    Whatever tree of additions a machine uses for the records, in words that wrap around, the result is the true sum, wrapped. *)
 Theorem int64_any_engine f p : (forall t, wrap64 (f t) = f t) ->
   run add64 f p = wrap64 (\sum_(t <- records p) f t).
 Proof.

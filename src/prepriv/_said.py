@@ -1,4 +1,4 @@
-"""What a class says of code, and of which: the word of a parent about code that a subclass replaces is not its word.
+"""What a class says about code, and of which: the word of a parent about code that a subclass replaces is not its word.
 
 A word is a method or an attribute that a claim rests on: a sensitivity, a Lipschitz constant, an account. It holds for the
 code of the class that gives it. A class that replaces that code has to give the word again; the default of the root class
@@ -26,7 +26,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 def check_said(cls: type[Any], root: type[Any], words: Sequence[str], code: Sequence[str]) -> None:
     """ValueError unless each word of `cls` comes from a class that knows the code it describes, or from the root.
 
-    code: names of the root's methods that the words speak of. With them counts every other function that a class replaces, but
+    code: names of the root's methods that the words name. With them counts every other function that a class replaces, but
     the root's words themselves (`_words`), and every constant that a parent gave (no option of a dataclass): any may be used
     from anywhere. Classes of this package are the code that was proved and attacked as it is.
     """

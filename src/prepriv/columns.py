@@ -44,7 +44,7 @@ class Numeric:
 
     Notes
     -----
-    A cell is encoded as (x - low) / (high - low), in [0, 1]: by a rule for each cell alone, hence free
+    A cell is encoded as (x - low) / (high - low), in [0, 1]: by a rule for each cell alone, so it is free
     (docs/proofs/encode.md). Bounds are declared, never read off private data. A cell that is a number already is that number, unless
     dates or times are declared; with a decimal comma "1.234" is therefore a little more than one.
 
@@ -107,7 +107,7 @@ class Categorical:
 
     Notes
     -----
-    One-hot encoded, by a rule for each cell alone, hence free (docs/proofs/encode.md).
+    It is one-hot encoded by a rule for each cell alone, so it is free (docs/proofs/encode.md).
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Text:
 
     Notes
     -----
-    The encoding is fitted to nothing, hence free. Proof: docs/proofs/text.md.
+    The encoding is not fitted to anything, so it is free. Proof: docs/proofs/text.md.
 
     Examples
     --------

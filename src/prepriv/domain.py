@@ -102,7 +102,7 @@ class Domain:
         The columns that predict, in the order of the encoded matrix. Empty for a ball.
     classes : sequence of hashable, default ()
         Label values, in the order of the model's outputs: at least two. Left out where `target` is declared, and, with the
-        label, where nothing is to be learned: for `prepriv.ask` and `prepriv.describe`.
+        label, where nothing has to be learned: for `prepriv.ask` and `prepriv.describe`.
     n : int, optional
         The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None takes
         it from the table. Under add-or-remove-one it must be declared, and only normalises. It counts the records before
@@ -124,10 +124,10 @@ class Domain:
         Name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours then
         differ in one unit with all its rows, and n, which must be declared, counts units. None: a row is a record.
     rows_per_unit : int, optional
-        How many rows of a unit are read, 1 to 100; which ones, its own rows alone decide. Goes with `unit`.
+        How many rows of a unit are read, 1 to 100. Its own rows alone decide which ones. Goes with `unit`.
     drafts : tuple of Drafted, default ()
-        What it cost to draft this domain in private (`Domain.draft`). Whatever is released with this domain claims that,
-        too; an edit of the columns by hand changes nothing of it.
+        What it cost to draft this domain privately (`Domain.draft`). Whatever is released with this domain claims that,
+        too. Editing the columns by hand does not change that.
     periods : Periods, optional
         Train on the rows of these months or years alone, by a column of dates (`prepriv.periods.Periods`); under
         add-or-remove-one. With `unit` the neighbours differ in all rows of one unit in one period. None: all rows.
@@ -389,7 +389,7 @@ class Domain:
 
         Notes
         -----
-        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where its length says as much,
+        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where the length matters as much,
         as in a table of a few columns, declare the columns.
 
         Examples
@@ -415,7 +415,7 @@ class Domain:
         unit: str | None = None,
         rows_per_unit: int | None = None,
     ) -> Domain:
-        """Draft, privately, a domain that nobody declared, from a table with its label.
+        """Draft a domain privately from a table with its label.
 
         Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged before
         a cell is read. What is too rare to be seen is left out. The names of the columns are taken as public.
@@ -590,7 +590,7 @@ class Domain:
         return {"columns": data["columns"], "ball": data.get("ball")}
 
     def with_n(self, n: int | None) -> Domain:
-        """Declare n, all else as it is.
+        """Declare n and keep everything else.
 
         Parameters
         ----------
@@ -610,7 +610,7 @@ class Domain:
         Parameters
         ----------
         n : int
-            Of the records, or units, that are there.
+            The number of records, or units, in the table.
 
         Raises
         ------
@@ -625,7 +625,7 @@ class Domain:
         raise ValueError(f"the domain declares n={self.n} records, not {n}: {ways}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for plans and artifacts. Columns are a list: their order is that of the weights."""
+        """Plain data, for plans and artifacts. Columns are a list, because their order is that of the weights."""
         columns: list[dict[str, Any]] = []
         for name, c in self.columns.items():
             if isinstance(c, Numeric):

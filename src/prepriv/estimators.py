@@ -406,8 +406,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """What the score of a row gains by one unit more of a column.
 
-        (1, d) for two classes and for a target, else (classes, d), in the order of classes_. Which rows are meant says
-        `coefficients_`: raw ones where every step is affine, else those after the steps that are named there. AttributeError
+        (1, d) for two classes and for a target, else (classes, d), in the order of classes_. `coefficients_` says
+        which rows are meant: raw ones where every step is affine, else those after the steps that are named there. AttributeError
         where no weight belongs to one column.
         """
         return np.asarray(self._outputs(self._coefficients().weights).T)
@@ -486,26 +486,26 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         refused with its BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
         None: no cap holds.
     holdout : float, optional
-        Share of the records, in (0, 1), each chosen by a coin, that are not trained on but measured: one charge, and the
-        larger of both prices, not their sum (docs/evaluate.md). None: all are trained on.
+        Share of the records, in (0, 1), set aside at random to measure the model on. One charge is made: the larger
+        of both prices, not their sum (docs/evaluate.md). None: all are trained on.
     evaluate_epsilon : float, optional
-        What that measurement spends of those records' privacy; None: as much as training, at no price beside it.
+        What that measurement spends of those records' privacy. None: as much as training, at no extra cost.
     evaluate_measures : str or list of str, optional
         What it measures, as `measures` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. None: all
         but residuals, which have to be named.
     evaluate_by : str, optional
-        A declared categorical column: of each group of it everything is measured, too, and how the groups differ.
+        A declared categorical column. Everything is also measured for each of its groups, and how the groups differ.
     audit : int, optional
         Number of canaries, such as 10,000, that the training audits itself with: made-up rows in coordinates that no record has,
-        which cost nothing of the claim. What they show is in `report_`; a run that is not as planned raises AuditFailed, and
-        nothing leaves (docs/self-audit.md). None: no audit.
+        which do not change the claim. What they show is in `report_`. A run that is not as planned raises
+        AuditFailed, and nothing leaves (docs/self-audit.md). None: no audit.
     verbose : bool, default False
-        A bar on standard error while it trains: steps of the plan, never times or anything of the data.
+        Show a bar on standard error while it trains: steps of the plan, never times or anything about the data.
     class_weight : mapping or "balanced", optional
-        What predictions weigh the probability of each class by: declared, free; or 1 over its noisy count, for 1 % of the
-        budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all alike.
+        Weights of the classes in predictions. Declared weights are free; "balanced" is 1 over a class's noisy count,
+        for 1 % of the budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all alike.
     threshold : float, optional
-        Of two classes, in (0, 1): `predict` names classes_[1] where its probability is above it. Declared, free. None:
+        For two classes, in (0, 1): `predict` names classes_[1] where its probability is above this. Declared, free. None:
         the likelier class.
 
     Attributes
@@ -535,12 +535,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     Notes
     -----
-    Inside scikit-learn (docs/scikit-learn.md): every fit of a search, a cross-validation or a calibration spends anew.
-    `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all: then give the search
-    `error_score="raise"`, or it goes on, without a look at the data, after the fit that is refused.
+    Inside scikit-learn (docs/scikit-learn.md), every fit of a search, a cross-validation or a calibration spends again.
+    `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all. Then give the search
+    `error_score="raise"`. Otherwise it goes on after the fit that is refused, without reading the data.
     Either sum holds only if no record decides which rows a fit reads: give `cv=KFold(5)` under replace-one;
     `cv=5` is StratifiedKFold, which looks at all labels.
-    Nothing covers what such tools compute of private rows themselves: scores, the best parameters, a calibration.
+    No claim covers what such tools compute from private rows themselves: scores, the best parameters, a calibration.
     Anything fitted on the same rows before, such as a StandardScaler in front, is not covered either and cannot be
     seen from here: give `steps=` instead; `prepriv.account` prices it.
 

@@ -59,7 +59,7 @@ C = TypeVar("C", bound="Caps")
 
 @dataclass(frozen=True, eq=False)
 class Caps(Mapping[str, Any]):
-    """What is declared of the data for one step, checked when it is made: a mapping of the caps that are declared.
+    """What is declared about the data for one step, checked when it is made: a mapping of the caps that are declared.
 
     Notes
     -----
@@ -85,7 +85,7 @@ class Caps(Mapping[str, Any]):
     def of_part(self, whole: int) -> Caps:
         """The same caps of a part, which coins choose, of so many records: what is a share of all becomes their number.
 
-        "The same" is said of no cap of a subclass: it has to say of its own which they are.
+        "The same" is said about no cap of a subclass: it has to say about its own which they are.
         """
         return self
 
@@ -137,7 +137,7 @@ class Way:
     share, test : float
         Parts of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
     caps : mapping
-        What is declared of the data.
+        What is declared about the data.
     data : table or None
         The public table.
 
@@ -292,7 +292,7 @@ class Sensitivity(Way):
     Parameters
     ----------
     caps : mapping or Caps, default {}
-        What is declared of the data, so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`,
+        What is declared about the data, so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`,
         or the same by name, `{"missing": 0.02}`, which the step checks when it is made. Units stand with the step.
     test : float, default 0.0
         Share of the budget, in mu squared, for a propose-test-release of the caps. The guarantee is then unconditional,

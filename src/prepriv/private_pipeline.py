@@ -120,7 +120,7 @@ def reading(
     pipeline : Pipeline
         Transformers and an estimator of scikit-learn, fitted or not.
     domain : Domain
-        What is declared of the raw table.
+        What is declared about the raw table.
     epsilon, delta, n, way, share, missing
         As for `private`.
 
@@ -192,9 +192,9 @@ def private(
     ----------
     pipeline : Pipeline
         Transformers of scikit-learn (`docs/proofs/fitted.md` lists them), then LogisticRegression, SGDClassifier, LinearSVC,
-        RidgeClassifier, LinearRegression, Ridge or HuberRegressor. Fitted or not: it is fitted anew.
+        RidgeClassifier, LinearRegression, Ridge or HuberRegressor. Fitted or not: it is fitted again.
     domain : Domain
-        What is declared of the raw table. Where the pipeline takes gaps, gaps are kept for it.
+        What is declared about the raw table. Where the pipeline takes gaps, gaps are kept for it.
     epsilon : float, default 1.0
         What everything costs together.
     delta : float, default 1e-5

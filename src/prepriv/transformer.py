@@ -29,7 +29,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Steps fitted with differential privacy, for any model after them.
 
     The guarantee covers the fitted maps. Rows that `transform` gives are as private as they were: a model trained on the
-    prepared *private* rows has to be private itself, and costs what it costs beside `guarantee_`:
+    prepared *private* rows has to be private itself, and its cost adds to that of `guarantee_`:
     `guarantee_.remaining(epsilon, delta)` is what a whole budget leaves for it.
 
     Parameters

@@ -361,7 +361,9 @@ def test_cells_that_scikit_learn_reads_otherwise_are_a_premise(column, cell):
     with pytest.raises((ValueError, TypeError)):
         part.fit(rows)
     notes = from_sklearn(part, domain, missing=0.05)[0].notes
-    assert sum("what is missing is nan and nothing else" in n and "to the letter" in n for n in notes) == 1
+    assert (
+        sum("what is missing is nan and nothing else" in n and "is spelled exactly" in n for n in notes) == 1
+    )
 
 
 @pytest.mark.parametrize(

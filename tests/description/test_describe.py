@@ -278,3 +278,14 @@ def test_bad_input_is_one_line(files, capsys, options, says):
     assert run(["describe", "d.csv", "--schema", "S.yaml", *options]) == 2
     said = capsys.readouterr()
     assert says in said.err and len(said.err.splitlines()) == 1 and not said.out
+
+
+def test_a_printed_description_is_a_line_for_each_number():
+    """A newcomer printed it and saw 3,423 characters of a plan."""
+    domain = prepriv.Domain({"age": prepriv.Numeric(0, 100)}, classes=["a", "b"])
+    found = prepriv.describe(pd.DataFrame({"age": [40.0] * 1000}), domain, epsilon=1.0)
+    lines = str(found).splitlines()
+    assert repr(found) == str(found) and len(lines) == 1 + 6 and "Plan" not in str(found)
+    assert lines[0].startswith("ε = 1 at δ = 1e-06, replace-one, n = 1,000") and lines[2].startswith(
+        "age: mean: "
+    )

@@ -163,13 +163,13 @@ def account(
     ----------
     steps : sequence of steps, or pipeline of scikit-learn
         Pre-processing as it was fitted: free, Public, or Sensitivity(caps) for what was fitted on the private records
-        without noise. A pipeline of scikit-learn is read by `from_sklearn`, which takes what has to be declared of
+        without noise. A pipeline of scikit-learn is read by `from_sklearn`, which takes what has to be declared about
         missing cells and deviations.
     learner : Learner or Ran
         A learner of `prepriv.learners`; or a ReleasedStatistic (or another `Ran`), which carries its own noise.
         `ran_elsewhere` reads runs of other libraries.
     domain : Domain
-        What is declared of the raw rows.
+        What is declared about the raw rows.
     n : int, optional
         Number of records. None: the domain's; declared in both, it is the same.
     adjacency : {"replace-one", "add-or-remove-one"}, optional

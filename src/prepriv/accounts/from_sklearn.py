@@ -376,7 +376,7 @@ class Reader:
         """Codes of an OrdinalEncoder: the bounds are theirs, and of the cells themselves another thing has to hold."""
         why = no_codes(column, declared, categories)
         if column in self.touched:
-            why = f"the column {column!r} is changed before it: what it makes of cells that are not of the table is not known"
+            why = f"the column {column!r} is changed before it: what it gives for cells that are not of the table is not known"
         if why:
             self._refuse("OrdinalEncoder", why)
         self.touched.add(column)
@@ -420,7 +420,7 @@ def from_sklearn(
     pipeline : Pipeline, ColumnTransformer or transformer
         Fitted or not: every setting is read, and nothing else.
     domain : Domain
-        What is declared of the raw table.
+        What is declared about the raw table.
     missing : float, optional
         The largest share of records that miss a cell of a column. Needed where a SimpleImputer fills means.
     deviation : float, optional

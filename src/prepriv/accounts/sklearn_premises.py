@@ -9,7 +9,7 @@ WITHIN = (
 )
 SPELLED = (
     "holds only if scikit-learn reads every cell as it is declared: a number is a number and no text, what is missing is nan and "
-    "nothing else (no '?', no empty text, no pd.NA), and a category is spelled as in categories=, to the letter; any other cell stops "
+    "nothing else (no '?', no empty text, no pd.NA), and a category is spelled exactly as in categories=; any other cell stops "
     "the fit, which tells of its record"
 )
 FITTED = "holds only if scikit-learn fitted each part from scratch, in one call of fit on these records, without weights or other arguments"
@@ -19,6 +19,6 @@ SPARSE = "holds only if what reads the rows treats sparse and dense ones alike: 
 def of_codes(column: str, most: int) -> str:
     """What has to hold of the cells that an OrdinalEncoder reads: of its codes alone the declared bounds say something."""
     return (
-        f"holds only if each cell of {column!r} is one of the {most + 1} categories that its OrdinalEncoder lists, to the letter, in place "
+        f"holds only if each cell of {column!r} is one of the {most + 1} categories that its OrdinalEncoder lists, spelled exactly so, in place "
         f"of a number within its declared bounds, which are of the codes 0 to {most}"
     )

@@ -199,7 +199,7 @@ def ways_out(
     learner : Learner
         Of `prepriv.learners` or `ran_elsewhere`; its noise is calibrated.
     domain : Domain
-        What is declared of the raw rows.
+        What is declared about the raw rows.
     epsilon : float
         The budget of everything together, positive.
     delta : float

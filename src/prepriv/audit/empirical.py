@@ -32,7 +32,7 @@ class Experiment:
     name : str
         In the report.
     claim : TradeoffFunction
-        What is to be refuted.
+        The claim that the attack tries to refute.
     draw : callable
         draw(neighbour, runs, source) gives the statistic of `runs` independent runs, (runs,), on the first data set
         (neighbour = False) or on the second; larger values speak for the second.

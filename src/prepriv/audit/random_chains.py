@@ -151,7 +151,7 @@ def _run(plan: Plan, draws: Draws) -> PlanRun | None:
 
 
 class PartRun(PlanRun):
-    """Runs a plan on the part of the records that coins chose. What is declared, is declared of all of them.
+    """Runs a plan on the part of the records that coins chose. What is declared, is declared about all of them.
 
     whole: the plan for all records, whose conditions must hold of all. part: of those that are chosen, a mask of the rows.
     """
@@ -166,7 +166,7 @@ class PartRun(PlanRun):
         return super().__call__(RawTable(table.rows[self._chosen], labels), session)
 
     def holds(self) -> bool:
-        """Whether what is declared of all records held in the last run."""
+        """Whether what is declared about all records held in the last run."""
         return self._whole.holds()
 
 

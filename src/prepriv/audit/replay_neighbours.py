@@ -161,7 +161,7 @@ def neighbours(
     table : RawTable
         The first data set of each pair.
     domain : Domain
-        What is declared of it.
+        What is declared about it.
     draws : Draws
         What decides them, and repeats them.
     count : int

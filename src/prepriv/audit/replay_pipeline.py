@@ -234,7 +234,7 @@ def replay_plan(
     missing : float, default 0.0
         Share of empty cells of a synthetic table.
     form : callable
-        Makes of a table and the plan what `train` is handed. Default: an array of objects.
+        Takes a table and the plan, and returns what `train` is handed. Default: an array of objects.
     bases : int, default 1
         Number of synthetic tables.
 

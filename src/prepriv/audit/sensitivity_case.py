@@ -80,7 +80,7 @@ class Case:
     steps : tuple of steps
         One step, or a chain.
     space : Space
-        Declared of the rows that reach the first.
+        Declared about the rows that reach the first.
     n : int
         Number of records.
     incoming : RowShift, default UNTOUCHED

@@ -1,4 +1,4 @@
-"""`prepriv account PIPELINE.yaml`: the epsilon a pipeline somebody already has really costs."""
+"""`prepriv account PIPELINE.yaml`: the epsilon a pipeline someone already has really costs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prepriv import payment as pay
+from prepriv._progress import waiting
 from prepriv.accounts.account import account
 from prepriv.accounts.from_sklearn import from_sklearn, is_sklearn
 from prepriv.accounts.other_libraries import LIBRARIES, ran_elsewhere
@@ -196,15 +197,16 @@ def _show_ways_out(
     steps: Any, ran: Any, domain: Domain, spec: Pipeline, epsilon: float, delta: float
 ) -> None:
     domain = dataclasses.replace(domain, adjacency=spec.adjacency)
-    found = ways_out(
-        steps,
-        ran,
-        domain=domain,
-        epsilon=epsilon,
-        delta=delta,
-        missing=spec.missing,
-        deviation=spec.deviation,
-    )
+    with waiting("pricing"):
+        found = ways_out(
+            steps,
+            ran,
+            domain=domain,
+            epsilon=epsilon,
+            delta=delta,
+            missing=spec.missing,
+            deviation=spec.deviation,
+        )
     print_table(
         f"Ways to keep ε = {epsilon:g} at δ = {exact(delta)}, least noise first",
         ("payments", "noise_multiplier", "over that of free steps", "conditions"),
@@ -295,23 +297,24 @@ def account_command(
         return
     if is_sklearn(steps):
         steps = from_sklearn(steps, domain, missing=spec.missing, deviation=spec.deviation)
-    result = account(
-        steps,
-        ran,
-        domain=domain,
-        n=spec.rows,
-        adjacency=spec.adjacency,
-        noise_multiplier=noise,
-        delta=at,
-    )
+    with waiting("pricing"):
+        result = account(
+            steps,
+            ran,
+            domain=domain,
+            n=spec.rows,
+            adjacency=spec.adjacency,
+            noise_multiplier=noise,
+            delta=at,
+        )
+        assert result.training_alone is not None
+        alone, really = float(result.training_alone.epsilon(at)), float(result.epsilon(at))
     if as_json:
         print_json(result.to_json(at))
-    assert result.training_alone is not None
-    alone = float(result.training_alone.epsilon(at))
     console.print(
-        f"training alone claims {useful(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows}"
+        f"training alone claims {useful(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows:,}"
     )
-    console.print(f"the pipeline really has {useful(result.epsilon(at))}", style="bold")
+    console.print(f"the pipeline really has {useful(really)}", style="bold")
     for note in result.notes:
         console.print(f"  {note}")
     for condition in result.conditions:

@@ -111,7 +111,7 @@ AsJson = Annotated[
 def print_spent(whole: Guarantee, look: Look) -> None:
     """What was spent on a look at a table, a private draft of its schema among it, and every note."""
     spent = up(whole.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n}")
+    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}")
     for note in whole.notes:
         console.print(f"  {note}", soft_wrap=True)
 
@@ -370,7 +370,7 @@ def writable_folder(path: Path) -> Path:
 
 def _remove_empty(folders: Sequence[Path]) -> None:
     for folder in folders:
-        with contextlib.suppress(OSError):  # not there, or somebody else's file is in it
+        with contextlib.suppress(OSError):  # not there, or someone else's file is in it
             folder.rmdir()
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from prepriv import payment as pay
+from prepriv._progress import waiting
 from prepriv.commands.common import (
     AsJson,
     Plot,
@@ -137,7 +138,7 @@ def plan(
     epsilons: Annotated[
         str | None,
         typer.Option(
-            help="In place of --epsilon: compare these budgets, such as 0.1,0.5,1,2,4: what each promises, its noise, and what it was worth on tables we measured."
+            help="In place of --epsilon: compare these budgets, such as 0.1,0.5,1,2,4. Prints what each promises, its noise, and what it was worth on tables we measured."
         ),
     ] = None,
 ) -> None:
@@ -156,7 +157,7 @@ def plan(
         ):
             if given is not None:
                 raise Stop(
-                    f"{option} is for schemas: a pipeline names its own estimator, and prints its prices"
+                    f"{option} is for schemas, because a pipeline names its own estimator and prints its own prices"
                 )
         plan_pipeline(schema, rows=rows, epsilon=epsilon, delta=delta, adjacency=adjacency, as_json=as_json)
         return
@@ -168,8 +169,10 @@ def plan(
 
     if epsilons is not None:
         if plot is not None:
-            raise Stop("--plot draws the prices of one ε: leave out --epsilons")
-        lines = compared([made(budget) for budget in _budgets(epsilons, delta)])
+            raise Stop("--plot draws the prices of one ε, so leave out --epsilons")
+        budgets = _budgets(epsilons, delta)
+        with waiting("pricing"):
+            lines = compared([made(budget) for budget in budgets])
         show_compared(lines)
         if as_json:
             print_json({"epsilons": [line.to_json() for line in lines]})
@@ -181,7 +184,8 @@ def plan(
     table: list[Price] = []
     if frozen.private:
         steps = [p.step for p in frozen.steps]
-        table = prices(steps, frozen.domain, frozen.learner, epsilon=epsilon, delta=delta, n=n)
+        with waiting("pricing"):
+            table = prices(steps, frozen.domain, frozen.learner, epsilon=epsilon, delta=delta, n=n)
         print_prices(table)
         write_plot(
             plot,

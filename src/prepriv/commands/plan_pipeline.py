@@ -1,4 +1,4 @@
-"""`prepriv plan pipeline.py`: what `prepriv.private` makes of a pipeline of scikit-learn, part by part, before anything is paid."""
+"""`prepriv plan pipeline.py`: what `prepriv.private` gives for a pipeline of scikit-learn, part by part, before anything is paid."""
 
 from __future__ import annotations
 

@@ -157,7 +157,9 @@ def report(
     as_json: AsJson = False,
     verify: Annotated[
         Path | None,
-        typer.Option(help="Check that this saved report (.html or .json) is this model's, to the letter."),
+        typer.Option(
+            help="Check that this saved report (.html or .json) is exactly the report of this model."
+        ),
     ] = None,
     record: Annotated[
         Path | None,
@@ -180,8 +182,8 @@ def report(
         for line in wrong:
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
-            raise Stop(f"{verify} is not the report that this version makes of this model", FOUND)
-        console.print(f"verified: {verify} is, to the letter, the report that this model gives")
+            raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
+        console.print(f"verified: {verify} is exactly the report that this model gives")
         for line in unchecked:
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
         console.print(both_accounts(anew), soft_wrap=True)

@@ -101,23 +101,25 @@ def schema_init(
         )
     if epsilon is not None:
         if rows is None:
-            raise Stop("--rows: the number of records must be declared for a private draft")
+            raise Stop("--rows is missing: a private draft needs the declared number of records")
         stream = opened(data, query)
         try:
-            plan = plan_draft(
-                list(stream.names),
-                label=label,
-                n=rows,
-                epsilon=epsilon,
-                delta=1e-6 if delta is None else delta,
-                adjacency=check_adjacency(adjacency or "replace-one"),
-                unit=unit,
-                rows_per_unit=rows_per_unit,
-                source=stream.source,
-            )
+            with waiting("pricing"):
+                plan = plan_draft(
+                    list(stream.names),
+                    label=label,
+                    n=rows,
+                    epsilon=epsilon,
+                    delta=1e-6 if delta is None else delta,
+                    adjacency=check_adjacency(adjacency or "replace-one"),
+                    unit=unit,
+                    rows_per_unit=rows_per_unit,
+                    source=stream.source,
+                )
+                needs = plan.said()
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
-        for line in plan.said():
+        for line in needs:
             say(line, err=True)
         came = Came()
         with says_what_stays(came, out), reserved_file(out, _check_out):

@@ -180,7 +180,7 @@ def _canaries(audit: str | None) -> int | None:
 
 @dataclass(frozen=True)
 class Job:
-    """A table to train on, what is declared of it, and the budget: everything said on the command line but where to write.
+    """A table to train on, what is declared about it, and the budget: everything said on the command line but where to write.
 
     base: the folder of the schema. public_test: a table declared public, to score. holdout: records that are set aside.
     read: the periods whose rows are read.

@@ -1,4 +1,4 @@
-"""Whether a saved report is its model's: it is rebuilt from the artifact and compared to the letter. docs/command-line.md."""
+"""Whether a saved report is its model's: it is rebuilt from the artifact and compared letter by letter. docs/command-line.md."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _SHOWN = 100  # characters of a line that differs
 
 def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]:
     """What a report, .html or .json, states otherwise than the model, one line each, none if it is the model's; what
-    it states that follows from no model and stands as it was found: what was measured of rows; and the report made anew.
+    it states that follows from no model and stands as it was found: what was measured of rows; and the rebuilt report.
 
-    The report is made anew from the model and from those measurements. Its data may differ in the last digits of
-    numbers, which another machine rounds otherwise; all else must be the same to the letter.
+    The report is rebuilt from the model and from those measurements. Its data may differ in the last digits of
+    numbers, which another machine rounds otherwise; all else must be exactly the same.
     """
     text, data = _read(path)
     public, measured, audited = _public(data), _measured(data, model), _audited(data, model)
@@ -52,7 +52,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         wrong.insert(0, f"it was made by another version than {own_version()}, which may word it otherwise")
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
-    found += [f"what is said of {public.table}"] if public is not None else []
+    found += [f"what is said about {public.table}"] if public is not None else []
     found += ["how many canaries were guessed, and the noise that was found"] if audited is not None else []
     return wrong, found, made
 
@@ -99,7 +99,7 @@ def lines_apart(a: str | None, b: str | None) -> str:
 
 
 def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
-    """What it says of a table declared public."""
+    """What it says about a table declared public."""
     said = data.get("evaluation_on_public_table")
     if said is None:
         return None

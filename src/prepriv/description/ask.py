@@ -110,16 +110,16 @@ def ask(
     adjacency: Adjacency | None = None,
     ledger: str | os.PathLike[str] | None = None,
 ) -> Answers:
-    """Ask a list of questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles.
+    """Ask a private table a list of questions: counts, sums, means, variances, covariances, cross-tabulations, quantiles.
 
-    All are priced together before any is asked, and what several need is released once.
+    All are priced together before any is asked. What several of them need is released once.
 
     Parameters
     ----------
     table : pandas, polars or Arrow table, or path
         With the columns that are asked about. A file is opened after the charge.
     domain : Domain or mapping of str to column
-        What is declared of it; a mapping of columns will do.
+        What is declared about it; a mapping of columns will do.
     questions : sequence of str or Asked
         Such as "mean(pay)", "crosstab(job, sex)", "quantile(age, 0.9) by job": `prepriv.description.asked.Asked`.
     epsilon : float

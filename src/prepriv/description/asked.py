@@ -52,7 +52,7 @@ class Asked:
         The names of the declared columns.
     by : str, optional
         A column whose groups are asked one by one. Categorical: its categories, "other" and "missing". Text: the values
-        that are common enough to be seen, found in private, and "other". None: all records are one group.
+        that are common enough to be seen, found privately, and "other". None: all records are one group.
     level : float, optional
         Of a quantile, in (0, 1).
     bins : int, default 20
@@ -203,7 +203,7 @@ def plan_questions(
     Parameters
     ----------
     domain : Domain or mapping of str to column
-        What is declared of the table; of a mapping of columns, no more than that.
+        What is declared about the table; of a mapping of columns, no more than that.
     questions : sequence of str or Asked
         As `Asked.of` reads them.
     epsilon, delta : float

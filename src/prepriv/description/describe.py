@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import integer, numbers, truth
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_DOWN
+from prepriv._text import printable
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
@@ -136,6 +137,13 @@ class Description:
         look = self.plan.look
         return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)
 
+    def __str__(self) -> str:
+        from prepriv.description.description_page import lines_of
+
+        return "\n".join(map(printable, lines_of(self)))
+
+    __repr__ = __str__
+
 
 def plan_description(
     domain: Domain,
@@ -217,7 +225,7 @@ def describe(
     table : pandas, polars or Arrow table
         With the declared columns, and its label, where the domain names one.
     domain : Domain
-        What is declared of it.
+        What is declared about it.
     epsilon : float
         What all that is released costs together, positive and finite.
     delta : float, default 1e-6
@@ -246,7 +254,7 @@ def describe(
 
     Notes
     -----
-    Error bars are made from the noise alone: they say nothing of how the rows came to be. Proof: docs/proofs/describe.md.
+    Error bars are made from the noise alone: they say nothing about how the rows came to be. Proof: docs/proofs/describe.md.
 
     Examples
     --------

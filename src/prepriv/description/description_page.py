@@ -107,6 +107,21 @@ def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estima
     ]
 
 
+def lines_of(d: Description) -> list[str]:
+    """The claim and every number with its interval, a line each."""
+    look, columns = d.plan.look, [("", name, s) for name, s in d.columns.items()]
+    columns += [
+        (f"{d.plan.by} = {group}: ", name, s)
+        for group, g in d.groups.items()
+        for name, s in g.columns.items()
+    ]
+    claim = up(d.guarantee_.epsilon(look.delta), 4)
+    out = [f"ε = {claim} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}"]
+    out += [f"{of}{name}: {what}: {e}" for of, name, s in columns for what, e in rows(s)]
+    out += [f"{x.name}: {x.value}" for x in d.differences]
+    return out + [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
+
+
 def of_groups(d: Description) -> list[str]:
     """What some group has a number for, and is drawn: all but the shares of single values."""
     told = {of: e for group in d.groups.values() for of, e in group.numbers().items() if e.value == e.value}

@@ -202,7 +202,7 @@ class PrivateDraft:
         look = self.plan.look
         head = [
             f"Drafted privately with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
-            f"{look.guarantee.neighbours}, n = {look.n}.",
+            f"{look.guarantee.neighbours}, n = {look.n:,}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
             *self.told(),
         ]

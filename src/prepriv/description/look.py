@@ -52,7 +52,7 @@ class Look(Priced):
     """The frozen plan of some releases on one table.
 
     what: of what kind. parts: as they are released, in order. declared: what else decided it, as plain data. unit: as
-    that of a `Guarantee`. rows: what is declared of them (`prepriv.domain.Domain.declared_rows`).
+    that of a `Guarantee`. rows: what is declared about them (`prepriv.domain.Domain.declared_rows`).
     """
 
     what: str
@@ -118,7 +118,7 @@ def price(
     """Share (epsilon, delta) among releases: each gets mu^2 in proportion to its weight.
 
     lone: the releases that can show a value of one record alone; a quarter of delta is shared equally among them.
-    ValueError for a budget that is no finite number.
+    ValueError for a budget that is not a finite number.
     """
     epsilon, delta = check_budget(epsilon, delta)
     if math.isinf(epsilon):
@@ -181,7 +181,7 @@ class PrivateFrame:
         return self
 
     def read(self, memory: int) -> Any:
-        """The table, as narwhals has it."""
+        """The table, as narwhals gives it."""
         return self._fitting(self.table if self.stream is None else read_whole(self.stream, self.names))
 
     def _fitting(self, table: Any) -> Any:
@@ -208,7 +208,7 @@ def rows_there(table: Any, ledger: Any) -> int:
 
 
 def frame_of(table: Any) -> Any:
-    """A table of any library as narwhals has it; BadData for what is none."""
+    """A table of any library as narwhals gives it; BadData for what is none."""
     try:
         return nw.from_native(table, eager_only=True)
     except (TypeError, ValueError, nw.exceptions.NarwhalsError):

@@ -286,7 +286,7 @@ def sketch(
     table : pandas, polars or Arrow table, or matrix
         With the declared columns, and its label, where the domain names one.
     domain : Domain
-        What is declared of it.
+        What is declared about it.
     y : column, optional
         The labels. None takes them from the table by the name that the domain has; where it has none, the sketch has no
         label.

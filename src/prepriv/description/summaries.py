@@ -1,4 +1,4 @@
-"""What is said of one column of a private table."""
+"""What is said about one column of a private table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from prepriv.description.estimates import SURE, Estimate
 
 @dataclass(frozen=True)
 class NumericSummary:
-    """What is said of a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
+    """What is said about a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
 
-    missing: share of rows. mean, deviation, quantiles: of the cells that are no gaps, clamped to the declared bounds.
+    missing: share of rows. mean, deviation, quantiles: of the cells that are not gaps, clamped to the declared bounds.
     """
 
     missing: Estimate
@@ -26,7 +26,7 @@ class NumericSummary:
 
 @dataclass(frozen=True)
 class CategoricalSummary:
-    """What is said of a categorical column, or of the label: how many records have each value, "other" and "missing" among them."""
+    """What is said about a categorical column, or of the label: how many records have each value, "other" and "missing" among them."""
 
     counts: dict[str, Estimate]
 

@@ -37,7 +37,7 @@ class Dask:
     """The workers of a Dask client (`pip install prepriv[dask]`), one task a worker and pass.
 
     Before the charge, EngineError: no scheduler or worker, connections that are open to others (TLS, or one machine),
-    workers that write what they hold to disk, lack prepriv, have another version or compute other bits, or have no room.
+    workers that write what they hold to disk, lack prepriv, have another version or compute other bits, or have no space left.
     """
 
     client: Any
@@ -307,7 +307,7 @@ class DaskRows:
 
 @contextmanager
 def _withheld() -> Iterator[None]:
-    """What the cluster says of a failure stays here."""
+    """What the cluster says about a failure stays here."""
     try:
         yield
     except Exception:

@@ -85,7 +85,7 @@ def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray
 
 
 def target_errors(scores: Floats, targets: NDArray[np.int32]) -> Floats:
-    """How far the predictions of `row_scores` are off, as a share of the distance of the bounds; 1 where no number is to be met."""
+    """How far the predictions of `row_scores` are off, as a share of the distance of the bounds; 1 where no number has to be met."""
     off = np.abs(residuals(scores, targets))
     return np.where(off <= 1.0, off, 1.0)
 

@@ -102,7 +102,7 @@ class Choice:
     number : int
         Place of the winner among the candidates, from 0.
     candidate : Candidate
-        What was declared of it.
+        What was declared about it.
     model_ : Model
         Its model, whose claim is that of all candidates and the choice.
     private : bool
@@ -168,7 +168,7 @@ def choose(
     y : array, (n,)
         Their labels.
     domain : Domain
-        What is declared of them.
+        What is declared about them.
     epsilon : float, default 1.0
         The budget of everything together, positive and finite.
     delta : float, default 1e-5

@@ -1,4 +1,4 @@
-"""An evaluation as inline SVG and one page: confusion matrix, reliability, ROC, residuals, with what noise makes of them."""
+"""An evaluation as inline SVG and one page: confusion matrix, reliability, ROC, residuals, with what noise does to them."""
 
 from __future__ import annotations
 

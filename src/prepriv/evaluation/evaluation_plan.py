@@ -189,7 +189,7 @@ def plan_evaluation(
     declare it.
 
     read: of a domain with periods those whose test rows are read (default: its own).
-    source: what gives the test rows of a model, as `prepriv.domain.Domain.source` has it; a domain says that itself.
+    source: what gives the test rows of a model, as in `prepriv.domain.Domain.source`; a domain says that itself.
     Raises ValueError with one sentence.
 
     >>> import prepriv

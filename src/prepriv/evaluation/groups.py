@@ -50,7 +50,7 @@ class Group(Measured):
 
     @property
     def answered(self) -> bool:
-        """Whether anything but its share is said of it."""
+        """Whether anything but its share is said about it."""
         return any(figure.value is not None for figure in _compared(self).values())
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an evaluation says of a model in plain words: a function of the noisy counts, and free like every figure of them."""
+"""What an evaluation says about a model in plain words: a function of the noisy counts, and free like every figure of them."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class PrivateEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of it besides: remarks on the claims, what they rest on, where errors are cut."""
+        """What has to be known of it besides: remarks on the claims, what they rest on, where errors are cut."""
         claims = [made for made in (self.guarantee_, self.private and self.in_all) if made]
         said = [note for made in claims for note in made.notes]
         rests = [

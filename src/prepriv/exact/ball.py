@@ -1,4 +1,4 @@
-"""Norms of rows and their pull back into a ball: each form once, with what may be said of its bits.
+"""Norms of rows and their pull back into a ball: each form once, with what may be said about its bits.
 
 A last bit that depends on the block a row stands in can flip a later truncation, and then a row that no record
 moved has moved. `row_norms`, `norms` and `row_sum` give a row the same bits wherever it stands.

@@ -46,7 +46,7 @@ def then(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What holds for all of them together on the same records, one after another: adaptive composition.
 
     Exact for Gaussian curves (the root of the sum of µ²), else through privacy loss distributions, rounded up. Each guarantee
-    is fixed in advance; a mechanism may be chosen in sight of what left before (`Guarantee.compose`). Raises ValueError if
+    is fixed in advance; a mechanism may be chosen after seeing what left before (`Guarantee.compose`). Raises ValueError if
     there are none, or of several adjacencies or units.
 
     >>> from prepriv.guarantees.guarantee import GaussianEvent

@@ -16,7 +16,7 @@ from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FIXED = "holds only if what this run may spend was fixed before the draft of its domain was seen"
-"""The premise of adaptive composition: of a claim that was chosen in sight of the draft there is none."""
+"""The premise of adaptive composition: of a claim that was chosen after seeing the draft there is none."""
 
 
 def curve_of(mu: float, leak: float) -> TradeoffFunction:

@@ -138,7 +138,7 @@ class Guarantee:
 
     @property
     def neighbours(self) -> str:
-        """What neighbouring data sets are, in words: guarantees of the same ones compose, and of no others."""
+        """What neighbouring data sets are, in words. Only guarantees between the same neighbours compose."""
         return self.adjacency + ("" if self.unit is None else f" of one unit, all rows of one `{self.unit}`")
 
     @property
@@ -148,7 +148,7 @@ class Guarantee:
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """The notes without which the claim is another: what has to stay secret, and what has to have run. All begin alike."""
+        """The notes that the claim rests on: what has to stay secret, and what has to have run. All begin alike."""
         return tuple(note for note in self.notes if note.startswith("holds only"))
 
     def epsilon(self, delta: float) -> float:
@@ -208,8 +208,8 @@ class Guarantee:
 
         Notes
         -----
-        A mechanism may be chosen in sight of what left before, if its guarantee is the one named here whatever left. Where the
-        guarantee itself is chosen in sight of an output, this is false: the whole can be worse than either choice.
+        A mechanism may be chosen after seeing what left before, if its guarantee is the one named here whatever left. Where the
+        guarantee itself is chosen after seeing an output, this is false: the whole can be worse than either choice.
         Proof: docs/proofs/composition.md.
         """
         from prepriv.guarantees.algebra import then
@@ -256,7 +256,7 @@ class Guarantee:
         )
 
     def to_dp_event(self) -> Any:
-        """As a GaussianDpEvent of dp-accounting; ValueError if it is none, or rests on conditions, a unit or premises, which
+        """As a GaussianDpEvent of dp-accounting; ValueError if it is not one, or rests on conditions, a unit or premises, which
         an event cannot hold (`prepriv.guarantees.dp_events`)."""
         from prepriv.guarantees.dp_events import to_dp_event
 
@@ -264,7 +264,7 @@ class Guarantee:
 
     @staticmethod
     def from_dp_event(event: Any, adjacency: Adjacency) -> Guarantee:
-        """Make it of a DpEvent of dp-accounting.
+        """Make a guarantee from a DpEvent of dp-accounting.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Amplification by iteration: what the last iterate of a noisy contraction says of one moved step.
+"""Amplification by iteration: what the last iterate of a noisy contraction says about one moved step.
 
 A chain X_{k+1} = φ_k(X_k) + N(0, 1) of 1-Lipschitz maps, and one whose maps differ by at most s_k. If only the
 last iterate is seen, the two are m-GDP with m = ‖a‖ for every a ≥ 0 whose prefix sums stay below those of s and

@@ -1,4 +1,4 @@
-"""What canaries of one run show: how many coins were guessed, and what that says of µ. Proof: docs/proofs/self_audit.md.
+"""What canaries of one run show: how many coins were guessed, and what that says about µ. Proof: docs/proofs/self_audit.md.
 
 m coins, each of which turns one canary one way or the other, were guessed from what left. If a canary can leak at most what the
 plan says, a guess is right with a chance of at most (1 + δ(0)) / 2, δ(0) of the canary's own curve.

@@ -1,4 +1,4 @@
-"""The same claim by another accountant: the events of a run, and what dp-accounting makes of them (`prepriv[interop]`).
+"""The same claim by another accountant: the events of a run, and what dp-accounting computes from them (`prepriv[interop]`).
 
 Only arithmetic is shared out: dp-accounting gets noise multipliers, rates and counts, and composes them with its own code. It
 sees no sensitivity and no sampler. Its privacy loss distributions come twice, rounded up and rounded down, so its answer is
@@ -87,7 +87,7 @@ Events: TypeAlias = tuple[Event | Leak, ...]
 
 @dataclass(frozen=True)
 class SecondAccount:
-    """What the other accountant says of a claim.
+    """What the other accountant says about a claim.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class Graph:
         return self("Mul", x, self("Div", radius, self("Max", self.norms(self.finite(x)), radius)))
 
     def exponent(self, x: str) -> str:
-        """That of the largest cell of each row, (n, 1) whole numbers: as frexp has it, from 2^-900 on."""
+        """That of the largest cell of each row, (n, 1) whole numbers: as frexp gives it, from 2^-900 on."""
         most = self("Max", self.over_rows("ReduceMax", self("Abs", x)), 2.0**-900)
         guess = self("Add", self("Floor", self("Div", self("Log", most), math.log(2.0))), 1.0)
         over = self.cast(self("GreaterOrEqual", most, self.power(guess)), np.float64)

@@ -37,7 +37,7 @@ from prepriv.preprocessing.base import UNTOUCHED, RowShift
 
 @dataclass(frozen=True)
 class Setting:
-    """What is declared of the rows that reach a learner.
+    """What is declared about the rows that reach a learner.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class Learner(abc.ABC):
         return None
 
     def weight_noise(self, noise: float, n: int) -> float | None:
-        """Standard deviation of what noise alone makes of one weight, where that is known; a function of the plan.
+        """Standard deviation of what noise alone does to one weight, where that is known; a function of the plan.
 
         noise: on a sum of gradients. n: declared records.
         """
@@ -348,7 +348,7 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared of them.
+        """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared about them.
 
         Sums are divided by declared numbers, never by a count of rows.
         """
@@ -426,7 +426,7 @@ class Momentum(Learner):
         return float(np.linalg.norm(average)) / kept
 
     def response(self, curvature: float) -> tuple[float, float]:
-        """What gradients make of an averaged weight where the loss has this curvature along it: a function of the plan.
+        """What gradients do to an averaged weight where the loss has this curvature along it: a function of the plan.
 
         (standard deviation of the weight over that of independent noise in the mean gradients, the weight over a constant that
         is in all of them). With curvature 0 the first is `noise_gain`.

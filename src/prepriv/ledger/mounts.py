@@ -1,4 +1,4 @@
-"""Where a ledger file may lie: what the system says of the mount that holds it, and of its names.
+"""Where a ledger file may lie: what the system says about the mount that holds it, and of its names.
 
 SQLite keeps the write-ahead log beside the *name* of a file, and its locks on that log. Two names of one file in two
 folders therefore have two logs: each misses the charges of the other, and what one writes back damages what the other
@@ -96,7 +96,7 @@ def refuse_unsafe_place(path: Path) -> None:
 
 
 def mounted_alone(path: Path, own: Path = _OWN) -> bool | None:
-    """Whether the file is a mount point of its own; None where Linux does not tell. own: what it says of this process."""
+    """Whether the file is a mount point of its own; None where Linux does not tell. own: what it says about this process."""
     if sys.platform != "linux":
         return path.stat().st_dev != path.parent.stat().st_dev
     file, folder = (_mount_id(place, own) for place in (path, path.parent))

@@ -286,7 +286,7 @@ class _Session:
 
 
 def _says_of_the_ledger(error: Exception) -> bool:
-    """Whether an error of psycopg's is of what the ledger holds; else it cannot be used now."""
+    """Whether an error of psycopg's is of what the ledger holds; otherwise it cannot be used now."""
     from psycopg import DataError, IntegrityError, ProgrammingError, errors
 
     passing = errors.InsufficientPrivilege | errors.InvalidCatalogName | errors.InvalidParameterValue

@@ -68,7 +68,7 @@ def _malformed(columns: str) -> dict[str, str]:
     return rules
 
 
-# The note as JSON has it in ASCII. No backslash stands here: what it means in a text is a setting of the session that inserts.
+# The note as JSON gives it in ASCII. No backslash stands here: what it means in a text is a setting of the session that inserts.
 _JSON = """(SELECT coalesce(string_agg(CASE
       WHEN c IN (chr(34), chr(92)) THEN chr(92) || c
       WHEN ascii(c) < 127 THEN c

@@ -111,7 +111,7 @@ def inspect(store: Store) -> Inspection:
     entries: list[Entry] = []
     try:
         with store.transaction(write=False) as db:
-            # the format first: what a store says of foreign tables means nothing
+            # the format first: what a store says about foreign tables means nothing
             problems += store.problems(db)
             if not problems:
                 problems += store.damage(db)

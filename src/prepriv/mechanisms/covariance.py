@@ -43,7 +43,7 @@ _TOGETHER = Apart()
 def integer_sensitivity(grid: Lattice, d: int, adjacency: Adjacency, apart: Apart) -> int:
     """How far the integer sum of x x^T moves between neighbours, in Frobenius norm and squared grid steps.
 
-    One record; common rows that moved, each cut to the grid anew (sqrt(d) steps, and one for float
+    One record; common rows that moved, each cut to the grid again (sqrt(d) steps, and one for float
     rounding); common rows that were dropped.
     """
     norm = grid.sensitivity

@@ -59,7 +59,7 @@ class ExponentialMechanism(Mechanism):
     `mu`-GDP), all rounding included. A better answer than noise on every score when only the best candidate
     is wanted.
 
-    Raises ValueError for an epsilon outside 2^-20..100 or a range that is no whole number. docs/proofs/exponential.md.
+    Raises ValueError for an epsilon outside 2^-20..100 or a range that is not a whole number. docs/proofs/exponential.md.
 
     >>> mechanism = ExponentialMechanism(epsilon=2.0, score_range=2)
     >>> mechanism.choose(np.array([10, 30, 29]), NoiseSource.for_tests(1))[0]

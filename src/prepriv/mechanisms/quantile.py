@@ -28,7 +28,7 @@ _MOST_MU = 12.0  # of a choice: beyond, its account has no price, and it errs by
 class Grid:
     """The declared points lower + j * step, 0 <= j < points, with step = (upper - lower) / (points - 1).
 
-    lower < upper: finite. points: 2 to 2^52; ValueError else. Nothing about it may come from the data.
+    lower < upper: finite. points: 2 to 2^52; ValueError otherwise. Nothing about it may come from the data.
     """
 
     lower: float
@@ -160,7 +160,7 @@ def _scored(
 
 
 def rank_above(q: float, n: int) -> int:
-    """How many of n values lie above the q-quantile: round((1 - q) n), 0 <= q <= 1; ValueError else.
+    """How many of n values lie above the q-quantile: round((1 - q) n), 0 <= q <= 1; ValueError otherwise.
 
     >>> rank_above(0.9, 1000)
     100

@@ -117,7 +117,7 @@ def check_counts(steps: Sequence[Step], domain: Domain) -> None:
 
 
 def check_records(domain: Domain) -> None:
-    """ValueError if units of several rows are declared where somebody else trains, or trained."""
+    """ValueError if units of several rows are declared where someone else trains, or trained."""
     if domain.unit is not None:
         raise ValueError(
             "a training of another library is accounted for record by record: what clips the rows of a unit as one is not "

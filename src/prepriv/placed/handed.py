@@ -137,7 +137,7 @@ def held(planned: PlannedStep, training: FittedMap, domain: Domain) -> list[Fitt
 
 
 def placeless(fitted: FittedMap) -> FittedMap:
-    """A third-party map that is shown blocks of one length, each as if it were the first: it makes of a row the same bits
+    """A third-party map that is shown blocks of one length, each as if it were the first: it gives for a row the same bits
     wherever the row stands. A map of this package as it is."""
     if is_ours(type(fitted)):
         return fitted
@@ -179,7 +179,7 @@ def _of_one_length(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Inside(ReleasedMap):
-    """The nearest row of a declared space to each row: what a user's own step says of its rows is then true of them.
+    """The nearest row of a declared space to each row: what a user's own step says about its rows is then true of them.
 
     It moves no two rows apart, since the space is convex, and no row that is where it was declared to be. Cells that may be
     missing stay so, and count in the norm as the furthest that could fill them; other cells that are not numbers are zero.

@@ -190,7 +190,7 @@ class PrivateTable:
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
 
-        The n declared rows of a stream stay in `memory` if they fit; of what is no file, else in the spool. Where nothing is to
+        The n declared rows of a stream stay in `memory` if they fit. Rows that are not of a file stay in the spool otherwise. Where nothing is to
         be learned indices are -1: every record contributes nothing.
         """
         domain, stream = self.domain, self.stream

@@ -34,7 +34,7 @@ def cost(steps: Chain, learner: Learner, setting: Setting, multiplier: float, de
 def composed_stages(stages: Stages, training: tuple[Part, ...]) -> TradeoffFunction:
     """Training and all that the steps release, composed in the order in which it runs.
 
-    Behind a test stands what runs only if it passes; before it what runs in any case, on whose output the case of
+    What runs only if a test passes stands after it; what runs in any case stands before it, on whose output the case of
     the test may depend: so the two cases are joined first and what ran before is composed with the lower of them.
     """
     parts: list[Part] = list(training)

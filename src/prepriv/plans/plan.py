@@ -59,7 +59,7 @@ class Plan(Priced):
     Parameters
     ----------
     domain : Domain
-        What is declared of the raw rows, with n.
+        What is declared about the raw rows, with n.
     epsilon : float
         The privacy budget; inf: no noise, no claim.
     delta : float
@@ -167,7 +167,7 @@ class Plan(Priced):
 
     @property
     def setting(self) -> Setting:
-        """What is declared of the rows that reach the learner."""
+        """What is declared about the rows that reach the learner."""
         return setting_of(self.chain, self.learner, self.domain)
 
     @cached_property
@@ -304,7 +304,7 @@ def budget(epsilon: float, delta: float) -> float:
 
 
 def setting_of(steps: Chain, learner: Learner, domain: Domain) -> Setting:
-    """What is declared of the rows that reach a learner after these steps; domain: with n."""
+    """What is declared about the rows that reach a learner after these steps; domain: with n."""
     assert domain.n is not None
     outputs = learner.loss.outputs(len(domain.classes))
     if steps.incoming.any_order and not (is_ours(type(learner)) or learner.takes_units):
@@ -392,7 +392,7 @@ def make_plan(
     Parameters
     ----------
     domain : Domain
-        What is declared of the raw rows.
+        What is declared about the raw rows.
     steps : sequence of steps
         Pre-processing, in order, each step with its payment (`prepriv.preprocessing`).
     learner : Learner

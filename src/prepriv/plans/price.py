@@ -159,7 +159,7 @@ def prices(
     steps : sequence of steps
         Pre-processing, each step with its payment.
     domain : Domain
-        What is declared of the raw rows.
+        What is declared about the raw rows.
     learner : Learner
         What is trained after them; its noise is calibrated.
     epsilon : float
@@ -236,7 +236,7 @@ def joint_factor(
     steps : sequence of steps
         Pre-processing, each step with its payment.
     domain : Domain
-        What is declared of the raw rows.
+        What is declared about the raw rows.
     learner : Learner
         What is trained after them; its noise is calibrated twice.
     epsilon : float

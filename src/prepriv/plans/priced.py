@@ -60,7 +60,7 @@ class Priced(abc.ABC):
 
     def _stated(self, made: Guarantee, mu: float = math.inf, rows: tuple[str, ...] = ()) -> Guarantee:
         """What is claimed of releases, with what is weak of it. mu: of the whole budget of a model, if one is made. rows: what
-        is declared of them (`prepriv.domain.Domain.declared_rows`)."""
+        is declared about them (`prepriv.domain.Domain.declared_rows`)."""
         weak = notes_on(made.epsilon(self.delta), self.delta, self.n, mu)
         conditions = tuple(dict.fromkeys((*rows, *made.conditions)))
         return replace(made, conditions=conditions, notes=tuple(dict.fromkeys((*made.notes, *weak))))

@@ -155,7 +155,7 @@ def _check_whole(value: Any, largest: int) -> None:
 
 
 def same(made: Any, stated: Any) -> bool:
-    """Whether plain data are the same: types and texts to the letter, numbers up to rounding."""
+    """Whether plain data are the same: types and texts exactly, numbers up to rounding."""
     if isinstance(made, dict) and isinstance(stated, dict):
         return made.keys() == stated.keys() and all(same(v, stated[k]) for k, v in made.items())
     if isinstance(made, list | tuple) and isinstance(stated, list | tuple):

@@ -92,7 +92,7 @@ class SpectrumTail(_Spectrum):
 
 @dataclass(frozen=True, eq=False)
 class SpectrumCaps(pay.Caps):
-    """What is declared of the spectrum of the second moment, in the squared units of the rows. None: not declared.
+    """What is declared about the spectrum of the second moment, in the squared units of the rows. None: not declared.
 
     gap: the k-th eigenvalue exceeds the (k+1)-th by at least this much, a positive number. tail: the eigenvalues
     beyond the k-th add up to at most this much, at least 0. ValueError for other values.
@@ -116,7 +116,7 @@ class SpectrumCaps(pay.Caps):
         return self
 
     def conditions(self, k: int, radius: float, *, centred: bool, reading: Reading) -> dict[str, Premise]:
-        """What is declared of the rows before they are cut to a grid, by name."""
+        """What is declared about the rows before they are cut to a grid, by name."""
         out: dict[str, Premise] = {}
         if self.gap is not None:
             out["gap"] = Gap(k, centred, radius, self.gap, reading=reading)

@@ -1,4 +1,4 @@
-"""Maps of whole data sets that are Lipschitz in Frobenius norm, and what that says of the common rows.
+"""Maps of whole data sets that are Lipschitz in Frobenius norm, and what that says about the common rows.
 
 Standard scaling projects each column on a ball; soft PCA applies an odd Lipschitz function to the singular
 values. Both move a data set, all its rows at once, by at most a constant times the root of the summed squares of

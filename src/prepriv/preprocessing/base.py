@@ -289,8 +289,8 @@ class Step(abc.ABC):
 
     Notes
     -----
-    No default here is a claim: what a step does not say of itself is refused wherever a guarantee needs it, and a subclass
-    says it anew of code that it replaces (`preprocessing.said`). `Caps` of the class is what may be declared of the data
+    No default here is a claim: what a step does not say about itself is refused wherever a guarantee needs it, and a subclass
+    repeats it for code that it replaces (`preprocessing.said`). `Caps` of the class is what may be declared about the data
     (`payment.Caps`), checked when the step is made; here nothing may. examples/winsorize.py is a step in all three ways;
     docs/proofs/chaining.md says why steps may follow each other.
 
@@ -327,7 +327,7 @@ class Step(abc.ABC):
 
     @property
     def reads_labels(self) -> bool:
-        """Whether its fits must be handed LabelledRows; rows come without labels else."""
+        """Whether its fits must be handed LabelledRows; rows come without labels otherwise."""
         return False
 
     @property
@@ -399,7 +399,7 @@ class Step(abc.ABC):
         return {w: self.why_not.get(w, "no method known") for w in WAYS if w not in self.ways}
 
     def paid_by(self, way: str, **options: Any) -> Step:
-        """This step as it is where it is paid for in that way; else with that way's default payment and other `options`.
+        """This step as it is where it is paid for in that way; otherwise with that way's default payment and other `options`.
 
         Raises ValueError with the reason where the way is not available.
         """
@@ -417,7 +417,7 @@ class Step(abc.ABC):
         """The declared space of the rows after this step."""
 
     def lipschitz(self, space: Space) -> float:
-        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said of it."""
+        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said about it."""
         return math.inf
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
@@ -495,7 +495,7 @@ class Step(abc.ABC):
 def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Space]]:
     """(step, space before it, space after it) of a chain.
 
-    A dropped row is a row of zeros from then on, whatever the later maps do: behind a step that drops rows every
+    A dropped row is a row of zeros from then on, whatever the later maps do: after a step that drops rows every
     space holds the origin (docs/proofs/chaining.md).
     """
     dropping = False

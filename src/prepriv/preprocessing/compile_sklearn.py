@@ -237,7 +237,7 @@ def _check_same(name: str, wanted: Any, after: Fitting) -> None:
             same = bool(np.allclose(one, two, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
         if not same:
             raise ValueError(
-                f"{name} treats rows in a way that is not compiled: another of its parameters changes what it makes of them"
+                f"{name} treats rows in a way that is not compiled: another of its parameters changes what it gives for them"
             )
 
 
@@ -340,7 +340,7 @@ def _selection(e: Any, rows: Fitting) -> Compiled:
 
 
 def _probed(e: Any, rows: Fitting, widths: Sequence[int]) -> Compiled:
-    """A column-wise encoder of categories, asked what it makes of each value of each column; zeros where it refuses one."""
+    """A column-wise encoder of categories, asked what it gives for each value of each column; zeros where it refuses one."""
     name = type(e).__name__
     if any(kind is None for kind in rows.kinds):
         return _probed_numbers(e, rows, widths)

@@ -29,7 +29,7 @@ class CompiledMap(StoredMap):
     """Rows of the encoded space of declared columns (b, d) to (b, features), each number in [-1, 1].
 
     columns: the declared columns as JSON text (`Domain.to_json`). ops: the operations, as JSON text. features: how many numbers a
-    row becomes; those that no operation makes are 0. check: what the sketch that it was fitted on says of itself.
+    row becomes; those that no operation makes are 0. check: what the sketch that it was fitted on says about itself.
     """
 
     written_as: ClassVar[str] = "compiled"
@@ -46,7 +46,7 @@ class CompiledMap(StoredMap):
             if _count(self._ops) > MOST_OPS:
                 raise ValueError
             self.transform(np.zeros((1, sum(map(_width, self._kinds)))))
-        except Exception:  # of a file that somebody made: whatever it is, one sentence
+        except Exception:  # of a file that someone made: whatever it is, one sentence
             raise ValueError(_NO_DATA) from None
 
     @cached_property

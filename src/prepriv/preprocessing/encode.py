@@ -1,4 +1,4 @@
-"""One-hot codes and clipped features by declared facts: data-independent, hence free.
+"""One-hot codes and clipped features by declared facts: data-independent, so free.
 
 Proof: docs/proofs/encode.md.
 """

@@ -1,4 +1,4 @@
-"""Rows through a fixed network: features that somebody trained on other data. Data-independent, hence free.
+"""Rows through a fixed network: features that someone trained on other data. Data-independent, hence free.
 
 Proof: docs/proofs/encoder.md.
 """

@@ -63,7 +63,7 @@ class Fitted(Step):
     Raises
     ------
     ValueError
-        For another payment, or texts that are no such data.
+        For another payment, or texts that are not such data.
 
     Notes
     -----
@@ -114,14 +114,14 @@ class Fitted(Step):
         Parameters
         ----------
         pipeline : Pipeline, ColumnTransformer, FeatureUnion or transformer
-            Fitted or not: it is fitted anew.
+            Fitted or not: it is fitted again.
         domain : Domain
-            What is declared of the raw table, with its columns.
+            What is declared about the raw table, with its columns.
         payment : Sketch, optional
-            None is free where no transformer learns anything from rows, such as one-hot codes of declared categories; else
+            None is free where no transformer learns anything from rows, such as one-hot codes of declared categories; otherwise
             `Sketch()`, which buys as much as is enough.
         encoded : bool, default False
-            Refuse a pipeline that a column of categories comes out of; else its codes are taken for numbers.
+            Refuse a pipeline that a column of categories comes out of; otherwise its codes are taken for numbers.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class Fitted(Step):
         return int(max(100, min(wanted, _MOST_ROWS, _MOST_NUMBERS // self.features)))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
-        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says of itself.
+        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says about itself.
 
         FitFailed where a transformer cannot be fitted on them.
         """
@@ -289,7 +289,7 @@ def _width(kind: Mapping[str, Any]) -> int:
 @dataclass(frozen=True)
 class FittedPart:
     """A transformer of a pipeline. name: of its class. looks_at: what its fit needs of a sketch. learns: whether its fit depends on
-    rows at all, beyond what is declared of them."""
+    rows at all, beyond what is declared about them."""
 
     name: str
     looks_at: Needs

@@ -1,4 +1,4 @@
-"""Imputation by a declared constant: data-independent, hence free. Proof: docs/proofs/impute.md, section on constants."""
+"""Imputation by a declared constant: data-independent, so free. Proof: docs/proofs/impute.md, section on constants."""
 
 from __future__ import annotations
 

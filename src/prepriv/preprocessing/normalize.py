@@ -1,4 +1,4 @@
-"""Row normalisation, norm clipping, rescaling: data-independent, hence free.
+"""Row normalisation, norm clipping, rescaling: data-independent, so free.
 
 Proof: docs/proofs/normalize.md.
 """

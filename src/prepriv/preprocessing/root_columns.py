@@ -1,4 +1,4 @@
-"""Square roots column by column: data-independent, hence free. Proof: docs/proofs/square_root.md.
+"""Square roots column by column: data-independent, so free. Proof: docs/proofs/square_root.md.
 
 Encoded columns lie in [0, 1], wherever they were declared. A column that was declared from 0 on holds amounts, counts or
 intensities, and its root is worth having; the further its declared lower bound is from 0, the straighter the root of the

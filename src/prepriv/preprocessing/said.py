@@ -1,6 +1,6 @@
-"""What a step has to say of itself in its place in a chain, and what of it can be checked before a record is read.
+"""What a step has to say about itself in its place in a chain, and what of it can be checked before a record is read.
 
-A third-party step is code that nobody here has seen. What it says of itself is believed where it says it of its own code
+A third-party step is code that nobody here has seen. What it says about itself is believed where it says it of its own code
 (`_said.check_said`); what it does not say is refused wherever a guarantee needs it.
 """
 

@@ -237,7 +237,7 @@ class StandardScaler(Step):
         )
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Rule "none": records that must change before a standard deviation is below its floor; else inf."""
+        """Rule "none": records that must change before a standard deviation is below its floor; otherwise inf."""
         if self.rule != "none":
             return math.inf
         came = incoming or UNTOUCHED

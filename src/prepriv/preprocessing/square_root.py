@@ -1,4 +1,4 @@
-"""Square roots of the features: data-independent, hence free. Proof: docs/proofs/square_root.md.
+"""Square roots of the features: data-independent, so free. Proof: docs/proofs/square_root.md.
 
 Intensities and counts have many small values and a few large ones; a linear model sees the small ones better
 after a square root (the Hellinger map, once rows are normalised; Arandjelovic and Zisserman 2012). It is the

@@ -13,7 +13,7 @@ from prepriv.preprocessing.normalize import Rescale
 from prepriv.preprocessing.root_columns import STRAIGHT, RootColumns
 
 _BINS, _CELLS = 32, 4096  # of a column; of all columns, about
-REACH = 2.0  # of what a value says of its neighbours, in widths of the column
+REACH = 2.0  # of what a value says about its neighbours, in widths of the column
 EDGES_SHARE = 0.05
 
 

@@ -207,7 +207,7 @@ def _texts_alone(domain: Domain) -> bool:
 
 def feature_weight(domain: Domain, s: float) -> float:
     """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
-    the share of columns that hold numbers, as categories are no curve.
+    the share of columns that hold numbers, as categories are not curves.
 
     Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell.
     """

@@ -160,7 +160,7 @@ def pillar(
     Parameters
     ----------
     domain : Domain
-        What is declared of the private rows.
+        What is declared about the private rows.
     public : array or table, (rows, columns)
         Unlabelled rows with the domain's columns, at least k of them.
     epsilon : float

@@ -128,7 +128,7 @@ class _Watched(Mechanisms):
 
 
 def array_of(said: str, made: Any) -> Floats:
-    """What a map makes of rows, if it is an array of floats."""
+    """What a map gives for rows, if it is an array of floats."""
     if not isinstance(made, np.ndarray) or made.dtype.kind != "f" or made.ndim != 2:
         raise ValueError(f"{said} must make an array of floats (rows, features); got {type(made).__name__}")
     return made
@@ -154,6 +154,6 @@ def check_each_row(said: str, make: Callable[..., NDArray[Any]], x: Floats, *bes
         same = same and np.allclose(whole, again, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
     if not same:
         raise ValueError(
-            f"{said} must treat every row by itself: what it makes of a row depends on the other rows of its block, or on rows "
+            f"{said} must treat every row by itself: what it gives for a row depends on the other rows of its block, or on rows "
             "that it met before, so one record could move them all"
         )

@@ -1,6 +1,6 @@
 """A rehearsal of third-party code on made-up rows, before any charge: mistakes, and what no claim covers.
 
-A row is mapped, kept and learned from by itself: what a map or a loss makes of a row may depend on no other row, on no row
+A row is mapped, kept and learned from by itself: what a map or a loss gives for a row may depend on no other row, on no row
 before it, and on its place only where places are public.
 """
 
@@ -179,7 +179,7 @@ def _fitted(
     enough: bool = False,
     access: Rehearsal | None = None,
 ) -> tuple[FittedMap, ReleasedMap]:
-    """The maps that a copy of the step makes of made-up rows, of the kinds that it must make. enough: no error is excused."""
+    """The maps that a copy of the step gives for made-up rows, of the kinds that it must make. enough: no error is excused."""
     step, access = planned.step, access or Rehearsal(planned, domain, n, private, rows)
     try:
         made = step.paid.fit(copied(step), planned.before, access)
@@ -226,7 +226,7 @@ def _kept(said: str, training: FittedMap, x: Floats, start: int) -> NDArray[np.b
 
 
 def _check_placeless(said: str, training: FittedMap, x: Floats, why: str) -> None:
-    """ValueError unless a map makes of a row the same bits, and keeps it or not, in each place of a block.
+    """ValueError unless a map gives for a row the same bits, and keeps it or not, in each place of a block.
 
     Where places are not public a run shows it no other blocks (`placeless`), whatever their places in the table.
     """

@@ -110,7 +110,7 @@ def second_account(report: Reported) -> SecondAccount:
     Raises
     ------
     NoEvents
-        Where dp-accounting knows no event for something that ran, or only for a larger delta.
+        Where dp-accounting does not know an event for something that ran, or only for a larger delta.
     ImportError
         Without dp-accounting (`prepriv[interop]`).
     """

@@ -62,14 +62,14 @@ class _Older(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A released linear model: what may leave of a run, with its claim.
+    """A released linear model: the part of a run that may leave, with its claim.
 
     `PrivateClassifier.model_` is one, and `Model.load` reads one from its file.
 
     Parameters
     ----------
     domain : Domain
-        What was declared of the rows.
+        What was declared about the rows.
     maps : tuple of ReleasedMap
         The released maps of the steps, in order.
     weights : array, (d + 1, K)
@@ -116,7 +116,7 @@ class Model:
 
     @staticmethod
     def of(trained: Trained) -> Model:
-        """Make a model of what of a run may leave.
+        """Make a model from the parts of a run that may leave.
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class Model:
     def flattened(self) -> Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
 
-        Post-processing of what left already: the claim is the same. Predictions agree up to rounding; if every
-        map is linear none is left but noisy counts of classes, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
+        This is post-processing of what was released, so the claim is the same. Predictions agree up to rounding. If every
+        map is linear, only noisy counts of classes are left of them, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
         Probabilities then are those of rows of the largest declared norm.
         """
         from prepriv.preprocessing.center import Subtract
@@ -291,7 +291,7 @@ class Model:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
 
         Inputs: `prepriv.integrations.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
-        (hashed texts, maps of somebody else's), ImportError without `prepriv[onnx]`.
+        (hashed texts, third-party maps), ImportError without `prepriv[onnx]`.
         """
         from prepriv.integrations.onnx_model import to_onnx
 
@@ -314,7 +314,7 @@ class Model:
     def shapes(self) -> list[Shape]:
         """What each column adds to the score of an additive model (`steps="additive"`), with bands of the noise alone.
 
-        Raises ValueError for a model that is no sum of functions of its columns.
+        Raises ValueError for a model that is not a sum of functions of its columns.
         """
         from prepriv.release.shapes import shapes
 
@@ -346,8 +346,8 @@ class Model:
         folder : path
             Made if it is not there.
         ledger : path or URL, optional
-            That the model was charged to: its hash is then written beside the charge, where `ledger show` says it. None: it
-            is written nowhere.
+            The one that the model was charged to. Its hash is then written beside the charge, and `ledger show`
+            prints it. None: it is not written.
         overwrite : bool, default False
             Replace another model that privacy was paid for.
 
@@ -399,7 +399,7 @@ class Model:
 
     @property
     def part(self) -> Guarantee | None:
-        """What is claimed of the training, and of the choice, alone: without the drafts of the domain."""
+        """What is claimed for the training and the choice alone, without the drafts of the domain."""
         if not self.private:
             return None
         return self.declared.guarantee if self.choice is None else self.choice.guarantee
@@ -424,7 +424,7 @@ class Model:
 
         Notes
         -----
-        The guarantee is computed anew from the plan. A file is not signed: that the run followed the plan is the word of
+        The guarantee is recomputed from the plan. A file is not signed: that the run followed the plan is the word of
         the person who made it.
         """
         path = artifact_file(path_of("path", path))

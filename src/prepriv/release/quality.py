@@ -114,7 +114,7 @@ class Quality:
 
     @property
     def known(self) -> bool:
-        """Whether anything is said of how good it is."""
+        """Whether anything is said about how good it is."""
         return self.error is not None or (self.right is not None and self.right.value is not None)
 
     def good(self) -> Iterator[str]:

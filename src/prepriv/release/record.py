@@ -280,7 +280,7 @@ def _preprocessing(report: Report) -> str:
     lines = ["Pre-processing, each step with what it costs:"]
     for planned, (name, way, cost) in zip(plan.steps, report.paid):
         held = [str(condition) for condition in planned.conditions]
-        more = f"; declared of the data: {'; '.join(held)}" if held else ""
+        more = f"; declared about the data: {'; '.join(held)}" if held else ""
         lines.append(f"- {name}: {_WAYS[way]} ({cost}){more}")
     if not plan.steps:
         lines.append("- none")

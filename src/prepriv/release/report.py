@@ -135,9 +135,9 @@ class Report:
     receipt : mapping, optional
         Of the charge in a ledger. None: it was charged to none.
     measured : PrivateEvaluation, optional
-        What was measured in private, on rows set aside. None: nothing.
+        What was measured privately, on rows set aside. None: nothing.
     model : Model, optional
-        What left, if it is to be shown. None: it is not.
+        What left, if it is shown. None: it is not.
     audited : OneRun, optional
         What the canaries of the run showed. None: it had none.
 
@@ -147,7 +147,7 @@ class Report:
 
     Notes
     -----
-    Every number is a function of the frozen plan, or of a table that the user declared public, and then says so.
+    Every number is a function of the frozen plan, or of a table that the user declared public. The report says which.
 
     Examples
     --------

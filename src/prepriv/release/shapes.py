@@ -1,4 +1,4 @@
-"""What an additive model says of each column: its shape function, and how far noise alone moves it. docs/additive.md."""
+"""What an additive model says about each column: its shape function, and how far noise alone moves it. docs/additive.md."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Shape:
     values : array, (values, K)
         Of mean zero over bins or categories, a missing cell's beside them.
     band : array, (values,), or None
-        Two standard deviations of what the noise of training alone makes of each; None for another learner than
+        Two standard deviations of what the noise of training alone does to each; None for another learner than
         `GradientDescent`. It holds no error of the rows or of the model.
 
     Examples

@@ -116,7 +116,7 @@ class ReportSummary:
 
 
 def _quality(report: Report) -> Quality | None:
-    """Of a public table, where numbers are exact; else what was measured privately."""
+    """Of a public table, where numbers are exact; otherwise what was measured privately."""
     told = report.evaluation or report.measured
     if told is None:
         return None

@@ -93,7 +93,7 @@ def admit(
     fits : sequence of plans
         Whose steps may be fitted on public tables.
     room : callable, optional
-        Asks for room; its answer is in `Admitted.room`.
+        Asks for space to hold integers; its answer is in `Admitted.room`.
     ledger : path, optional
         Charged. A claim that costs nothing (every step free or public) is neither charged nor counted.
     session : Session, optional

@@ -39,7 +39,7 @@ _PURE = 1e-9  # where pure fits are added up: at δ = 0 nothing better than thei
 
 
 class CompositionWarning(UserWarning):
-    """Several private fits of one process, which no ledger adds up. Said once a process, at the second fit.
+    """Several private fits ran in one process, and no ledger adds them up. Given once per process, at the second fit.
 
     Notes
     -----
@@ -145,7 +145,7 @@ class Spent:
             f"ε = {up(self.epsilon[kind])} at δ = {exact(self.delta)}, {total}"
             for kind, total in self.totals.items()
         ]
-        return "; apart, as other neighbours do not add: ".join(sums)
+        return "; separately, as guarantees for other neighbours do not add up: ".join(sums)
 
 
 def _answer(
@@ -193,7 +193,7 @@ class Odometer:
     def announce(self, plan: Priced, charged: bool = False) -> None:
         """Warn, once, if a private run of `plan` is not the first and no ledger adds them all up: before its charge.
 
-        charged: whether a ledger will hold it. Raises what a filter of the user makes of the warning, each time.
+        charged: whether a ledger will hold it. Raises what a filter of the user gives for the warning, each time.
         """
         fits = tuple(self._fits)
         if plan.guarantee is None or not fits or (charged and all(fit.receipt for fit in fits)):
@@ -206,9 +206,9 @@ class Odometer:
             if total.above_the_sum:
                 total = Spent(min(math.fsum(fit.delta for fit in fits) * UP or _PURE, 0.999), fits)
             warnings.warn(
-                f"private fit {len(fits)} of this process: each guarantee_ is for one fit only; {_IF}, "
-                f"together they have {total._sums()}. prepriv.spent() shows the sum for this process only: joblib's workers and other runs are not in it. "
-                "With ledger= every fit is charged to one cap, wherever it runs. This warning is given once",
+                f"private fit {len(fits)} of this process, and no ledger adds the fits up. Each guarantee_ is for one fit only. Together they "
+                f"have {total._sums()}, {_IF}. prepriv.spent() shows the sum for this process, without joblib's workers and other runs. "
+                "With ledger=, every fit is charged to one cap, wherever it runs. This warning is given once",
                 CompositionWarning,
                 stacklevel=callers_level(),
             )
@@ -236,7 +236,7 @@ def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None
 
 
 def spent(delta: float = 1e-5) -> Spent:
-    """Add up what all private fits of this process cost together, *if* they read the same people.
+    """Add up what all private fits of this process cost together *if* they read the same people.
 
     Parameters
     ----------

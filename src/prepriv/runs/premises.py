@@ -30,7 +30,7 @@ def check_premises(
     """(step, condition, whether it holds) for each condition of the plan, tested ones too.
 
     Each is checked on the rows as they reach its step, before the step rounds or cuts anything. What an earlier step
-    releases is what `session` makes of it, for the curator without noise: behind it, a run may see rows of which
+    releases is what `session` gives for it, for the curator without noise: after it, a run may see rows of which
     something else holds.
     table, targets: encoded rows and class indices, as many as the plan's n.
     """
@@ -44,7 +44,7 @@ def check_premises(
 
 
 def of_part(plan: Plan, whole: int) -> Plan:
-    """The plan of a part of `whole` records that coins chose, whose premises are declared of all of them.
+    """The plan of a part of `whole` records that coins chose, whose premises are declared about all of them.
 
     Caps that are shares of all records become numbers of records, which no part exceeds. Raises ValueError, in one
     sentence, for a premise that a part need not inherit.

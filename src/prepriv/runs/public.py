@@ -30,7 +30,7 @@ def check_public(plan: Plan) -> None:
     """Fit every public step that can be fitted now, so that a bad public table is refused before any charge.
 
     ValueError, naming the step: no table, columns that differ from the schema's, rows that its `check_public` refuses,
-    or a map that is not a number somewhere. Steps behind one that is fitted on private rows are checked for columns and
+    or a map that is not a number somewhere. Steps after one that is fitted on private rows are checked for columns and
     row counts only. Reads no private record, and changes no charge.
     """
     check_public_steps(plan.domain, [p.step for p in plan.steps])

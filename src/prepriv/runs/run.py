@@ -135,7 +135,7 @@ def _held(rows: Mapped, plan: Plan, room: Room | None, progress: Progress | None
 
 
 class Steps(Protocol):
-    """What a plan says of its steps, with or without a learner after them."""
+    """What a plan says about its steps, with or without a learner after them."""
 
     @property
     def domain(self) -> Domain: ...

@@ -1,4 +1,4 @@
-"""What a table and a plan have to say to each other before a run, for the curator: exact, hence private."""
+"""What a table and a plan have to say to each other before a run, for the curator: exact, so private."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_PRIVATE = "for the curator only: these counts are not private"
 
 @dataclass(frozen=True)
 class Validation:
-    """What `validate` found. Nothing of it may be published: it is exact, about private rows.
+    """What `validate` found. None of it may be published, because it is exact about private rows.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Validation:
     columns : tuple of Counted
         Each declared column, with the number of its faulty cells.
     labels : Counted or None
-        The same of the labels; None if none were given.
+        The same for the labels; None if none were given.
     conditions : tuple of (str, str, bool), optional
         (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
     units : (int, int, int), optional
@@ -105,18 +105,18 @@ class Validation:
 
 
 def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None) -> Validation:
-    """Count, FOR THE CURATOR ONLY, what the declared rules will change in a table: exactly. Never publish the answer.
+    """FOR THE CURATOR ONLY: count exactly what the declared rules will change in a table. Never publish the answer.
 
     Parameters
     ----------
     domain : Domain
-        What is declared of the rows.
+        What is declared about the rows.
     X : array or table, (n, columns)
         The rows, as `PrivateClassifier.fit` takes them, in memory.
     y : array, (n,), optional
         Their labels. None: labels are not checked.
     plan : Plan, optional
-        Whose conditions are to be checked on these rows. None: none are.
+        Whose conditions are checked on these rows. None: no conditions.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
 
     Notes
     -----
-    Training can say none of this: it would tell of records.
+    Training can say none of this, because it would reveal records.
 
     Examples
     --------

@@ -145,7 +145,7 @@ def _learned(told: str, values: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _column(values: Sequence[Cell], *, missing: bool) -> dict[str, Any] | None:
-    """What is declared of a column with these distinct values; None if they are too many to be categories."""
+    """What is declared about a column with these distinct values; None if they are too many to be categories."""
     for way in _IN_ORDER if values else ():
         numbers = np.array([number_written(v, way) for v in values])
         if not np.isfinite(numbers).all():

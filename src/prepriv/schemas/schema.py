@@ -131,7 +131,7 @@ class Label(_Strict):
 
     @property
     def target(self) -> Numeric | None:
-        """What is declared of a numeric target."""
+        """What is declared about a numeric target."""
         if self.low is None or self.high is None:
             return None
         return Numeric(self.low, self.high, written=self.written)

@@ -102,7 +102,7 @@ def number_in_cell(cell: Cell) -> float:
 
 
 def _read(value: Any) -> Cell:
-    """By class, subclasses included: the methods of the base class, whatever a subclass makes of them."""
+    """By class, subclasses included: the methods of the base class, whatever a subclass gives for them."""
     for kind, reader in _BY_CLASS:
         if isinstance(value, kind):
             return reader(value)

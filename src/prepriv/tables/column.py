@@ -1,6 +1,6 @@
 """A column of any library, read cell by cell: as codes into distinct cells, or as numbers.
 
-`cells` and `numbers` say of every cell what `cell_of` and `number_of` say of its value. The short cuts for whole
+`cells` and `numbers` say about every cell what `cell_of` and `number_of` say about its value. The short cuts for whole
 columns are for types in which they agree with that (tests/tables/test_data_neighbours.py compares them), and whatever
 goes wrong in one is not an error: the column is then read one cell at a time, and a cell that cannot be had at all
 is UNREADABLE by itself.
@@ -53,7 +53,7 @@ def numbers_of(
 
 
 def codes_by(column: Any, name: Callable[[Any], str | None]) -> tuple[NDArray[np.int64], list[str]]:
-    """(n,) index of what `name` makes of each value among the distinct ones, -1 for None or an error; the distinct ones.
+    """(n,) index of what `name` gives for each value among the distinct ones, -1 for None or an error; the distinct ones.
 
     Values are as they are, not as cells say them: a whole number of any length, a text (of Arrow, and of a CSV file: its
     bytes).

@@ -1,4 +1,4 @@
-"""A CSV file to an Arrow table of byte cells: one record is what a correct CSV writer makes of one row.
+"""A CSV file to an Arrow table of byte cells: one record is what a correct CSV writer writes for one row.
 
 Total: no content of a record can fail, hide another record or change how another one is read. A record with
 too few or too many cells is kept, with every cell missing, and so is one too long to be held; a quote that is

@@ -51,7 +51,7 @@ def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArra
 
 
 def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.float64]:
-    """(x - low) / (high - low) clamped to [0, 1]; NaN stays if it is to be imputed, else one half."""
+    """(x - low) / (high - low) clamped to [0, 1]; NaN stays if it has to be imputed, else one half."""
     with np.errstate(over="ignore", invalid="ignore"):
         inside = np.clip(raw, column.low, column.high)  # NaN stays NaN
         unit = np.clip((inside - column.low) / (column.high - column.low), 0.0, 1.0)
@@ -130,7 +130,7 @@ def _alone(label: Any) -> Any:
 def encode(data: Any, domain: Domain, spool: Spool | None = None) -> Table:
     """Bind a table (NumPy matrix, pandas, polars, Arrow, or a stream: stream.py) to a domain. BadData if it does not fit.
 
-    spool: where a stream that is no file is held, which is read once; None: one that is made here.
+    spool: where a stream that is not a file is held, which is read once; None: one that is made here.
     """
     instance("domain", domain, Domain, "a prepriv.Domain")
     if isinstance(data, Table):
@@ -157,7 +157,7 @@ def encode_stream(
 ) -> tuple[Table, NDArray[np.int32]]:
     """Rows and class indices (-1 where the label is not declared) of a stream, by one pass over it.
 
-    keep: whether encoded rows stay in memory. Otherwise each later pass reads files anew; what is no file, and could be another
+    keep: whether encoded rows stay in memory. Otherwise each later pass reads files again; what is not a file, and could be another
     table by then, is read no second time: its encoded rows are held in `spool`, or in one that is made here.
     """
     *columns, label = check_stream(stream, domain, label)
@@ -209,7 +209,7 @@ def with_source(domain: Domain, table: Any) -> Domain:
 
 
 def check_source_of(stream: Stream, said: str | None) -> None:
-    """BadData unless what a plan says of its rows is true of these: its claim names the query, and rests on no order."""
+    """BadData unless what a plan says about its rows is true of these: its claim names the query, and rests on no order."""
     if stream.source not in (None, said):
         raise BadData(
             f"the plan does not say that its rows are those of {stream.source}: declare it in the domain, as source="
@@ -340,7 +340,7 @@ def _arrayed(data: Any) -> NDArray[Any]:
 
 
 def as_frame(data: Any) -> Any:
-    """A frame of any library, as narwhals has it; what is none stays as it is. BadData where two names are one.
+    """A frame of any library, as narwhals gives it; what is none stays as it is. BadData where two names are one.
 
     No name is told: where a file has no header line, its first record is one.
     """

@@ -27,9 +27,9 @@ FAULTS = ("missing", "no number", "out of bounds", "unknown")
 
 @dataclass(frozen=True)
 class Counted:
-    """A column (or the labels) as found beside what is declared of it.
+    """A column (or the labels) as found beside what is declared about it.
 
-    found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is no
+    found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is not a
     number; a number outside the bounds (as an infinite one is); a category or label that is not declared. unmatched:
     the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class.
     """
@@ -50,7 +50,7 @@ def counted_columns(data: Any, domain: Domain) -> list[Counted]:
 
 
 def _declared(domain: Domain) -> Sequence[tuple[str, Column | None]]:
-    """(name, what is declared of it) of each column; None: a feature of a ball."""
+    """(name, what is declared about it) of each column; None: a feature of a ball."""
     return list(domain.columns.items()) or [(f"feature {j}", None) for j in range(domain.n_inputs)]
 
 

@@ -46,7 +46,7 @@ def outside(data: Any) -> Stream | None:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """A name as SQL gives it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -21,7 +21,7 @@ from prepriv.tables.stream import Stream, rows_in_part, withheld
 URLS = "duckdb:///FILE, sqlite:///FILE or postgresql://user@host/database"
 _URL = re.compile(r"(duckdb|sqlite|postgres(?:ql)?):/(.*)", re.DOTALL)
 _AT_ONCE = 2**12  # rows that are held as Python values
-_MOST_SHOWN = 300  # characters of what a database says of a query
+_MOST_SHOWN = 300  # characters of what a database says about a query
 
 
 def is_database(data: Any) -> bool:
@@ -30,9 +30,9 @@ def is_database(data: Any) -> bool:
 
 
 class Query(Stream):
-    """The rows of a query to a database, as a table for `PrivateClassifier.fit` and all else that takes one.
+    """The rows of a query to a database, as a table for `PrivateClassifier.fit` and everything else that takes a table.
 
-    The database is opened so that it cannot be written to. Nothing is read before the charge, but names of columns. Each
+    The database is opened so that it cannot be written to. Nothing but the names of columns is read before the charge. Each
     release reads the query once. Its text stands in the plan and in the claim: a record is a row of this query.
 
     Parameters
@@ -226,7 +226,7 @@ class _PostgreSQL(_Database):
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
-        """A connection, as libpq has it, in a transaction that reads one state of the database."""
+        """A connection, as libpq gives it, in a transaction that reads one state of the database."""
         try:
             import psycopg
         except ImportError:
@@ -299,7 +299,7 @@ def _column(found: Any, j: int) -> list[bytes | None]:
 
 @contextlib.contextmanager
 def _of_no_ledger() -> Iterator[None]:
-    """What a ledger says of a URL, of a database."""
+    """What a ledger says about a URL, of a database."""
     try:
         yield
     except ValueError as error:

@@ -83,7 +83,7 @@ def check_table_file(path: Path) -> None:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a table's name says that it is a Parquet file; else it is CSV."""
+    """Whether a table's name says that it is a Parquet file; otherwise it is CSV."""
     return path.suffix.lower() == ".parquet"
 
 
@@ -110,7 +110,7 @@ def _csv_header(opened: Callable[[], IO[bytes]], delimiter: str) -> list[str]:
 
 
 def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
-    """What `read` makes of a CSV file. Raises BadData for one that is not text."""
+    """What `read` gives for a CSV file. Raises BadData for one that is not text."""
     from prepriv.tables.csv import HeaderLine
 
     with opener(path)() as file:

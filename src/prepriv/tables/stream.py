@@ -54,7 +54,7 @@ class Stream(abc.ABC):
     alone: a line that cannot be read is a row of empty cells, not a row less. Its errors are withheld, since they can hold
     cells.
 
-    Files are read anew for each pass. Any other stream is read once for each release, and its encoded rows are held: a second
+    Files are read again for each pass. Any other stream is read once for each release, and its encoded rows are held: a second
     reading could be of another table (docs/proofs/one_table.md).
     """
 
@@ -425,7 +425,7 @@ def _parquet_parts(
 
 @contextmanager
 def withheld() -> Iterator[None]:
-    """Whatever a library says of a table may quote a cell."""
+    """Whatever a library says about a table may quote a cell."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit, BadData):

@@ -40,7 +40,7 @@ class Table:
             yield start, self.block(start, min(start + BLOCK, self.n))
 
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Encoded rows start to stop, (b, d) float64; NaN only in features that are to be imputed."""
+        """Encoded rows start to stop, (b, d) float64; NaN only in features that have to be imputed."""
         if self.matrix is not None:
             rows: Any = self.matrix[start:stop]
             return self._matrix_block(rows.toarray() if hasattr(rows, "toarray") else rows)

@@ -68,7 +68,7 @@ class UnitTable(Table):
     """One row of each unit: whoever takes these for records is right, a unit has one. For who asks, all that are read.
 
     every: the rows that are read, at most `rows_per_unit` of each unit, unit by unit, the one of this table first.
-    labels: (rows,) what `encode_targets` makes of theirs. sizes: (n,) rows of each unit, 0 where only missing cells
+    labels: (rows,) what `encode_targets` gives for theirs. sizes: (n,) rows of each unit, 0 where only missing cells
     stand for one.
     """
 
@@ -122,10 +122,10 @@ def counted_units(rows: Any, domain: Domain) -> tuple[int, int, int]:
 
 
 def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, NDArray[np.int32]]:
-    """Private rows of a domain with units, and what is to be learned of the row of each; labels None: nothing is.
+    """Private rows of a domain with units, and what has to be learned of the row of each; labels None: nothing is.
 
     Rows without an id are nobody's and left out. Under replace-one units that are not there, up to n, are units without
-    rows; BadData for more than n, which is no table of n units. A stream is held in memory, encoded.
+    rows; BadData for more than n, which is not a table of n units. A stream is held in memory, encoded.
     """
     check_units(rows, domain)
     return grouped(*_read(rows, labels, domain), domain, n)
@@ -133,7 +133,7 @@ def by_unit(rows: Any, labels: Any, domain: Domain, n: int) -> tuple[UnitTable, 
 
 def in_periods(rows: Any, labels: Any, domain: Domain) -> tuple[Table, NDArray[np.int32]]:
     """Private rows of a domain with periods and without units, those of the periods that are read alone; labels None:
-    nothing is to be learned. A row's own date decides; one without a date is left out. A stream is held in memory, encoded.
+    nothing has to be learned. A row's own date decides; one without a date is left out. A stream is held in memory, encoded.
     """
     check_units(rows, domain)
     table, targets, codes, _ = _read(rows, labels, domain)

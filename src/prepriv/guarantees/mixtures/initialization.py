@@ -84,7 +84,7 @@ class RandomInitialization(TradeoffFunction):
     unclipped: UnclippedShift | None = None  # a law above that of the shift, where cells do not reach
 
     def inverse(self) -> RandomInitialization:
-        """Each Gaussian pair is symmetric, hence the mixture (Proposition 3.2)."""
+        """Each Gaussian pair is symmetric, so the mixture is, too (Proposition 3.2)."""
         return self
 
     def bounds(self, epsilon: float) -> DeltaBounds:
@@ -158,7 +158,7 @@ def random_initialization(
         Standard deviation of the Gaussian noise that is added to the sum, > 0.
     claim : {"instance", "bounded", "unrestricted"}, default "instance"
         For which data it holds. "instance", Theorem 5.1: the given data set y = target x, x = +-1, and any one record
-        removed; mu_I = min(clip, |target - I|). It says nothing of other data. "bounded": every data set with |x| <= 1,
+        removed; mu_I = min(clip, |target - I|). It says nothing about other data. "bounded": every data set with |x| <= 1,
         |y| <= target; mu_I = min(clip, target + |I|); with adjacency="replace-one",
         min(clip, target + |I|) + min(clip, target). "unrestricted": every data set: the shift is clip (replace-one:
         2 clip), initialisation gains nothing.

@@ -42,7 +42,7 @@ class Shuffled(TradeoffFunction):
 
     It holds for one report a user, all users running the same randomizer, which is epsilon0-DP
     (pure) on its own. It does not hold for shuffled mini-batches of DP-SGD: a Gaussian step on a
-    batch is no local randomizer.
+    batch is not a local randomizer.
     """
 
     epsilon0: float
@@ -112,7 +112,7 @@ class Shuffled(TradeoffFunction):
 
 @dataclass(frozen=True)
 class ExactShuffle(Shuffled):
-    """The clone pair itself: nothing smaller can be said of all epsilon0-DP randomizers by this pair.
+    """The clone pair itself: nothing smaller can be said about all epsilon0-DP randomizers by this pair.
 
     With w = 1/(1 + e^eps0): H_E(P || Q) = ((1-w) - wE) H_tau(P0 || Q0), tau = ((1-w)E - w)/((1-w) - wE).
     """
