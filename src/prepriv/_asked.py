@@ -13,7 +13,7 @@ def when_asked(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package. homes: the module below the package that each name comes from.
 
-    A name is no module of the package: an import of that module would take its place.
+    A name is not a module of the package: an import of that module would take its place.
     """
 
     def asked(name: str) -> Any:

@@ -229,7 +229,8 @@ def test_a_wait_is_shown_by_a_word_that_no_record_decides(place, monkeypatch):
         ["ask", "p.csv", "mean(age)", "--schema", "S.yaml", "--rows", str(N)],
     ):
         assert run(command) == 0
-        assert said == [("reading", 0, 0)], command
+        assert said[-1] == ("reading", 0, 0), command
+        assert said[:-1] in ([], [("pricing", 0, 0)]), command  # a plan is priced before a record is read
         said.clear()
     assert run(["schema", "init", "p.csv"]) == 0 and said == [("reading", 0, 0)]
     assert run(["evaluate", "run/model", "p.csv"]) == 0 and said[1:] == [

@@ -84,7 +84,7 @@ def test_what_follows_from_no_model_is_named_as_unchecked(fitted, tmp_path, caps
     page = made.save(tmp_path / "r.html")
     assert run(["report", str(folder / "model"), "--verify", str(page)]) == 0
     out = capsys.readouterr().out
-    assert "word of who ran it: what is said of my <table>" in out and "noisy counts" in out
+    assert "word of who ran it: what is said about my <table>" in out and "noisy counts" in out
     page.write_text(page.read_text(encoding="utf-8").replace("50.00 %", "99.00 %"), encoding="utf-8")
     assert run(["report", str(folder / "model"), "--verify", str(page)]) == 1
 
