@@ -137,4 +137,4 @@ def test_a_draft_says_what_to_look_at_of_what_it_released(tmp_path, monkeypatch,
     said = capsys.readouterr().err
     assert "written: comma" in (tmp_path / "s.yaml").read_text() and "'b'" not in said
     assert "write low: and high: in place of classes:, with the bounds of 'stars'" in said
-    assert "Free, in the file: delete the lines of a column" in said
+    assert "Free edits in the file: delete the lines of a column" in said
