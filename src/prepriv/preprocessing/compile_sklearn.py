@@ -210,7 +210,7 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
 
 
 def _by_scikit_learn(estimator: Any, name: str, x: NDArray[Any]) -> Any:
-    """What its own transform makes of rows; of the first ones, each by itself, where all of them decide together."""
+    """What its own transform gives for rows; of the first ones, each by itself, where all of them decide together."""
     if name not in _ALONE:
         return estimator.transform(x)
     return np.vstack([estimator.transform(x[i : i + 1]) for i in range(min(len(x), _FEW))])

@@ -1,4 +1,4 @@
-"""What a report holds that is said of beside it: its proofs, and the words of another accountant."""
+"""What a report holds that is said about beside it: its proofs, and the words of another accountant."""
 
 from __future__ import annotations
 
