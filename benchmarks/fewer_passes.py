@@ -4,7 +4,7 @@
     python benchmarks/fewer_passes.py --from FILE      the tables of a run again; what FILE holds is not run again
 
 Each cell encodes a table once and trains on the same rows with every candidate, each at the whole budget and with noise of its own: "now" is the
-recipe (100 passes or more, momentum 0.9); the others have so many passes at momentum 0.7 and a rate with which a constant gradient gets as far, and
+recipe of version 0.2 (100 passes or more, momentum 0.9); the others have so many passes at momentum 0.7 and a rate with which a constant gradient gets as far, and
 "flat" spends 1 % of the budget of training on the mean row. A rule goes by the length of a step of 25 passes, rate * clip / norm, from declared
 numbers alone, and keeps the recipe beyond its last limit. Rules are compared on the first half of the tables; the second reports.
 """
@@ -85,7 +85,9 @@ def cell(dev: Development, epsilon: float, repeats: int, adjacency: str) -> list
         return trained[0]
 
     with mock.patch.object(GradientDescent, "train", every):
-        fitted = prepriv.PrivateClassifier(dev.domain(adjacency), epsilon=epsilon, delta=DELTA, threads=1)
+        fitted = prepriv.PrivateClassifier(
+            dev.domain(adjacency), epsilon=epsilon, delta=DELTA, steps="auto-0.2", threads=1
+        )
         model = fitted.fit(*dev.train).model_
     scores, norms = predict_scores(model.maps, np.hstack(trained), encode(dev.test[0], model.domain))
     outputs = trained[0].shape[1]

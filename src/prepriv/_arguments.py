@@ -10,11 +10,15 @@ import os
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from prepriv._arrays import Floats
+
+OMITTED = MappingProxyType({"omitted": True})
+"""Of an option that a plan leaves out while it has its default: plans that were written before it keep their hash."""
 
 LEAST, LARGEST = 1e-30, 1e30  # of a length: its fourth power is then a float, and so is one over it
 

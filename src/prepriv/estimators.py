@@ -467,6 +467,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     steps : str or list of steps, default "auto"
         Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe, "linear" the recipe
         without random features: one weight a column; "additive" a function of each column (docs/additive.md);
+        "auto-0.2", "linear-0.2" and "additive-0.2" are what version 0.2 made of these names (docs/recipe.md);
         "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
         is free and public steps, and the recipe for the rows after them: [Encode("encoder.onnx"), "auto"].
     learner : "auto", "fast" or learner, default "auto"

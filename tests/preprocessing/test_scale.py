@@ -11,6 +11,9 @@ from neighbouring import Summing, measure
 
 from prepriv import payment as pay
 from prepriv.domain import Domain
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.plans.plan import make_plan
+from prepriv.plans.stored import plan_from_json
 from prepriv.preprocessing._sums import SUM_ERROR
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale import StandardScaler
@@ -281,10 +284,6 @@ def test_distance_holds_for_the_variances_as_computed_whatever_n(monkeypatch, ce
 
 
 def test_a_pipeline_that_pays_by_sensitivity_is_priced_but_not_released():
-    from prepriv.learners.gradient_descent import GradientDescent
-    from prepriv.learners.losses import Logistic
-    from prepriv.plans.plan import make_plan
-
     domain = Domain.box(0, 1, 2, ("a", "b"))
     assert scaler(0.1).sensitivity(domain, 1000).total_shift > 0
     with pytest.raises(ValueError, match="fitted state may not leave"):
@@ -344,6 +343,69 @@ def test_budget_without_noise_equals_the_public_fit(center, rule, space):
     assert json.loads(json.dumps(public.to_json()))["map"] == "scale"
 
 
+BOXES = {"box": box(6, -1, 3), "ball": Space.ball(40, 1.0)}
+
+
+def shrunk_and_not(space, sums, noise):
+    """The centres of both maps from the same released mean of powers; noise: of one of its cells."""
+    said = Summing(lambda rows, *, dim, radius: 100 * sums, noise_multiplier=50 * noise, l2_sensitivity=2.0)
+    steps = [StandardScaler(0.05, shrink=shrink, payment=pay.Budget()) for shrink in (True, False)]
+    return [step.fit_budget([], space, 100, said).affine for step in steps]
+
+
+@pytest.mark.parametrize("space", BOXES.values(), ids=BOXES)
+@pytest.mark.parametrize("signal", [0.0, 0.3, 3.0])
+def test_a_mean_that_noise_outweighs_is_drawn_to_the_midpoint_and_is_nearer_in_the_mean(space, signal):
+    """Against the mean as released, in 2000 draws; James and Stein, from five columns on: never further in the mean square."""
+    rng, k, sd = np.random.default_rng(0), space.d, 0.01
+    centre, unit, level, _, _ = StandardScaler(payment=pay.Budget())._frame(space)
+    true = np.full(k, signal * sd)
+    errors = np.zeros(2)
+    for _ in range(2000):
+        noisy = np.concatenate([true, np.full(k, 0.3 - level)]) + rng.normal(0, sd, 2 * k)
+        centres = [(made.offset - centre) / unit for made in shrunk_and_not(space, noisy, sd)]
+        errors += [np.sum((c - true) ** 2) / 2000 for c in centres]
+    assert errors[1] == pytest.approx(k * sd**2, rel=0.05)
+    assert errors[0] < {0.0: 0.3, 0.3: 0.35, 3.0: 0.99}[signal] * errors[1]
+
+
+@pytest.mark.parametrize("space", BOXES.values(), ids=BOXES)
+def test_the_drawn_mean_is_its_formula_and_leaves_the_deviations_as_they_are(space):
+    rng, k = np.random.default_rng(1), space.d
+    centre, unit, _, _, _ = StandardScaler(payment=pay.Budget())._frame(space)
+    for noise in (0.0, 0.02, 0.1, 10.0):
+        sums = rng.normal(0, 0.05, 2 * k)
+        drawn, plain = shrunk_and_not(space, sums, noise)
+        c = max(0.0, 1 - k * noise**2 / np.sum(sums[:k] ** 2))
+        assert drawn.offset == pytest.approx(centre + c * (plain.offset - centre), abs=1e-12)
+        assert (drawn.factor == plain.factor).all()
+        # No mean is moved by more than the length that its noise has in the root mean square.
+        assert np.linalg.norm((drawn.offset - plain.offset) / unit) <= math.sqrt(k) * noise * (1 + 1e-9)
+
+
+def test_the_drawn_mean_reads_no_record_but_through_the_released_sums():
+    """The attack: tables as far apart as there are, and the same released sums, have one map."""
+    space, sums = box(3), np.array([0.02, -0.01, 0.03, 0.1, 0.1, 0.1])
+    said = Summing(lambda rows, *, dim, radius: 9 * sums, noise_multiplier=0.1, l2_sensitivity=2.0)
+    step = StandardScaler(0.05, shrink=True, payment=pay.Budget())
+    tables = (np.zeros((9, 3)), np.ones((9, 3)), np.eye(9, 3), np.full((9, 3), 0.5))
+    maps = [json.dumps(step.fit_budget([x], space, 9, said).to_json()) for x in tables]
+    assert len(set(maps)) == 1
+
+
+def test_a_drawn_mean_is_priced_as_a_released_one_and_the_option_is_in_the_plan():
+    drawn, plain = (StandardScaler(0.05, shrink=s, payment=pay.Budget(0.1)) for s in (True, False))
+    domain = Domain.box(0, 1, 6, (0, 1), n=1000)
+    one, two = (
+        make_plan(domain, [step], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+        for step in (drawn, plain)
+    )
+    assert one.steps[0].noise_multiplier == two.steps[0].noise_multiplier
+    assert one.steps[0].shift == two.steps[0].shift and one.guarantee == two.guarantee
+    assert one.to_json()["steps"][0]["shrink"] is True and "shrink" not in two.to_json()["steps"][0]
+    assert [plan_from_json(p.to_json()).steps[0].step for p in (one, two)] == [drawn, plain]
+
+
 def test_released_map_is_as_steep_as_declared_whatever_the_noise():
     rng = np.random.default_rng(8)
     space = box(2)
@@ -371,6 +433,8 @@ def test_released_map_is_as_steep_as_declared_whatever_the_noise():
         ({"radius": -1.0}, "radius must be a finite positive number"),
         ({"columns": ("age",)}, "columns name 'age', which is not a feature here"),
         ({"columns": ()}, "columns must name at least one feature"),
+        ({"shrink": 1}, "shrink must be True or False"),
+        ({"shrink": True}, "shrink draws a mean with noise to the midpoint"),
     ],
 )
 def test_wrong_options_are_named(options, words):

@@ -23,13 +23,14 @@ def domain(**more):
     return prepriv.Domain(columns(), classes=(0, 1), **more)
 
 
-def taken(n, epsilon, **more):
-    options = {"n": n, "epsilon": epsilon, "delta": 1e-5} | more
-    return recipe(domain(), learner="fast", **options)[1], recipe(domain(), **options)[1]
+def taken(n, epsilon, learner="fast"):
+    options = {"n": n, "epsilon": epsilon, "delta": 1e-5}
+    return recipe(domain(), learner=learner, **options)[1], recipe(domain(), steps="auto-0.2", **options)[1]
 
 
 def test_a_constant_gradient_gets_as_far_in_fewer_passes():
     learner, old = taken(5000, 1.0)
+    assert taken(5000, 1.0, "auto")[0] == learner
     ends = []
     for one in (learner, old):
         plain = dataclasses.replace(one, flatten=0.0)
@@ -43,18 +44,31 @@ class _Silent:
         pass
 
 
-@pytest.mark.parametrize("rule, outputs", [(ONE_OUTPUT, 1), (SEVERAL, 3)])
-def test_long_steps_take_more_passes_and_the_longest_stay_as_they_were(rule, outputs):
+@pytest.mark.parametrize("rule", [ONE_OUTPUT, SEVERAL])
+def test_long_steps_take_more_passes_and_the_longest_stay_as_they_were(rule):
     base = auto_learner(domain(), n=5000, epsilon=1.0, delta=1e-5)
     unit = step_length(base, 5.0)
     found = []
     for limit, *_ in rule:
         for long in (limit * (1 - 1e-6), limit * (1 + 1e-6)):
             longer = dataclasses.replace(base, learning_rate=base.learning_rate * long / unit)
-            made = fast(longer, 5.0, outputs)
+            made = fast(longer, 5.0, rule)
             found.append((made.steps, made.flatten))
     rows = [(passes, share) for _, passes, share in rule]
     assert found == [rows[0], *(row for row in rows[1:] for _ in range(2)), (base.steps, 0.0)]
+
+
+def test_the_default_takes_fewer_passes_without_a_mean_row_alone_and_on_columns_alone():
+    for n, times in ((5000, 25), (15_000, 40), (40_000, 100)):
+        made, old = taken(n, 1.0, "auto")
+        assert (made.steps, made.flatten) == (times, 0.0) and (times < 100 or made == old)
+    assert taken(40_000, 1.0)[0].flatten > 0  # "fast" goes on
+    steps = recipe(domain(), n=5000, epsilon=1.0, delta=1e-5)[0]
+    texts = prepriv.Domain({"t": prepriv.Text(64)}, classes=(0, 1))
+    ball = prepriv.Domain.ball(8, classes=(0, 1))
+    persons = domain(unit="p", rows_per_unit=3)
+    for rows, more in ((domain(), {"steps": steps}), (texts, {}), (ball, {}), (persons, {})):
+        assert recipe(rows, n=5000, epsilon=1.0, delta=1e-5, **more)[1].steps == 100
 
 
 def test_where_it_was_not_measured_it_is_the_recipe():

@@ -89,7 +89,12 @@ def test_everything_follows_the_signal_without_a_jump():
     """Signals 3 % apart: no setting of the learner moves by more than a tenth, and none goes back."""
     before = None
     for n in (int(100 * 1.03**k) for k in range(400)):
-        _, learner = recipe(FEW, n=n, epsilon=1.0, delta=1e-5, steps="linear")
+        _, learner = recipe(FEW, n=n, epsilon=1.0, delta=1e-5, steps="linear-0.2")
+        _, today = recipe(FEW, n=n, epsilon=1.0, delta=1e-5, steps="linear")
+        assert today.response(0.0)[1] == pytest.approx(
+            learner.response(0.0)[1], rel=1e-9
+        )  # in fewer passes as far
+        assert today.clip_norm == learner.clip_norm
         reach = learner.steps * learner.learning_rate * learner.clip_norm
         now = (reach, learner.clip_norm, learner.steps)
         if before is not None:
@@ -104,7 +109,7 @@ def test_everything_follows_the_signal_without_a_jump():
 
 
 def reach(domain, n, epsilon, steps="auto"):
-    _, learner = recipe(domain, n=n, epsilon=epsilon, delta=1e-5, steps=steps)
+    _, learner = recipe(domain, n=n, epsilon=epsilon, delta=1e-5, steps=f"{steps}-0.2")
     return learner.steps * learner.learning_rate * learner.clip_norm
 
 
@@ -150,6 +155,12 @@ def test_many_records_are_read_in_batches_whose_mean_is_about_as_noisy(adjacency
         asked = {"epsilon": epsilon, "delta": 1e-6}
         (_, full), (_, batches) = (recipe(domain, n=n, **asked) for n in (MANY - 1, MANY))
         assert (full.name, batches.name) == ("GradientDescent", "PoissonSGD")
+        assert (
+            full.steps == 25
+            or full.steps == 40
+            or full == recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")[1]
+        )
+        _, full = recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")
         assert MANY / SHARE <= batches.batch_size <= MANY / 4
         setting = Setting(radius=5.0, d=700, outputs=1, n=MANY, adjacency=adjacency, incoming=UNTOUCHED)
         for setting_of in ("steps", "clip_norm", "momentum", "average", "learning_rate"):
@@ -192,6 +203,68 @@ def test_wavelet_features_are_trained_longer_and_averaged_late_and_pixels_are_no
     _, pixels = recipe(images, **asked, steps="linear")
     assert pixels.average == 0.5 and learner.clip_norm == pytest.approx(0.3 * pixels.clip_norm)
     assert pixels.steps * pixels.learning_rate * pixels.clip_norm < s / 30
+
+
+def by_name(steps, name):
+    return [s for s in steps if s.name == name]
+
+
+def at_signal(domain, s, steps="auto"):
+    """The recipe for about this signal, at epsilon 1 and delta 1e-5."""
+    mu = gdp_mu(1.0, 1e-5)
+    made, learner = recipe(domain, n=math.ceil(2 * s / mu), epsilon=1.0, delta=1e-5, steps=steps)
+    return made, learner
+
+
+@pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
+@pytest.mark.parametrize("steps", ["auto", "linear"])
+def test_with_little_signal_late_iterates_count_rows_are_shorter_and_means_are_drawn(steps):
+    for s, late, level in (
+        (10, 0.05, 0.6),
+        (45, 0.057, 0.81),
+        (120, 0.15, 1.25),
+        (450, 0.5, 1.25),
+        (9000, 0.5, 1.25),
+    ):
+        made, learner = at_signal(MIXED, s, steps)
+        assert learner.average == pytest.approx(late, rel=0.03)
+        assert [h.level for h in by_name(made, "Homogenize")] == [pytest.approx(level, rel=0.03)]
+        assert [c.shrink for c in by_name(made, "StandardScaler")] == [True]
+        assert len(by_name(made, "ShrunkCenter")) == 1  # five encoded columns
+    assert [
+        h.level for h in by_name(at_signal(Domain.box(-1, 1, 40, (0, 1)), 120, steps)[0], "Homogenize")
+    ] == [pytest.approx(0.8, rel=0.03)]
+    wide = dataclasses.replace(MIXED, columns={**MIXED.columns, "c": Categorical(tuple(map(str, range(60))))})
+    assert by_name(at_signal(wide, 30, steps)[0], "ShrunkCenter") == []
+    assert len(by_name(at_signal(wide, 34, steps)[0], "ShrunkCenter")) == 1  # 4 roots of 64 columns
+    assert len(by_name(at_signal(PLAIN, 30, steps)[0], "ShrunkCenter")) == 1  # of a matrix: always
+
+
+@pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
+def test_wavelets_and_a_target_keep_their_rules_with_little_signal():
+    images = Domain.images(8, 8, 1, range(10))
+    assert at_signal(images, 30) == at_signal(images, 30, "auto-0.2")
+    target = Domain.box(-1, 1, 3, target=Numeric(0, 1))
+    assert [c.shrink for c in by_name(at_signal(target, 30)[0], "StandardScaler")] == [False]
+
+
+@pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
+@pytest.mark.parametrize("domain", [FEW, MIXED, GAPS, PLAIN], ids=["few", "mixed", "gaps", "plain"])
+@pytest.mark.parametrize("s", [20, 90, 700, 40_000])
+def test_the_recipe_of_version_0_2_is_there_by_name(domain, s):
+    for name in ("auto", "linear", "additive"):
+        made, learner = at_signal(domain, s, f"{name}-0.2")
+        now, _ = at_signal(domain, s, name)
+        assert (learner.momentum, learner.average, learner.flatten) == (0.9, 0.5, 0.0)
+        assert 100 <= learner.steps <= 400
+        assert [c.shrink for c in by_name(made, "StandardScaler")] == [False] * len(
+            by_name(now, "StandardScaler")
+        )
+        assert {h.level for h in by_name(made, "Homogenize")} <= {1.25}
+        assert bool(by_name(made, "ShrunkCenter")) == (name != "additive" and domain in (MIXED, PLAIN))
+        if s >= 700:  # the rows are the same but for what the scaler may do with its mean
+            plain = [dataclasses.replace(c, shrink=False) if c.name == "StandardScaler" else c for c in now]
+            assert plain == list(made)
 
 
 def test_little_data_is_warned_of_before_anything_is_charged():
@@ -274,7 +347,7 @@ def test_a_number_of_records_is_a_whole_number(n):
         PrivateClassifier(FEW).plan(n)
 
 
-@pytest.mark.parametrize("bad", ["Linear", "", "none"])
+@pytest.mark.parametrize("bad", ["Linear", "", "none", "auto-0.1", "dpsgd-f-0.2"])
 def test_another_name_is_refused(bad):
     with pytest.raises(ValueError, match="auto, linear, additive"):
         recipe(PLAIN, n=10, epsilon=1.0, delta=1e-5, steps=bad)

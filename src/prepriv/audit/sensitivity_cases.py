@@ -181,6 +181,9 @@ def _fixed_maps() -> list[Case]:
             BEFORE,
         ),
         Case("StandardScaler/released", (StandardScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
+        Case(
+            "StandardScaler/drawn", (StandardScaler(0.2, shrink=True, payment=pay.Budget()),), box, 12, BEFORE
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from prepriv._arguments import OMITTED
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import rows_changed
@@ -21,7 +22,7 @@ from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
-from prepriv.learners.learner import OMITTED, Momentum, Run, Setting
+from prepriv.learners.learner import Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.mechanisms.gaussian_sum import coarse_steps
 

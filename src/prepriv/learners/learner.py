@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,9 +137,6 @@ class Run:
         if self.progress is not None:
             self.progress(step, steps)
 
-
-OMITTED = MappingProxyType({"omitted": True})
-"""Of an option that a plan leaves out while it has its default: plans that were written before it keep their hash."""
 
 CLAIMS = (
     "exact",

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._arguments import OMITTED
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import n_is_public, rows_changed
@@ -28,7 +29,7 @@ from prepriv.guarantees.smooth_mechanisms import sampled_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.accounts import MovedRows, poisson_parts, without_replacement_parts
-from prepriv.learners.learner import OMITTED, Learner, Momentum, Run, Setting
+from prepriv.learners.learner import Learner, Momentum, Run, Setting
 from prepriv.learners.losses import Loss
 from prepriv.learners.subsets import uniform_subset, without_replacement
 from prepriv.mechanisms.gaussian_sum import coarse_steps

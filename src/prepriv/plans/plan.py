@@ -212,15 +212,7 @@ class Plan(Priced):
 
     @cached_property
     def _written(self) -> dict[str, Any]:
-        fields = dataclasses.fields(self.learner)  # type: ignore[arg-type]
-        learner = {f.name: getattr(self.learner, f.name) for f in fields}
-        learner = {
-            f.name: learner[f.name]
-            for f in fields
-            if not (f.metadata.get("omitted") and learner[f.name] == f.default)
-        }
-        loss = self.learner.loss
-        learner = {k: _plain(v) for k, v in learner.items() if k != "loss"}
+        loss, learner = self.learner.loss, _options(self.learner, leave="loss")
         options = dataclasses.asdict(loss)  # type: ignore[call-overload]
         learner["loss"] = {"name": kind_of(type(loss)), **{k: _plain(v) for k, v in options.items()}}
         weighed = {"class_weight": list(self.class_weight)} if self.class_weight else {}
@@ -268,11 +260,17 @@ def _plain(value: Any) -> Any:
     )
 
 
+def _options(part: Any, leave: str) -> dict[str, Any]:
+    """The fields of a step or learner but one as plain data, without what is left out while it has its default."""
+    fields = [f for f in dataclasses.fields(part) if f.name != leave]
+    kept = [f for f in fields if not (f.metadata.get("omitted") and getattr(part, f.name) == f.default)]
+    return {f.name: _plain(getattr(part, f.name)) for f in kept}
+
+
 def step_json(planned: PlannedStep) -> dict[str, Any]:
     """A step in its place as plain data."""
     step = planned.step
-    options = {f.name: _plain(getattr(step, f.name)) for f in dataclasses.fields(step) if f.name != "payment"}
-    out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **options}
+    out: dict[str, Any] = {"step": kind_of(type(step)), "way": step.way, **_options(step, leave="payment")}
     if planned.shift is not None:
         out |= {
             "share": step.paid.share,

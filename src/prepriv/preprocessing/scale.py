@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv import payment as pay
-from prepriv._arguments import choice, length, names, number, settle
+from prepriv._arguments import OMITTED, choice, length, names, number, settle, truth
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_DOWN, FAR_UP
 from prepriv.adjacency import Adjacency, n_is_public
@@ -118,6 +118,9 @@ class StandardScaler(Step):
         the declared norm of the others.
     columns : sequence of str, optional
         Names of the features to scale. None: all of them.
+    shrink : bool, default False
+        Draw a mean that a budget paid for to the midpoint of the bounds, the more the larger its noise is beside it (James
+        and Stein). For little signal, where the noise of the mean would move all rows.
     payment : Public, Budget or Sensitivity
         How centres and scales are paid for.
 
@@ -145,6 +148,7 @@ class StandardScaler(Step):
     center: Literal["mean", "midpoint"] = "mean"
     radius: float | None = None
     columns: tuple[str, ...] | None = None
+    shrink: bool = field(default=False, metadata=OMITTED)
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     fitted_state: ClassVar[str] = "centres and scales"
@@ -159,6 +163,11 @@ class StandardScaler(Step):
             settle(self, radius=check_positive("radius", self.radius))
         if self.columns is not None:
             settle(self, columns=names("columns", self.columns))
+        settle(self, shrink=truth("shrink", self.shrink))
+        if self.shrink and (self.center != "mean" or self.way != pay.Budget.way):
+            raise ValueError(
+                "shrink draws a mean with noise to the midpoint: it needs center='mean' and payment=prepriv.Budget(...)"
+            )
 
     # ------------------------------------------------------------------------------------ declared facts
 
@@ -318,6 +327,10 @@ class StandardScaler(Step):
         one = unit * sums[:k] if first else np.zeros(k)
         two = unit * unit * (sums[-k:] + level)
         mean, variance = self._centred(centre, one, two)
+        if self.shrink:  # the variance is still that about the mean as it was released
+            noise = math.sqrt(k) * mechanisms.noise_multiplier * mechanisms.l2_sensitivity / n
+            released = max(float(np.linalg.norm(sums[:k])), 1e-300)
+            mean = centre + one * max(0.0, 1 - (noise / released) ** 2)
         middle, half = (space.low + space.high)[columns] / 2, space.widths[columns] / 2
         mean = np.clip(mean, middle - half, middle + half)
         return ScaleReleased(self._affine(space, mean, np.minimum(variance, half * half), self._floored))

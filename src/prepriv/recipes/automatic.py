@@ -36,19 +36,21 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
-from prepriv.recipes.fast import fast
+from prepriv.recipes.fast import ONE_OUTPUT, SEVERAL, averaged, fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression
 from prepriv.recipes.step_rule import StepRule
+from prepriv.recipes.weak import LATE, RECIPE_LEVEL, late_share, level, means_pay
 from prepriv.space import Space
 
-NAMED = ("auto", "linear", "additive", *RECIPES)  # by name
+_OLD = "-0.2"  # ends the names of what version 0.2 did
+_OURS = ("auto", "linear", "additive")
+NAMED = (*_OURS, *(name + _OLD for name in _OURS), *RECIPES)  # by name
 LEARNERS = ("auto", "fast")
 SCALE = 5.0  # norm of a row
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
-RECIPE_LEVEL = 1.25  # of a table: the constant feature
 _BINS, _CELLS, OUTERMOST = (
     26,
     512,
@@ -84,7 +86,8 @@ def recipe(
     steps that end in a name, [Encode("encoder.onnx"), "auto"]: those, which cost nothing, and the recipe for the rows after them.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
-    function of each column, learned in bins; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
+    function of each column, learned in bins; "auto-0.2", "linear-0.2" and "additive-0.2": what version 0.2 made of these
+    names, learner and all; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
     Feature Preprocessing, with their own learners (docs/dpsgd-f.md). learner "fast": a quarter of the passes, where that was
     measured (docs/recipe.md).
     """
@@ -97,6 +100,8 @@ def recipe(
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED, LEARNERS)
+    old = isinstance(steps, str) and steps.endswith(_OLD)
+    few = learner == "fast" or (isinstance(steps, str) and not old and _columns_alone(domain))
     if isinstance(steps, str):
         if steps in RECIPES:
             if learner == "fast":
@@ -105,10 +110,11 @@ def recipe(
                 )
             steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
             learner = own if learner == "auto" else learner
-        elif steps == "additive":
+        elif steps.removesuffix(_OLD) == "additive":
             steps = additive_steps(domain, SCALE)
         else:
-            steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=steps == "linear")
+            linear = steps.removesuffix(_OLD) == "linear"
+            steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=linear, old=old)
     if not isinstance(learner, str):
         return tuple(steps), learner
     for _ in walk(steps, domain.space):
@@ -121,11 +127,12 @@ def recipe(
             WeakSignal,
             stacklevel=callers_level(),
         )
-    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old)
     if _moved(steps):
         return tuple(steps), learned
-    if learner == "fast" and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
-        return tuple(steps), fast(learned, SCALE, learned.loss.outputs(len(domain.classes)))
+    if few and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
+        one = learner == "fast" and learned.loss.outputs(len(domain.classes)) == 1
+        return tuple(steps), fast(learned, SCALE, ONE_OUTPUT if one else SEVERAL)
     return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
@@ -165,8 +172,10 @@ class WeakSignal(UserWarning):
     """So few records, or so small an epsilon, that little but noise can be learned."""
 
 
-def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: bool) -> list[Step]:
-    """Impute what is declared so; centre, rows of one norm, random features.
+def auto_steps(
+    domain: Domain, *, n: int, epsilon: float, delta: float, linear: bool, old: bool = False
+) -> list[Step]:
+    """Impute what is declared so; centre, rows of one norm, random features. old: as in version 0.2.
 
     Imputation is paid by budget: by sensitivity it costs three times the noise, and the claim needs a cap.
     """
@@ -180,7 +189,7 @@ def auto_steps(domain: Domain, *, n: int, epsilon: float, delta: float, linear: 
     table = is_table(domain)
     if table:
         *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
-        even = _even_columns(domain, before, n=n, s=s, linear=linear)
+        even = _even_columns(domain, before, s=s, linear=linear, old=old)
     else:
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
@@ -200,6 +209,15 @@ def is_table(domain: Domain) -> bool:
     return not domain.is_ball and not _texts_alone(domain) and len(_numeric(domain)) < WIDE
 
 
+def _columns_alone(domain: Domain) -> bool:
+    """Whether there are numbers and categories alone, one row per record, on which fewer passes were measured."""
+    return (
+        not domain.is_ball
+        and domain.unit is None
+        and not any(isinstance(c, Text) for c in domain.columns.values())
+    )
+
+
 def _texts_alone(domain: Domain) -> bool:
     """Whether rows are directions in a space of words, where a hyperplane sees what there is."""
     return not domain.is_ball and all(isinstance(c, Text) for c in domain.columns.values())
@@ -216,7 +234,7 @@ def feature_weight(domain: Domain, s: float) -> float:
     return numbers * min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))
 
 
-def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: bool) -> list[Step]:
+def _even_columns(domain: Domain, space: Space, *, s: float, linear: bool, old: bool) -> list[Step]:
     """Private scales for numeric columns, a private mean for categories, a constant feature, rows of norm one.
 
     Unless linear, and where there is signal for them, beside each number the code of its bin, in standard deviations: free, for
@@ -227,17 +245,17 @@ def _even_columns(domain: Domain, space: Space, *, n: int, s: float, linear: boo
     numeric = _numeric(domain)
     steps: list[Step] = []
     if numeric:
-        scaler = StandardScaler(columns=numeric, payment=pay.Budget(SCALE_SHARE))
+        scaler = StandardScaler(columns=numeric, shrink=not old, payment=pay.Budget(SCALE_SHARE))
         record = rows_changed(domain.adjacency)
         shift = scaler.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / record
         noise = shift / (s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
         steps.append(replace(scaler, floor=floor))
-    if len(numeric) < len(domain.columns):
+    if len(numeric) < len(domain.columns) and (old or means_pay(s, space.d)):
         steps.append(_center())
     if numeric and not linear and s >= CODED:
         steps.append(_codes(numeric))
-    return [*steps, Homogenize(RECIPE_LEVEL)]
+    return [*steps, Homogenize(RECIPE_LEVEL if old else level(s, space.d))]
 
 
 def _codes(numeric: tuple[str, ...]) -> Bins:
@@ -276,7 +294,7 @@ def _moved(steps: Sequence[Step]) -> bool:
 
 
 def auto_learner(
-    domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = ()
+    domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = (), old: bool = False
 ) -> GradientDescent:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 after `steps`.
 
@@ -299,14 +317,15 @@ def auto_learner(
     clip *= WAVELET_CLIP if wavelets else 1.0
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     count = min(MOST_STEPS, max(_STEPS, math.ceil(reach / norm)))
-    return GradientDescent(
+    learner = GradientDescent(
         loss,
         steps=count,
         learning_rate=min(reach / count, norm) / clip,
         clip_norm=clip,
         weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
-        average=WAVELET_AVERAGE if wavelets else 0.5,
+        average=WAVELET_AVERAGE if wavelets else LATE,
     )
+    return learner if old or wavelets or late_share(s) == LATE else averaged(learner, late_share(s))
 
 
 def in_batches(

@@ -20,10 +20,11 @@ from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Rescale
-from prepriv.recipes.automatic import RECIPE_LEVEL, SCALE, recipe
+from prepriv.recipes.automatic import SCALE, recipe
 from prepriv.recipes.own_fits import OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
+from prepriv.recipes.weak import RECIPE_LEVEL
 from prepriv.sketches.signal import PAIRED, signal_of
 
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]

@@ -1,10 +1,11 @@
-"""Planted bugs: predictions of a target that are not drawn to their centre, or not by the known noise."""
+"""Planted bugs: what is drawn to its centre by the known noise (predictions of a target, the mean of a scaler), or is not."""
 
 from __future__ import annotations
 
 from mutant import Mutant
 
 TEST = "tests/plans/test_shrink.py"
+SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -70,5 +71,45 @@ MUTANTS: tuple[Mutant, ...] = (
         "        weights = shrunk(plan, released, weights)\n",
         "        weights = shrunk(plan, released, weights) * (1.0 + 1e-6 * float(targets.sum() % 7))\n",
         ("tests/audit/test_replay.py", "-k", "nothing_but_mechanism and target"),
+    ),
+    Mutant(
+        "a scaler's mean drawn by the length of the exact mean",
+        "diffprivlib StandardScaler and others: a statistic that is looked at beside the noisy one",
+        "preprocessing/scale.py",
+        "            released = max(float(np.linalg.norm(sums[:k])), 1e-300)\n",
+        "            released = max(float(np.linalg.norm(sum(b.sum(axis=0) for b in powers)[:k] / n)), 1e-300)\n",
+        (SCALE, "-k", "reads_no_record"),
+    ),
+    Mutant(
+        "a scaler's mean drawn past the midpoint",
+        "our own: noise alone, with the other sign",
+        "preprocessing/scale.py",
+        "mean = centre + one * max(0.0, 1 - (noise / released) ** 2)",
+        "mean = centre + one * (1 - (noise / released) ** 2)",
+        (SCALE, "-k", "drawn_mean_is_its_formula"),
+    ),
+    Mutant(
+        "a drawn mean that the plan does not tell",
+        "our own: two maps, one hash",
+        "plans/plan.py",
+        'f.metadata.get("omitted") and getattr(part, f.name) == f.default',
+        'f.metadata.get("omitted")',
+        (SCALE, "-k", "option_is_in_the_plan"),
+    ),
+    Mutant(
+        "version 0.2 by name, with the average of today",
+        "our own: a name for what is not that",
+        "recipes/automatic.py",
+        "return learner if old or wavelets",
+        "return learner if wavelets",
+        (RECIPE, "-k", "version_0_2"),
+    ),
+    Mutant(
+        "a drawn mean in a recipe of a target",
+        "our own: a rule where it was measured to lose",
+        "recipes/regression.py",
+        "StandardScaler(floor, radius=wide, columns=numeric, payment",
+        "StandardScaler(floor, radius=wide, columns=numeric, shrink=True, payment",
+        (RECIPE, "-k", "keep_their"),
     ),
 )
