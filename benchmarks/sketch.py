@@ -189,7 +189,7 @@ def whole(arguments) -> None:
             pipe = make_pipeline(pipeline, LogisticRegression(max_iter=300))
             try:
                 made = [
-                    prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA).fit(
+                    prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA, way="sketch").fit(
                         train[columns], train["label"]
                     )
                     for _ in range(arguments.seeds)
@@ -260,7 +260,7 @@ def wide(arguments) -> None:
             scores = []
             models = (
                 prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA),
-                prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA),
+                prepriv.private(pipe, domain, epsilon=epsilon, delta=DELTA, way="sketch"),
             )
             for made in models:
                 try:

@@ -3,7 +3,7 @@
 Each with LogisticRegression last: the way that pays and the share that it takes, accuracy of the private fit, of the same pipeline of scikit-learn without
 privacy, and of the default recipe, on at most --rows records. One run each; a pipeline that is refused is refused before a charge.
 
-    python benchmarks/sketch_pipelines.py FOLDER [--rows 8000] [--epsilons 0.3,1,4] [--way budget] [--seeds 1] [--level 0.6]
+    python benchmarks/sketch_pipelines.py FOLDER [--rows 8000] [--epsilons 0.3,1,4] [--way budget] [--seeds 1] [--level 0.6] [--only NAME] [--skip-default]
                                                                    (FOLDER holds adult.csv.gz and mnist.npz)
 
 --way: what pays, "auto" for what `prepriv.private` takes by itself. --level: the constant feature after a sketch.
@@ -110,6 +110,10 @@ def main() -> None:
     )
     parser.add_argument("--way", default="auto", choices=pipeline_ways.PAID_WAYS)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--only", default="", help="a part of the name of a pipeline")
+    parser.add_argument(
+        "--skip-default", action="store_true", help="without the default recipe, which takes most of the time"
+    )
     parser.add_argument("--level", type=float, default=pipeline_ways.EVEN_LEVEL)
     args = parser.parse_args()
     pipeline_ways.EVEN_LEVEL = args.level
@@ -129,6 +133,8 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|")
     for name, key, transformers in asked:
+        if args.only not in name:
+            continue
         pipeline = make_pipeline(transformers, LogisticRegression(max_iter=300))
         table = rows(*key)
         found = [private(pipeline, table, epsilon, args.way, args.seeds) for epsilon in args.epsilons]
@@ -137,7 +143,7 @@ def main() -> None:
             plain = f"{100 * pipeline.fit(table[0], table[1]).score(table[2], table[3]):.1f}"
         except ValueError as error:
             plain = f"fails ({str(error)[:40]})"
-        defaults = " / ".join(default(key, epsilon) for epsilon in args.epsilons)
+        defaults = "" if args.skip_default else " / ".join(default(key, e) for e in args.epsilons)
         print(
             f"| {name} | {key[0]}, {len(table[0])} | {shares} | {' / '.join(a for a, _ in found)} | {plain} | {defaults} |",
             flush=True,
