@@ -57,7 +57,7 @@ def declared_number(schema: Schema, rows: int | None) -> int:
     """The declared number of records: --rows, or the schema's. Stop where there is none."""
     n = schema.rows if rows is None else rows
     if n is None:
-        raise Stop("--rows: the number of records must be declared, here or as rows: in the schema")
+        raise Stop("--rows is missing: declare the number of records here, or as rows: in the schema")
     return n
 
 

@@ -226,7 +226,9 @@ def smallest_noise(cost: Callable[[float], float], epsilon: float, tolerance: fl
         high *= 8.0
         cost_high = cost(high)
         if high > 1e7:
-            raise ValueError(f"epsilon {epsilon} cannot be met by any noise: what else is released spends it")
+            raise ValueError(
+                f"epsilon {epsilon} cannot be met by any noise, because the other releases already spend it"
+            )
     while True:
         if high == SMALLEST_MULTIPLIER:
             return high
