@@ -18,8 +18,8 @@ from prepriv.cli import run
 from prepriv.drafted import Drafted
 from prepriv.learners import GradientDescent, Logistic, SufficientStatistics
 from prepriv.release import record as records
-from prepriv.release.page import TITLES
 from prepriv.release.record import UNKNOWN_DATE, as_yaml, deployment_record, questions
+from prepriv.release.report import TITLES
 from prepriv.release.review import CURATOR, review
 
 # Fields of github.com/opendp/deployments-registry-data, schemas/deployments-schema.yaml, 15 July 2026: what each may hold.

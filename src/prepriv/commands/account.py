@@ -32,7 +32,7 @@ from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact, up, useful
 from prepriv.learners import Learner
-from prepriv.release.page import TITLES
+from prepriv.release.report import TITLES
 from prepriv.schemas.declared_file import BadSchema, read_yaml, sentence
 from prepriv.schemas.declared_learner import build_learner, build_loss, find
 from prepriv.schemas.schema import Schema, build_step, load_schema

@@ -33,10 +33,9 @@ from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.release.model import FILE, BadArtifact, Model
-from prepriv.release.page import TITLES
 from prepriv.release.pictures import bars
 from prepriv.release.quality import Quality, to_do
-from prepriv.release.report import Report
+from prepriv.release.report import TITLES, Report
 from prepriv.release.review import periods_in_words
 from prepriv.release.writing import write_atomically
 from prepriv.runs.admit import CHARGED, CHARGING, READING

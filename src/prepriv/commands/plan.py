@@ -40,9 +40,8 @@ from prepriv.preprocessing import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.recipes.worth import Worth, per_column, worth_at
-from prepriv.release.page import TITLES
 from prepriv.release.proofs import proofs_of
-from prepriv.release.report import Report, paid_for
+from prepriv.release.report import TITLES, Report, paid_for
 from prepriv.runs.apart import check_other_file
 from prepriv.runs.public import check_public
 from prepriv.schemas.schema import Schema

@@ -15,6 +15,7 @@ from prepriv._arguments import number, settle
 from prepriv._arrays import Floats
 from prepriv._rounding import DOWN
 from prepriv.adjacency import Adjacency
+from prepriv.exact.ball import plain_norms
 from prepriv.mechanisms.handle import SMALLEST_MU, Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, need_filled, need_untouched
 from prepriv.preprocessing.stored_map import StoredMap
@@ -34,8 +35,7 @@ class Augment(StoredMap):
     def transform(self, x: Floats) -> Floats:
         out = np.ones((len(x), x.shape[1] + 1))
         np.multiply(x, 1 / self.tau, out=out[:, :-1])
-        norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
-        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(norms, ROOT2)))
+        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(plain_norms(out), ROOT2)))
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,6 @@ class AugmentByDistance(Step):
             raise ValueError(f"{self.name}: its share is too small to find a distance; raise it, or epsilon")
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        norms = [np.sqrt(np.einsum("ij,ij->i", block, block)) for block in rows]
+        norms = [plain_norms(block)[:, 0] for block in rows]
         values = np.concatenate([*norms, np.zeros(0)])
         return Augment(mechanisms.threshold(values, upper=space.radius, outliers=self.outliers))

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn import config_context
 
 from prepriv.preprocessing.compiled import RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
@@ -177,6 +176,10 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
     if declared_codes(spec, name) and all(kind is not None for kind in rows.kinds):
         x = _every_value(rows.kinds)
         labels = np.zeros(len(x))
+    from sklearn import (
+        config_context,  # the heaviest of all imports: a command without transformers does without
+    )
+
     with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(**_PLAIN_CONFIG):
         warnings.simplefilter("ignore")
         try:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import numpy as np
@@ -31,19 +31,10 @@ from prepriv.release.coefficients import APART
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
+from prepriv.release.report import TITLES, Report
 from prepriv.release.review import review
 from prepriv.release.shape_picture import shape_picture
 
-if TYPE_CHECKING:
-    from prepriv.release.report import Report  # which imports this
-
-TITLES = {
-    "public": "public data",
-    "budget": "privacy budget",
-    "sensitivity": "sensitivity",
-    "sketch": "a sketch of the table",
-    "free": "free",
-}
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 

@@ -37,6 +37,14 @@ from prepriv.release.review import review
 from prepriv.release.summary import ReportSummary
 from prepriv.release.writing import write_atomically
 
+TITLES = {
+    "public": "public data",
+    "budget": "privacy budget",
+    "sensitivity": "sensitivity",
+    "sketch": "a sketch of the table",
+    "free": "free",
+}  # of the ways to pay
+
 
 @dataclass(frozen=True)
 class Evaluation:
