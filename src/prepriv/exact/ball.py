@@ -24,9 +24,8 @@ def into_ball(x: Floats, radius: float, norms: Floats, *, inside: float = 1.0) -
 
 def plain_norms(x: Floats) -> Floats:
     """Euclidean norm of each row, (b, 1), inf where a square overflows: for what a grid cuts and checks afterwards."""
-    two = (
-        np.concatenate([x, x]) if len(x) == 1 else x
-    )  # numpy adds up a lone row of more than 8192 cells in another order
+    # numpy adds up a lone row of more than 8192 cells in another order
+    two = np.concatenate([x, x]) if len(x) == 1 else x
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", two, two))[: len(x), None])
 
 

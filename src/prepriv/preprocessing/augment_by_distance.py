@@ -35,7 +35,8 @@ class Augment(StoredMap):
     def transform(self, x: Floats) -> Floats:
         out = np.ones((len(x), x.shape[1] + 1))
         np.multiply(x, 1 / self.tau, out=out[:, :-1])
-        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(plain_norms(out), ROOT2)))
+        norms = plain_norms(out)
+        return np.asarray(out * (ROOT2 * (1 - 2.0**-40) / np.maximum(norms, ROOT2)))
 
 
 @dataclass(frozen=True)
