@@ -38,3 +38,10 @@ def test_a_stored_map_is_read_by_the_class_that_writes_its_kind():
     for kind, home in maps._FIELDS.items():
         found = maps._home(*home)
         assert getattr(found, "written_as", kind) == kind and found.__name__ == home[1]
+
+
+def test_commands_start_without_scikit_learn_pandas_and_the_templates_of_pages():
+    names = ("account", "ask", "demo", "evaluate", "plan", "schema", "sketch", "train", "validate")
+    code = f"import sys\nfor n in {names}: __import__('prepriv.commands.' + n)\nprint(*sys.modules)"
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"sklearn", "pandas", "jinja2", "scipy.stats", "mpmath", "pyarrow"} & {*there.split()}

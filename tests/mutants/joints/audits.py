@@ -91,6 +91,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (*CHAINS, "-k", "by_itself and Augment"),
     ),
     Mutant(
+        "a lone row is added up in an order of its own",
+        "a row whose bits depend on the block it stands in",
+        "exact/ball.py",
+        "    two = np.concatenate([x, x]) if len(x) == 1 else x\n",
+        "    two = x\n",
+        ("tests/exact/test_ball.py", "-k", "alone_and_in_any_block"),
+    ),
+    Mutant(
         "a filled cell adds nothing to the norm",
         "a norm bound that forgets what was filled in",
         "preprocessing/impute_constant.py",
