@@ -5,8 +5,8 @@
 
 Each job is a process of its own, from the start of the interpreter to the last test row, with one BLAS thread and compiled
 bytecode (a first run, which is not counted, writes it). Versions take turns. Numbers are medians; compare processor seconds,
-which a busy machine disturbs less than the clock. FOLDER holds adult.csv.gz, mnist.npz and sms_spam.tsv.gz; jobs without
-their file are left out.
+which a busy machine disturbs less than the clock. FOLDER holds adult.csv.gz and mnist.npz; jobs without their
+file are left out, and one that a version cannot run says so.
 """
 
 from __future__ import annotations
@@ -128,7 +128,11 @@ def main() -> None:
             for job, command in jobs(asked.data, folder).items():
                 if asked.only and not any(word in job for word in asked.only):
                     continue
-                print(f"| {job} | {one(tree, command, folder, asked.rounds)} |", flush=True)
+                try:
+                    cells = one(tree, command, folder, asked.rounds)
+                except RuntimeError as error:
+                    cells = f"could not run: {str(error).splitlines()[-1]}"
+                print(f"| {job} | {cells} |", flush=True)
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
