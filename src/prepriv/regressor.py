@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine
 from prepriv.estimators import PrivateEstimator
+from prepriv.evaluation.error_band import error_band
+from prepriv.evaluation.evaluation_plan import model_hash
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import Step
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """A linear model of a number with declared bounds, trained with differential privacy, pre-processing included.
+    """A model of a number with declared bounds, trained with differential privacy, pre-processing included.
 
     Parameters
     ----------
@@ -27,7 +33,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     steps : "auto" or list of steps, default "auto"
-        Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md).
+        Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md), with curves
+        where there is signal for them; "linear" has one weight a column, "additive" a function of each.
     learner : "auto" or learner, default "auto"
         "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
         `SquaredError` or `Huber` will do.
@@ -102,6 +109,49 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.evaluate_by = evaluate_by
         self.audit = audit
         self.verbose = verbose
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, *, evaluation: PrivateEvaluation | None = None
+    ) -> NDArray[np.float64]:
+        """Predict intervals that hold the numbers of new rows.
+
+        Parameters
+        ----------
+        X : array, table or stream, (n, columns)
+            As for `fit`.
+        level : float, default 0.9
+            In (0, 1): the share of new rows whose number lies within its interval.
+        evaluation : PrivateEvaluation, optional
+            Of this model, with the measure "residuals" (`evaluate`). None: `evaluation_`, of the holdout.
+
+        Returns
+        -------
+        array, (n, 2)
+            The ends, within the declared bounds of the target.
+
+        Raises
+        ------
+        ValueError
+            Where errors were not counted by size, for an evaluation of another model, and where it counted too few rows for this level.
+
+        Notes
+        -----
+        Free: a function of noisy counts that were paid for already. All intervals are as wide as errors were on the rows measured, on
+        either side. With probability 95 % over noise and those rows they hold at least `level` of the rows of the same people.
+        Proof: docs/proofs/evaluation.md.
+        """
+        model, made = self._fitted(), getattr(self, "evaluation_", None) if evaluation is None else evaluation
+        if not isinstance(made, PrivateEvaluation):
+            raise ValueError(
+                'an interval needs errors that were measured on other rows: fit with holdout= and evaluate_measures=("r2", "residuals"), '
+                "or give evaluation=reg.evaluate(X, y, measures=...)"
+            )
+        if made.plan.model not in (None, model_hash(model)) or made.plan.domain.target != model.domain.target:
+            raise ValueError("evaluation: it measured another model than this one")
+        low, high = error_band(made, level)
+        target, at = model.domain.target, self.predict(X)
+        assert target is not None
+        return np.clip(np.column_stack([at + low, at + high]), target.low, target.high)
 
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is None:

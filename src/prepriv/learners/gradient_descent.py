@@ -12,7 +12,9 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from prepriv._arguments import OMITTED
+import numpy as np
+
+from prepriv._arguments import OMITTED, integer, settle
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import rows_changed
@@ -53,6 +55,9 @@ class GradientDescent(Momentum):
     flatten : float, default 0.0
         Share of the budget of training, in [0, 1), for the mean of the rows. Where rows have much in common, gradients are
         shortened along that mean, so that fewer and longer steps do not overshoot. 0: none.
+    lead : int, default 0
+        So many features, the first ones, are learned alone in the first 3 of 10 steps; the rest of the steps start from there.
+        For one output. 0: all features in all steps.
 
     Raises
     ------
@@ -85,10 +90,14 @@ class GradientDescent(Momentum):
     average: float = 0.5
     bias: float = 1.0
     flatten: float = field(default=0.0, metadata=OMITTED)
+    lead: int = field(default=0, metadata=OMITTED)
 
     def __post_init__(self) -> None:
         self.check_settings("steps")
         self.check_descent()
+        settle(self, lead=integer("lead", self.lead, at_least=0))
+        if self.lead and (self.steps < 2 or self.flatten):
+            raise ValueError("lead: descent in two parts needs at least 2 steps, and no flatten")
 
     def premise(self, n: int) -> str:
         before = f"the rows of all {n} records are summed once, and " if self.flatten else ""
@@ -144,4 +153,20 @@ class GradientDescent(Momentum):
             def mean(weights: Floats) -> Floats:
                 return run.gradient(gradient_sum(weights), sensitivity, rows.grid, setting.n) / setting.n
 
-            return self.descend((rows.shape[1], setting.outputs), lambda w: flat(mean(w)), run)
+            shape = (rows.shape[1], setting.outputs)
+            if not self.lead:
+                return self.descend(shape, lambda w: flat(mean(w)), run)
+            if setting.outputs != 1 or self.lead > setting.d:
+                raise ValueError(f"lead: {self.lead} features of {setting.d}, for one output")
+            alone = np.ones(shape)
+            alone[self.lead : -1] = 0.0
+            first = self.descend(shape, lambda w: alone * mean(w), run, count=self.first_steps)
+            then = self.descend(
+                shape, mean, run, count=self.steps - self.first_steps, start=first, done=self.first_steps
+            )
+            return np.hstack([first, then])
+
+    @property
+    def first_steps(self) -> int:
+        """Steps in which the leading features are learned alone."""
+        return max(1, round(0.3 * self.steps)) if self.lead else 0

@@ -439,18 +439,31 @@ class Momentum(Learner):
                     average += weights
             return float(np.linalg.norm(average)) / kept, -float(average.sum()) / kept
 
-    def descend(self, shape: tuple[int, int], gradient: Callable[[Floats], Floats], run: Run) -> Floats:
-        """From zero weights of this shape; `gradient` is asked once a step, at a point of the ball."""
-        weights = np.zeros(shape)
+    def descend(
+        self,
+        shape: tuple[int, int],
+        gradient: Callable[[Floats], Floats],
+        run: Run,
+        *,
+        count: int | None = None,
+        start: Floats | None = None,
+        done: int = 0,
+    ) -> Floats:
+        """From zero weights of this shape, or from `start`; `gradient` is asked once a step, at a point of the ball.
+
+        count: of steps, all if None. done: steps before these, in what is shown.
+        """
+        count = self.steps if count is None else count
+        weights = np.zeros(shape) if start is None else start.copy()
         velocity, average = np.zeros(shape), np.zeros(shape)
-        kept = max(1, round(self.average * self.steps))
-        for step in range(self.steps):
+        kept = max(1, round(self.average * count))
+        for step in range(count):
             ahead = project(weights + self.momentum * velocity, self.weight_bound)
             new = project(ahead - self.learning_rate * gradient(ahead), self.weight_bound)
             velocity, weights = new - weights, new
-            if step >= self.steps - kept:
+            if step >= count - kept:
                 average += weights
-            run.done(step + 1, self.steps)
+            run.done(done + step + 1, self.steps)
         return average / kept
 
 

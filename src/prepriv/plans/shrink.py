@@ -6,31 +6,50 @@ training, whose law the plan gives. Each is multiplied by the estimate of James 
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
+import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv._kinds import is_ours
+from prepriv.columns import Categorical, Numeric
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.row_mean import gain as gain_along
 from prepriv.learners.targets import TargetLoss, shrinkage
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
-from prepriv.preprocessing.center import Center
+from prepriv.preprocessing.bins import Bins
+from prepriv.preprocessing.center import Center, Subtract
+from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_map import ScaleReleased
+
+_FEATURES = (Bins, RandomFeatures)  # steps that make features of others, with a law of their own
+_ROWS, _GRID = 256, 24  # made-up rows; curvatures at which the response of descent is computed
 
 
 def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     """Weights (d + 1, 1) of the rows that reach the learner, the bias feature last, with less of their noise.
 
-    maps: what the steps released, in order. Anything but descent on the loss of a target stays as it is.
+    Of descent in two parts (`GradientDescent.lead`) the first column is what the first part has learned, and does not leave. maps:
+    what the steps released, in order. Anything but descent on the loss of a target stays as it is.
     """
     learner = plan.learner
+    led = weights[:, :1]
+    weights = weights if weights.shape[1] == plan.outputs else weights[:, -1:]  # two of descent in two parts
     if type(learner) is not GradientDescent or not isinstance(learner.loss, TargetLoss) or not plan.private:
         return weights
+    rows = typical_rows(plan, maps) if any(type(s.step) in _FEATURES for s in plan.steps) else None
+    if rows is not None:
+        return _shrunk_along(plan, learner, rows, led, weights)
     noise, slopes, bias = plan.learner_noise / plan.n, weights[:-1, 0], learner.bias
     at, norm = centred(plan, maps)
     d = len(slopes)
@@ -46,15 +65,113 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     kept = shrinkage(max(d * variance, square - longest), square)
     kept = min(1.0, kept / max(pull * curvature, 1e-12))  # descent that stops early has shrunk them already
     score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
-    kept_along = (
-        gain_along(length) if learner.flatten else 1.0
-    )  # rows are centred there: it is about their mean
-    law = (kept_along * learner.response(kept_along * length * uncut)[0] * noise) ** 2 * length
-    held = shrinkage(max(law, score**2 - 1.0), score**2)
+    held = _held(learner, length, uncut, noise, score)
     if bias == 0:  # there is no intercept that could hold the centre
         return weights * kept
     out = np.append(kept * slopes, (held * score - kept * float(at @ slopes)) / bias)
     return np.asarray(out[:, None]) if np.isfinite(out).all() else weights
+
+
+def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Floats, weights: Floats) -> Floats:
+    """The same by the noise of the predictions of these rows, (k, d), which need not vary alike in all directions.
+
+    Features made of other features vary little in most directions, so that the norm of the weights is nearly all noise, and says
+    nothing about predictions. Of descent in two parts, what each has learned is multiplied apart.
+    """
+    noise, bias = plan.learner_noise / plan.n, learner.bias
+    at = rows.mean(axis=0)
+    about = (rows - at) / math.sqrt(len(rows))
+    spread = math.sqrt(float(np.square(about).sum()))
+    cut = min(1.0, learner.clip(plan.space.radius) / max(math.hypot(spread, bias), 1e-300))
+    size = math.sqrt(float(np.square(about @ weights[:-1, 0]).sum()))
+    uncut = min(1.0, cut / max(size, 1e-300))
+
+    def kept(part: Floats, seen: Floats, steps: int) -> float:
+        """Of slopes that so many steps have learned of these features of the rows."""
+        along = np.maximum(
+            np.linalg.eigvalsh(seen @ seen.T), 0.0
+        )  # curvature in each direction that rows have
+        own = replace(learner, steps=steps, lead=0)
+        grid = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, _GRID) * max(float(along[-1]), 1e-300)])
+        gain, pull = np.array([own.response(uncut * c) for c in grid]).T
+        gain, pull = np.interp(along, grid, gain), np.interp(along, grid, pull)
+        variance = np.square(gain * noise) + np.square(pull * cut) * along * (uncut / plan.n)
+        said = float(np.square(about @ part).sum())
+        return shrinkage(max(float(variance @ along), said - 1.0), said)  # no target lies further than 1 away
+
+    slopes, steps = weights[:-1, 0], learner.steps - learner.first_steps
+    if learner.lead:
+        first = led[:-1, 0]
+        straight = kept(first, about[:, : learner.lead], learner.first_steps)
+        bent = kept(slopes - first, about, steps)
+        out = (1.0 - bent) * straight * first + bent * slopes
+    else:
+        out = kept(slopes, about, steps) * slopes
+    score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
+    held = _held(replace(learner, steps=steps, lead=0), length, uncut, noise, score)
+    last = (held * score - float(at @ out)) / bias if bias else 0.0
+    made = np.append(out, last)
+    return np.asarray(made[:, None]) if np.isfinite(made).all() else weights
+
+
+def _held(learner: GradientDescent, length: float, uncut: float, noise: float, score: float) -> float:
+    """What is kept of the score of the centre; length: of the centre with its bias feature, squared."""
+    kept = gain_along(length) if learner.flatten else 1.0  # rows are centred there: it is about their mean
+    law = (kept * learner.response(kept * length * uncut)[0] * noise) ** 2 * length
+    return shrinkage(max(law, score**2 - 1.0), score**2)
+
+
+def typical_rows(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
+    """Made-up rows as the learner would see them, (k, d), of what was declared and released: no record is read.
+
+    Columns are independent. A number is normal with the released mean and deviation, or uniform between its bounds; a category as
+    often as its released mean says, or all alike. None: of a ball, or where a map is not released or not ours.
+    """
+    domain = plan.domain
+    if domain.is_ball or not all(
+        s.step.paid.leaves and is_ours(type(m)) for s, m in zip(plan.steps, maps, strict=True)
+    ):
+        return None
+    mean, deviation, shares = (np.full(domain.space.d, np.nan) for _ in range(3))
+    for released in maps:
+        if isinstance(released, ScaleReleased) and len(released.affine.offset) == len(mean):
+            mean, deviation = released.affine.offset, 1.0 / np.maximum(released.affine.factor, 1e-300)
+        elif isinstance(released, Subtract) and len(released.offset) == len(shares):
+            shares = released.offset
+        elif not isinstance(released, FillReleased):
+            break
+    rows, first = np.zeros((_ROWS, domain.space.d)), 0
+    for j, column in enumerate(domain.columns.values()):
+        at = slice(first, first := first + column.width)
+        even = (_order(j) + 0.5) / _ROWS
+        if isinstance(column, Numeric) and np.isfinite(mean[at]).all():
+            rows[:, at] = np.clip(mean[at] + deviation[at] * _normal()[_order(j), None], 0.0, 1.0)
+        elif isinstance(column, Numeric):
+            rows[:, at] = even[:, None]
+        elif isinstance(column, Categorical):
+            share = np.maximum(np.nan_to_num(shares[at], nan=1.0), 0.0)
+            share = share if share.sum() > 0 else np.ones(column.width)
+            cell = np.searchsorted(np.cumsum(share) / share.sum(), even).clip(0, column.width - 1)
+            rows[np.arange(_ROWS), first - column.width + cell] = 1.0
+        else:
+            return None
+    for released in maps:
+        rows = released.transform(rows)
+    return rows if np.isfinite(rows).all() else None
+
+
+@functools.lru_cache(maxsize=1)
+def _normal() -> Floats:
+    """Quantiles of the standard normal law, ascending, (k,)."""
+    law = statistics.NormalDist()
+    return np.array([law.inv_cdf((i + 0.5) / _ROWS) for i in range(_ROWS)])
+
+
+@functools.lru_cache(maxsize=256)
+def _order(column: int) -> NDArray[np.intp]:
+    """A public order of the made-up rows, another one for each column."""
+    bits = hashlib.shake_128(f"prepriv typical rows, {column}".encode()).digest(8 * _ROWS)
+    return np.argsort(np.frombuffer(bits, "<u8"), kind="stable")
 
 
 def centred(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, float]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from prepriv import payment as pay
-from prepriv.columns import Numeric
+from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
@@ -15,9 +15,11 @@ from prepriv.learners.targets import SquaredError
 from prepriv.placed.checks import check_named
 from prepriv.plans.plan import signal
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
+from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Rescale
+from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes.additive import additive_steps
 from prepriv.space import Space
@@ -28,10 +30,15 @@ LENGTH = 1.25  # norm up to which rows weigh the same, in root mean squares of a
 CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
 _ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
+_BENT_STEPS = 140  # of descent in two parts
 _STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
 _SLOWEST = (
     0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
 )
+CURVED = 110.0  # signal for each column from which on curves gain more than their noise costs
+WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
+_BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
+CODE = 0.5  # squared length of a code, about
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -44,26 +51,31 @@ def regression(
     steps: str | Sequence[Step] = "auto",
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
-    """(steps, learner), each automatic unless given; "linear" is "auto", "additive" a function of each column. Raises ValueError for anything else."""
-    row = None  # norm up to which rows weigh the same, where it is not that of all rows
+    """(steps, learner), each automatic unless given; "linear": without curves; "additive": a function of each column. Raises ValueError for anything else."""
+    row = d = (
+        None  # norm up to which rows weigh the same; features that the others are made of, where there are others
+    )
     check_named(steps, learner, ("auto", "linear", "additive"))
     if isinstance(steps, str):
         if steps == "additive":
             steps = additive_steps(domain, 1.0)
         else:
-            steps, row = regression_steps(domain, signal(domain, n=n, epsilon=epsilon, delta=delta)), 1.0
+            known = signal(domain, n=n, epsilon=epsilon, delta=delta)
+            steps, row = regression_steps(domain, known, curved=steps == "auto"), 1.0
+            d = domain.space.d if any(isinstance(step, RandomFeatures) for step in steps) else None
     if not isinstance(learner, str):
         return tuple(steps), learner
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     return tuple(steps), regression_learner(
-        last, s, moved=any(not step.paid.leaves for step in steps), row=row
+        last, s, moved=any(not step.paid.leaves for step in steps), row=row, d=d
     )
 
 
-def regression_steps(domain: Domain, s: float) -> list[Step]:
-    """Impute what is declared so; columns of one scale, about their means; LENGTH becomes 1."""
-    space = domain.space
+def regression_steps(domain: Domain, s: float, curved: bool = True) -> list[Step]:
+    """Impute what is declared so; columns of one scale, about their means; LENGTH becomes 1. curved: curves, where they pay."""
+    space, wide = domain.space, math.sqrt(len(domain.columns))
+    more = curves(domain, s) if curved else []
     if domain.is_ball:
         return [Center(payment=pay.Budget(SHARE)), Rescale(1.0)]
     steps: list[Step] = [MeanImputer(payment=pay.Budget(SHARE))] if space.may_miss.any() else []
@@ -74,12 +86,19 @@ def regression_steps(domain: Domain, s: float) -> list[Step]:
         shift = scaler.l2_sensitivity(before, domain.adjacency, UNTOUCHED)
         noise = shift / (2 * s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
-        wide = CUT * math.sqrt(len(domain.columns))
-        steps.append(StandardScaler(floor, radius=wide, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
+        steps.append(
+            StandardScaler(floor, radius=CUT * wide, columns=numeric, payment=pay.Budget(SCALE_SHARE))
+        )
     if len(numeric) < len(domain.columns):
         steps.append(Center(payment=pay.Budget(SHARE)))
     *_, last = (space, *(after for _, _, after in walk(steps, space)))
-    return [*steps, *even_rows(last, len(domain.columns))]
+    cut, even = even_rows(last, len(domain.columns))
+    if not more:
+        return [*steps, cut, even]
+    steps += [cut, *more]
+    *_, last = (space, *(after for _, _, after in walk(steps, space)))
+    root = math.sqrt(len(domain.columns) + CODE * len(numeric))
+    return [*steps, Rescale(max(1.0, last.radius / (LENGTH * root)))]
 
 
 def even_rows(space: Space, columns: int) -> tuple[Step, ...]:
@@ -89,23 +108,49 @@ def even_rows(space: Space, columns: int) -> tuple[Step, ...]:
     return cut, Rescale(max(1.0, cut.output(space).radius / (LENGTH * root)))
 
 
-def regression_learner(space: Space, s: float, *, moved: bool, row: float | None = None) -> Learner:
+def curves(domain: Domain, s: float) -> list[Step]:
+    """Random features and the codes of bins beside the numbers, where there is signal for them; free."""
+    numeric = [j for j, column in enumerate(_features(domain)) if isinstance(column, Numeric)]
+    if not 1 <= len(numeric) <= _CELLS // 4 or not CURVED * len(domain.columns) <= s < math.inf:
+        return []
+    inside = 1 / math.hypot(1.0, WEIGHT)  # what random features leave of a number
+    bins = max(4, min(_BINS, _CELLS // len(numeric)))
+    at = [math.sinh(2.8 * (2 * i / bins - 1)) / math.sinh(2.8) for i in range(1, bins)]
+    edges = [round(OUTERMOST / at[-1] * a * inside, 4) for a in at]
+    features = min(FEATURES, PER_COLUMN * domain.space.d)
+    return [
+        RandomFeatures(features, weight=WEIGHT),
+        Bins({f"x{j}": edges for j in numeric}, math.exp(-1.6 / bins), beside=True),
+    ]
+
+
+def _features(domain: Domain) -> list[Column]:
+    """The column of each encoded feature."""
+    return [column for column in domain.columns.values() for _ in range(column.width)]
+
+
+def regression_learner(
+    space: Space, s: float, *, moved: bool, row: float | None = None, d: int | None = None
+) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
-    which rows hardly vary, which second moments do. row: the norm up to which rows weigh the same, that of the space if None.
+    which rows hardly vary, which second moments do. row: the norm up to which rows weigh the same, that of the space if None. d: how many features the others
+    are made of, all if None; those are learned first.
     """
-    row = space.radius if row is None else row
+    row, d = space.radius if row is None else row, space.d if d is None else d
     bias = BIAS * row
-    if space.d <= LARGEST_D and s >= _ENOUGH * space.d**1.5:
+    if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
         longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
-    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), REACH * s / math.sqrt(space.d + 1)))
+    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), REACH * s / math.sqrt(d + 1)))
+    lead = d if d < space.d else 0
     return GradientDescent(
         SquaredError(),
-        steps=_STEPS,
+        steps=_STEPS if not lead else _BENT_STEPS,
         learning_rate=reach / _STEPS,
         clip_norm=CLIP if math.isfinite(s) else math.inf,
         bias=bias,
+        lead=lead,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
     )

@@ -9,6 +9,22 @@ BALANCED = (COVERAGE, "-k", "balanced_accuracy_covers")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "an interval of predictions that forgets the noise of its counts",
+        "our own: tails are empty by chance of the noise",
+        "evaluation/error_band.py",
+        "max(0.0, t + z * noise * math.sqrt(m))",
+        "max(0.0, t)",
+        ("tests/evaluation/test_error_band.py", "-k", "95_draws"),
+    ),
+    Mutant(
+        "an interval of predictions that takes the rows measured for all people",
+        "our own: a bound on a sample, stated of new rows",
+        "evaluation/error_band.py",
+        "return high\n",
+        "return seen\n",
+        ("tests/evaluation/test_error_band.py", "-k", "rarely_have"),
+    ),
+    Mutant(
         "the errors behind R2 vary as their estimate says alone",
         "an interval that covers less often than it says",
         "evaluation/intervals.py",

@@ -7,7 +7,41 @@ from mutant import Mutant
 TEST = "tests/plans/test_shrink.py"
 SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes.py"
 
+PARTS = "tests/learners/test_two_parts.py"
+
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "the second part of descent takes as many steps as both",
+        "more releases than the plan paid for",
+        "learners/gradient_descent.py",
+        "count=self.steps - self.first_steps, start=first",
+        "start=first",
+        (PARTS, "-k", "no_more_sums"),
+    ),
+    Mutant(
+        "all features are learned in the first part",
+        "our own: noise of curves in the line",
+        "learners/gradient_descent.py",
+        "lambda w: alone * mean(w)",
+        "mean",
+        (PARTS, "-k", "no_more_sums"),
+    ),
+    Mutant(
+        "curves are kept whatever their noise",
+        "our own: what the noise made is predicted",
+        "plans/shrink.py",
+        "bent = kept(slopes - first, about, steps)",
+        "bent = 1.0",
+        (PARTS, "-k", "leave_the_line"),
+    ),
+    Mutant(
+        "one law of noise for all directions, as if features were independent",
+        "our own: signal taken for noise",
+        "plans/shrink.py",
+        "if any(type(s.step) in _FEATURES for s in plan.steps) else None",
+        "if False else None",
+        (PARTS, "-k", "each_direction"),
+    ),
     Mutant(
         "a factor of James and Stein that is not cut at zero",
         "our own: noise alone, predicted with the other sign",

@@ -1,0 +1,74 @@
+"""Intervals of predictions, from the noisy counts of errors of an evaluation: post-processing. Proof: docs/proofs/evaluation.md."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+from prepriv._arguments import number
+from prepriv._arrays import Floats
+from prepriv.evaluation.result import PrivateEvaluation
+
+_FAILURE = 0.05  # of a band that covers less than its level
+
+
+def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
+    """(low, high) of target less prediction, in the target's unit, that holds for `level` of new rows; -inf and inf where only the
+    declared bounds do.
+
+    With probability 95 % over noise and test rows, which must be a sample of the people that new rows are from. Raises ValueError
+    where the evaluation did not count errors by size (measure "residuals"), or counted too few rows for this level.
+    """
+    level = number("level", level, above=0.0, below=1.0)
+    if not of.residuals:
+        raise ValueError(
+            'an interval needs errors counted by size: evaluate with measures that name "residuals", such as '
+            'evaluate_measures=("r2", "residuals") beside holdout=, or reg.evaluate(X, y, measures=...) on other rows'
+        )
+    edges = np.array([low for low, _, _ in of.residuals[1:]])
+    counts = np.array([count for _, _, count in of.residuals])
+    low, high = band_of(counts, edges, of.all_rows.noise, level)
+    if math.isinf(low) and math.isinf(high):
+        raise ValueError(
+            f"too few rows were measured, beside the noise, for an interval of level {level:g}: more rows, more budget or a smaller level"
+        )
+    return low, high
+
+
+def band_of(counts: Floats, edges: Floats, noise: float, level: float) -> tuple[float, float]:
+    """The same of noisy counts (k + 1,) of the cells that edges (k,) part, each with this deviation of its noise."""
+    k = len(edges)
+    each = _FAILURE / (
+        2 * (2 * k + 1)
+    )  # 2k tails and the number of rows, each by noise and by chance of the sample
+    z = float(ndtri(1 - each))
+    rows = math.floor(counts.sum() - z * noise * math.sqrt(k + 1))
+    below, above = np.cumsum(counts)[:-1], np.cumsum(counts[::-1])[:-1][::-1]
+    cells = np.arange(1.0, k + 1)
+
+    def share(tail: Floats, many: Floats) -> Floats:
+        """The most that a tail may hold of all people, by its noisy count over this many cells."""
+        return np.array(
+            [_most(max(0.0, t + z * noise * math.sqrt(m)), rows, each) for t, m in zip(tail, many)]
+        )
+
+    least, outside = share(below, cells), (1 - level) / 2
+    most = share(above, cells[::-1])
+    low = [float(e) for e, p in zip(edges, least) if p <= outside]
+    high = [float(e) for e, p in zip(edges, most) if p <= outside]
+    return (max(low) if low else -math.inf), (min(high) if high else math.inf)
+
+
+def _most(count: float, rows: int, failure: float) -> float:
+    """The largest share p of people for which `count` or fewer of so many rows have probability `failure`: Chernoff's bound."""
+    seen = count / rows if rows > 0 else 1.0
+    if seen >= 1:
+        return 1.0
+    low, high = seen, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        apart = (seen * math.log(seen / p) if seen else 0.0) + (1 - seen) * math.log((1 - seen) / (1 - p))
+        low, high = (p, high) if rows * apart < math.log(1 / failure) else (low, p)
+    return high

@@ -1,0 +1,97 @@
+"""Intervals of predictions from paid counts of errors: they hold as many rows as they say, or are refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prepriv import Domain, Numeric, PrivateRegressor
+from prepriv.evaluation.error_band import _most, band_of, error_band
+
+DOMAIN = Domain.box(0, 1, features=2, target=Numeric(-4, 4))
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 1, (n, 2))
+    return x, 2 * x[:, 0] - x[:, 1] + 0.3 * rng.standard_gamma(2.0, n)
+
+
+def test_intervals_hold_at_least_their_level_of_new_rows_in_95_runs_of_100():
+    reg = PrivateRegressor(DOMAIN, epsilon=4.0, steps="linear").fit(*rows(2000, 0))
+    new, truth = rows(20_000, 1)
+    for n, epsilon, level, most in ((1500, 0.3, 0.8, 1.0), (20_000, 2.0, 0.8, 0.93)):
+        covered = []
+        for seed in range(10):
+            of = reg.evaluate(
+                *rows(n, 100 + seed), epsilon=epsilon, measures="residuals", error_bound=1.5, bins=40
+            )
+            try:
+                low, high = reg.predict_interval(new, level, evaluation=of).T
+            except ValueError:  # refused, beside so much noise
+                continue
+            covered.append(((low <= truth) & (truth <= high)).mean())
+        assert np.min(covered, initial=1.0) >= level and np.mean([*covered, level]) < most, covered
+
+
+def test_a_band_of_noisy_counts_holds_in_95_draws_of_100():
+    """Two bumps far apart, so that a tail which noise made small costs a whole bump; noise that stands beside the rows."""
+    share, edges = np.array([0.06, 0.0, 0.0, 0.0, 0.88, 0.0, 0.0, 0.0, 0.06]), np.arange(8.0)
+    rng, missed = np.random.default_rng(0), 0
+    for _ in range(400):
+        counts = rng.multinomial(2000, share) + rng.normal(0, 25.0, len(share))
+        low, high = band_of(counts, edges, 25.0, 0.9)
+        held = 1.0 - (share[: np.searchsorted(edges, low) + 1].sum() if low > -np.inf else 0.0)
+        held -= share[np.searchsorted(edges, high) + 1 :].sum() if high < np.inf else 0.0
+        missed += held < 0.9
+    assert missed <= 20, missed
+
+
+def test_the_holdout_of_a_fit_gives_them_and_they_stay_within_the_bounds():
+    x, y = rows(6000, 2)
+    reg = PrivateRegressor(
+        DOMAIN, epsilon=2.0, holdout=0.3, evaluate_epsilon=2.0, evaluate_measures=("r2", "residuals")
+    )
+    made = reg.fit(x, y).predict_interval(x[:50])
+    assert made.shape == (50, 2) and (made[:, 0] < made[:, 1]).all() and np.ptp(made[:, 1] - made[:, 0]) < 8
+    assert made.min() >= -4 and made.max() <= 4
+    wide = reg.predict_interval(x[:50], 0.95)
+    assert (wide[:, 0] <= made[:, 0]).all() and (wide[:, 1] >= made[:, 1]).all()
+
+
+def test_what_does_not_support_an_interval_is_refused():
+    x, y = rows(500, 3)
+    reg = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
+    with pytest.raises(ValueError, match="measured on other rows"):
+        reg.predict_interval(x)
+    with pytest.raises(ValueError, match="counted by size"):
+        reg.predict_interval(x, evaluation=reg.evaluate(x, y, epsilon=1.0, measures="r2"))
+    counted = reg.evaluate(x, y, epsilon=1.0, measures="residuals")
+    with pytest.raises(ValueError, match="level"):
+        reg.predict_interval(x, 1.0, evaluation=counted)
+    with pytest.raises(ValueError, match="too few rows"):
+        reg.predict_interval(x, 0.999, evaluation=counted)
+    other = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
+    with pytest.raises(ValueError, match="another model"):
+        other.predict_interval(x, 0.5, evaluation=counted)
+    assert error_band(counted, 0.5) == error_band(counted, 0.5)
+
+
+@pytest.mark.parametrize(("count", "n"), [(0, 50), (3, 200), (40, 400)])
+def test_the_largest_share_is_one_that_so_few_rows_would_rarely_have(count, n):
+    """Chernoff's bound against the binomial law itself."""
+    p = _most(float(count), n, 0.01)
+    logs = [
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
+        for k in range(count + 1)
+    ]
+    assert sum(map(math.exp, logs)) <= 0.01 + 1e-9 and count / n < p < count / n + 5 * math.sqrt(
+        (count + 3) / n**2
+    )
+    assert _most(5.0, 5, 0.1) == 1.0 and _most(0.0, 0, 0.1) == 1.0
