@@ -33,8 +33,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     steps : "auto" or list of steps, default "auto"
-        Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md), with curves
-        where there is signal for them; "linear" has one weight a column, "additive" a function of each.
+        Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md), a line;
+        "curves" adds curves where there is signal for them, "additive" learns a function of each column.
     learner : "auto" or learner, default "auto"
         "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
         `SquaredError` or `Huber` will do.

@@ -115,7 +115,7 @@ def test_typical_rows_are_of_what_was_released_and_of_no_record():
     domain = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, n=N, target=Numeric(0, 1))
     rng = np.random.default_rng(1)
     x = np.column_stack([rng.normal(0.7, 0.05, N), rng.normal(0.2, 0.1, N)])
-    reg = PrivateRegressor(domain, epsilon=2.0).fit(x, x[:, 0])
+    reg = PrivateRegressor(domain, epsilon=2.0, steps="curves").fit(x, x[:, 0])
     rows = typical_rows(reg.plan_, reg.model_.maps)
     assert rows.shape == (256, reg.plan_.space.d)
     np.testing.assert_array_equal(rows, typical_rows(reg.plan_, reg.model_.maps))
@@ -128,16 +128,16 @@ def test_curves_are_bought_where_there_is_signal_for_each_column_and_pay_there(t
     x = rng.uniform(-1, 1, (N, 3))
     y = np.abs(x[:, 0]) + x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=N)
     domain = Domain.box(-1, 1, 3, target=Numeric(-2, 3))
-    few, _ = recipe(domain, n=N, epsilon=0.2, delta=1e-5)
-    more, learner = recipe(domain, n=N, epsilon=4.0, delta=1e-5)
-    line, _ = recipe(domain, n=N, epsilon=4.0, delta=1e-5, steps="linear")
+    few, _ = recipe(domain, n=N, epsilon=0.2, delta=1e-5, steps="curves")
+    more, learner = recipe(domain, n=N, epsilon=4.0, delta=1e-5, steps="curves")
+    line, _ = recipe(domain, n=N, epsilon=4.0, delta=1e-5)
     assert not any(isinstance(s, pre.RandomFeatures) for s in (*few, *line)) and learner.lead == 3
     assert [type(s) for s in more if isinstance(s, pre.RandomFeatures | pre.Bins)] == [
         pre.RandomFeatures,
         pre.Bins,
     ]
-    bent = PrivateRegressor(domain, epsilon=4.0).fit(x, y)
-    straight = PrivateRegressor(domain, epsilon=4.0, steps="linear").fit(x, y)
+    bent = PrivateRegressor(domain, epsilon=4.0, steps="curves").fit(x, y)
+    straight = PrivateRegressor(domain, epsilon=4.0).fit(x, y)
     assert bent.score(x, y) > 0.7 > 0.2 > straight.score(x, y)
     read = Model.load(bent.model_.save(tmp_path))
     np.testing.assert_array_equal(read.predict(x[:9]), bent.predict(x[:9]))

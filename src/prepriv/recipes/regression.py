@@ -51,17 +51,20 @@ def regression(
     steps: str | Sequence[Step] = "auto",
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
-    """(steps, learner), each automatic unless given; "linear": without curves; "additive": a function of each column. Raises ValueError for anything else."""
+    """(steps, learner), each automatic unless given; "linear" is "auto"; "curves": with curves, where there is signal for them; "additive": a function of each column. Raises ValueError for anything else."""
     row = d = (
         None  # norm up to which rows weigh the same; features that the others are made of, where there are others
     )
-    check_named(steps, learner, ("auto", "linear", "additive"))
+    check_named(steps, learner, ("auto", "linear", "additive", "curves"))
     if isinstance(steps, str):
         if steps == "additive":
             steps = additive_steps(domain, 1.0)
         else:
             known = signal(domain, n=n, epsilon=epsilon, delta=delta)
-            steps, row = regression_steps(domain, known, curved=steps == "auto"), 1.0
+            curved = steps == "curves" and isinstance(
+                learner, str
+            )  # a given learner has settings for the rows of a line
+            steps, row = regression_steps(domain, known, curved=curved), 1.0
             d = domain.space.d if any(isinstance(step, RandomFeatures) for step in steps) else None
     if not isinstance(learner, str):
         return tuple(steps), learner
@@ -72,7 +75,7 @@ def regression(
     )
 
 
-def regression_steps(domain: Domain, s: float, curved: bool = True) -> list[Step]:
+def regression_steps(domain: Domain, s: float, curved: bool = False) -> list[Step]:
     """Impute what is declared so; columns of one scale, about their means; LENGTH becomes 1. curved: curves, where they pay."""
     space, wide = domain.space, math.sqrt(len(domain.columns))
     more = curves(domain, s) if curved else []
