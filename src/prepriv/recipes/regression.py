@@ -77,7 +77,7 @@ def regression(
 
 def regression_steps(domain: Domain, s: float, curved: bool = False) -> list[Step]:
     """Impute what is declared so; columns of one scale, about their means; LENGTH becomes 1. curved: curves, where they pay."""
-    space, wide = domain.space, math.sqrt(len(domain.columns))
+    space = domain.space
     more = curves(domain, s) if curved else []
     if domain.is_ball:
         return [Center(payment=pay.Budget(SHARE)), Rescale(1.0)]
@@ -89,9 +89,8 @@ def regression_steps(domain: Domain, s: float, curved: bool = False) -> list[Ste
         shift = scaler.l2_sensitivity(before, domain.adjacency, UNTOUCHED)
         noise = shift / (2 * s * math.sqrt(SCALE_SHARE))  # of a variance, in squared half widths
         floor = min(0.5, max(LEAST_DEVIATION, 0.5 * math.sqrt(noise)))
-        steps.append(
-            StandardScaler(floor, radius=CUT * wide, columns=numeric, payment=pay.Budget(SCALE_SHARE))
-        )
+        wide = CUT * math.sqrt(len(domain.columns))
+        steps.append(StandardScaler(floor, radius=wide, columns=numeric, payment=pay.Budget(SCALE_SHARE)))
     if len(numeric) < len(domain.columns):
         steps.append(Center(payment=pay.Budget(SHARE)))
     *_, last = (space, *(after for _, _, after in walk(steps, space)))
