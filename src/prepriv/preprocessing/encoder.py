@@ -20,6 +20,7 @@ from prepriv._arguments import integer, length, number, shown
 from prepriv._arrays import Floats
 from prepriv._text import printable
 from prepriv.preprocessing.base import ReleasedMap, Step, need_filled
+from prepriv.preprocessing.imagenet import IMAGES_NAMED, imagenet
 from prepriv.preprocessing.network import LARGEST_NETWORK, Network
 from prepriv.preprocessing.normalize import ScaleRows
 from prepriv.space import Space
@@ -95,6 +96,8 @@ class Encode(Step):
     network : path or bytes
         The ONNX file, at most 40 MiB, with one input and one output of fixed sizes, the batch aside. It is read once, here, and
         stands in the plan by its SHA-256, in hexadecimal digits; so may it here, where this process has read it.
+        "imagenet:28x28x1" (height, width, channels) is EfficientNet-Lite0, trained on ImageNet, for images of this size: the weights
+        are those of an installed package (`prepriv[imagenet]`).
     licence : str, default ""
         Of the network, which the model file holds. "": as its metadata state it.
     radius : float, optional
@@ -113,7 +116,7 @@ class Encode(Step):
         batch, has custom operators, sizes that are not fixed, weights in another file or other numbers of the same row in another
         place; in a plan, for rows of another size.
     ImportError
-        Without `prepriv[onnx]`.
+        Without `prepriv[onnx]`; for "imagenet:..." without `prepriv[imagenet]`.
 
     Notes
     -----
@@ -185,7 +188,9 @@ class Encode(Step):
         """(the network, its hash); None of a plan that was read in a process that has not read the network."""
         if isinstance(self.network, str) and _HASH.fullmatch(self.network):
             return _KNOWN.get(self.network), self.network
-        network = Network.of(self.network) if isinstance(self.network, bytes) else Network.read(self.network)
+        named = IMAGES_NAMED.fullmatch(self.network) if isinstance(self.network, str) else None
+        content = imagenet(*map(int, named.groups())) if named else self.network
+        network = Network.of(content) if isinstance(content, bytes) else Network.read(content)
         network = _KNOWN.setdefault(network.sha256, network)
         return network, network.sha256
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -108,6 +109,13 @@ def leading(moment: Floats, k: int) -> Floats:
     return np.ascontiguousarray(vectors[:, ::-1])
 
 
+@lru_cache(maxsize=2)
+def _leading_of_public(moment: bytes, k: int) -> Floats:
+    """`leading` of public rows, computed once: a check, a plan and a run fit the same step. A private moment must not stay in memory."""
+    d = math.isqrt(len(moment) // 8)
+    return leading(np.frombuffer(moment).reshape(d, d), k)
+
+
 @dataclass(frozen=True)
 class _Leading(Step):
     """What both steps share: k, the number of directions."""
@@ -191,7 +199,7 @@ class PCA(_Leading):
         if n < self.k:
             raise ValueError(f"PCA to k={self.k} dimensions needs at least {self.k} public rows; got {n}")
         need_filled(self.name, space)
-        return Project.onto(leading(self._public(rows, space, n), self.k))
+        return Project.onto(_leading_of_public(self._public(rows, space, n).tobytes(), self.k))
 
     @staticmethod
     def _public(rows: Rows, space: Space, n: int) -> Floats:

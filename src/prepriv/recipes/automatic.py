@@ -62,6 +62,8 @@ PER_COLUMN = 128  # random features of an encoded column; more see nothing new
 MUCH = 5000.0
 PAYING = 1500.0  # signal at which random features weigh as much as the row
 LEAST_WEIGHT = 0.05  # below it there are none
+# The same of a ball of WIDE columns and more, which a network made nearly linear, and the largest such weight.
+AFTER_NETWORK, MOST_AFTER_NETWORK = 15_000.0, 0.3
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 _STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
@@ -84,6 +86,7 @@ def recipe(
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
     steps that end in a name, [Encode("encoder.onnx"), "auto"]: those, which cost nothing, and the recipe for the rows after them.
+    With public unlabelled rows before the name, [Encode("encoder.onnx"), Public(rows), "auto"], it learns in their directions.
 
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
     function of each column, learned in bins; "auto-0.2", "linear-0.2" and "additive-0.2": what version 0.2 made of these
@@ -146,7 +149,13 @@ def _after(
     delta: float,
     learner: str | Learner,
 ) -> tuple[tuple[Step, ...], Learner]:
-    """The recipe `then` for the rows after steps that neither cost nor move anything: they lie in a ball."""
+    """The recipe `then` for the rows after steps that neither cost nor move anything: they lie in a ball.
+
+    Public(rows) right before the name: the recipe reads the directions of these.
+    """
+    last: Any = first[-1] if first else None
+    public = last if isinstance(last, pay.Way) and last.way == "public" else None
+    first = first if public is None else first[:-1]
     check_steps(first)
     space = domain.space
     for step, _, after in walk(first, space):
@@ -156,6 +165,14 @@ def _after(
             )
         space = after
     need_filled(f"the recipe {then!r} after other steps", space)
+    if public is not None:
+        if then not in ("auto", "linear"):
+            raise ValueError(
+                f"the recipes 'auto' and 'linear' read public rows; {then!r} does not: leave them out"
+            )
+        from prepriv.recipes.public_directions import in_public_directions  # which is made of this recipe
+
+        return in_public_directions(domain, first, last, n=n, epsilon=epsilon, delta=delta, learner=learner)
     ball = Domain.ball(
         space.d,
         domain.classes,
@@ -227,8 +244,11 @@ def feature_weight(domain: Domain, s: float) -> float:
     """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
     the share of columns that hold numbers, as categories are not curves.
 
-    Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell.
+    Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell. In a wide ball,
+    of embeddings, they tell little: a network has made of a record what a hyperplane sees.
     """
+    if domain.is_ball and domain.space.d >= WIDE:
+        return min(s / AFTER_NETWORK, MOST_AFTER_NETWORK)
     columns = domain.space.d if domain.is_ball else len(_numeric(domain))
     numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)
     return numbers * min(s / PAYING, min(1.6, max(1.0, (columns / WIDE) ** 0.2)))

