@@ -18,6 +18,7 @@ from prepriv.commands.common import AsJson, print_json
 from prepriv_papers import everything, open_questions, statements
 from prepriv_papers.feature_preprocessing import dpsgd_f
 from prepriv_papers.kept import page_command
+from prepriv_papers.network_features import network_features
 from prepriv_papers.own_data import own
 from prepriv_papers.provable_privacy import calculators, soft_pca
 from prepriv_papers.provable_privacy import figures as preprocessing_figures
@@ -31,6 +32,7 @@ REPRODUCTIONS: dict[str, Callable[..., None]] = {
     "dpsgd-f": dpsgd_f.dpsgd_f,
     "mixture-tables": mixture_tables.mixture_tables,
     "pillar": pillar.pillar,
+    "network-features": network_features.network_features,
     "preprocessing-tables": preprocessing_tables.preprocessing_tables,
     "preprocessing-figures": preprocessing_figures.preprocessing_figures,
     "soft-pca": soft_pca.soft_pca,
@@ -76,11 +78,14 @@ def _all(
     data: Annotated[
         Path | None, typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, sms_spam.tsv.gz.")
     ] = None,
+    features: Annotated[
+        Path | None, typer.Option(help="Folder of features of a public network, for network-features.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for a folder of each.")] = Path("run/papers"),
     small: Annotated[bool, typer.Option("--small", help="Each in its small size: minutes.")] = False,
 ) -> None:
     """Every reproduction in turn, each in a folder of its own."""
-    everything.run_all(REPRODUCTIONS, data, out, small)
+    everything.run_all(REPRODUCTIONS, {"data": data, "features": features}, out, small)
 
 
 app.command("open-questions")(open_questions.open_questions)

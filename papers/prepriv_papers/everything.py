@@ -14,15 +14,23 @@ from prepriv_papers.verdicts import Item, items_of, print_found
 Command = Callable[..., None]
 
 
-def run_all(commands: Mapping[str, Command], data: Path | None, out: Path, small: bool) -> None:
-    """Each command with what it takes of --data, --out (a folder of its own under OUT) and --small."""
+def run_all(
+    commands: Mapping[str, Command], folders: Mapping[str, Path | None], out: Path, small: bool
+) -> None:
+    """Each command with what it takes of --data and --features (`folders`), --out (a folder of its own under OUT) and --small."""
     begun = time.monotonic()
     for number, (name, command) in enumerate(commands.items(), 1):
         takes = inspect.signature(command).parameters
-        given: dict[str, Any] = {"data": data, "out": out / name, "small": small}
-        if "data" in takes and takes["data"].default is inspect.Parameter.empty and data is None:
-            console.print(f"\n({number} of {len(commands)}) {name}: not run, it needs --data", style="bold")
-            print_found([item.not_run("it needs --data") for item in items_of(command)])
+        given: dict[str, Any] = {**folders, "out": out / name, "small": small}
+        lacks = [
+            option
+            for option, folder in folders.items()
+            if folder is None and option in takes and takes[option].default is inspect.Parameter.empty
+        ]
+        if lacks:
+            why = f"it needs --{lacks[0]}"
+            console.print(f"\n({number} of {len(commands)}) {name}: not run, {why}", style="bold")
+            print_found([item.not_run(why) for item in items_of(command)])
             continue
         console.print(f"\n({number} of {len(commands)}) {name}", style="bold")
         command(**{key: value for key, value in given.items() if key in takes})

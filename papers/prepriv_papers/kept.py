@@ -63,9 +63,14 @@ def dpsgd_f_numbers(folder: Path) -> dict[str, Any]:
 
 def pillar_numbers(folder: Path) -> dict[str, Any]:
     """Lines of `prepriv reproduce pillar` from its rows."""
-    numbers: dict[str, Any] = {key: row["lines"] for key, row in rows_of(folder / "rows.jsonl").items()}
+    numbers = figures_of(folder)
     accuracies = {k.removeprefix("accuracy_"): v for k, v in numbers.items() if k.startswith("accuracy_")}
     return numbers | {"reduction": measures.reduction(accuracies), "errata": measured(*pillar_items.ERRATA)}
+
+
+def figures_of(folder: Path) -> dict[str, Any]:
+    """Lines of each figure of a run, from its rows."""
+    return {key: row["lines"] for key, row in rows_of(folder / "rows.jsonl").items()}
 
 
 def _written(folder: Path, *errata: str) -> dict[str, Any]:
@@ -84,6 +89,7 @@ def numbers_of(name: str, kept: Path) -> Mapping[str, Any]:
         ),
         "soft-pca": lambda: _written(kept / "provable_privacy/soft-pca"),
         "pillar": lambda: pillar_numbers(kept / "semi_private_learning"),
+        "network-features": lambda: figures_of(kept / "network_features"),
         "dpsgd-f": lambda: dpsgd_f_numbers(kept / "feature_preprocessing"),
         "sgd-iteration": calculators.default_sgd_iteration,
         "ptr-utility": calculators.default_ptr_utility,

@@ -58,9 +58,14 @@ def collection(folder: Path) -> Collection:
         raise Stop(
             f"{folder}: labels must hold two classes or more, and those of the test rows must be among them"
         )
-    order = np.argsort(np.arange(len(rows)) * 2_654_435_761 % 2**32)  # files are sorted by class
+    order = mixed(len(rows))
     labels, answers = np.searchsorted(kinds, labels), np.searchsorted(kinds, answers)
     return Collection(folder.name, rows[order], labels[order], test, answers)
+
+
+def mixed(n: int) -> NDArray[np.intp]:
+    """The order in which a collection holds the rows of its files, which are often sorted by class."""
+    return np.argsort(np.arange(n) * 2_654_435_761 % 2**32)
 
 
 def _features(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -116,11 +116,11 @@ def test_all_gives_each_what_it_takes_and_says_what_it_leaves_out(
 ) -> None:
     seen.clear()
     commands = {"plain": _plain, "sized": _sized, "fed": _fed}
-    everything.run_all(commands, None, tmp_path, True)
+    everything.run_all(commands, {"data": None}, tmp_path, True)
     assert seen == [{"out": tmp_path / "plain"}, {"out": tmp_path / "sized", "small": True, "data": None}]
     text = capsys.readouterr().out
     assert "fed: not run, it needs --data" in text and "not run: it needs --data" in text
-    everything.run_all(commands, tmp_path, tmp_path, False)
+    everything.run_all(commands, {"data": tmp_path}, tmp_path, False)
     assert seen[-1] == {"data": tmp_path}
 
 

@@ -34,7 +34,8 @@ def _public_gain(numbers: Numbers, name: str) -> float:
     return most(line["epsilon_inf"] for line in lines[:-1]) - float(lines[-1]["epsilon_inf"])
 
 
-def _dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
+def dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
+    """Fewer directions help with privacy, and not without."""
     return (
         Fact(
             "gain at the recommended k, ε = 0.1, points, least of " + ", ".join(names),
@@ -53,12 +54,14 @@ def _dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
     )
 
 
-def _tenth(numbers: Numbers, name: str) -> Line:
+def tenth(numbers: Numbers, name: str) -> Line:
+    """The line of a data set in the table of a tenth of the rows."""
     return next(line for line in numbers["ten_percent"] if line["data"] == name)
 
 
-def _gain_at_a_tenth(numbers: Numbers, name: str) -> float:
-    line = _tenth(numbers, name)
+def gain_at_a_tenth(numbers: Numbers, name: str) -> float:
+    """Accuracy at the recommended k less that in all dimensions, points."""
+    line = tenth(numbers, name)
     return float(line["pca"] - line["full"])
 
 
@@ -90,7 +93,7 @@ ITEMS = (
                 MISSING.format(
                     "CIFAR-10, CIFAR-100, Flower-16, GTSRB", "pixels of images", "its dichotomy is seen"
                 ),
-                _dichotomy("mnist_pixels", "fashion_mnist_pixels", least_lead=3),
+                dichotomy("mnist_pixels", "fashion_mnist_pixels", least_lead=3),
             ),
         ),
         lambda n: _text(n, "mnist_pixels", "fashion_mnist_pixels"),
@@ -109,7 +112,7 @@ ITEMS = (
                 MISSING.format(
                     "DermNet, PCAM, Pneumonia", "words of messages and cancer cells", "its dichotomy is seen"
                 ),
-                _dichotomy("sms_words", "breast_cancer", least_lead=0),
+                dichotomy("sms_words", "breast_cancer", least_lead=0),
             ),
         ),
         lambda n: _text(n, "sms_words", "breast_cancer"),
@@ -129,7 +132,7 @@ ITEMS = (
                 tuple(
                     Fact(
                         f"gain at the recommended k, {name.replace('_', ' ')}, points",
-                        partial(_gain_at_a_tenth, name=name),
+                        partial(gain_at_a_tenth, name=name),
                         5,
                         50,
                         "twenty runs a number, standard errors up to 1.1",
@@ -139,7 +142,7 @@ ITEMS = (
             ),
         ),
         lambda n: "; ".join(
-            f"{name.replace('_', ' ')}: {_tenth(n, name)['pca']:.1f} (k = {_tenth(n, name)['k']:.0f}) and {_tenth(n, name)['full']:.1f}"
+            f"{name.replace('_', ' ')}: {tenth(n, name)['pca']:.1f} (k = {tenth(n, name)['k']:.0f}) and {tenth(n, name)['full']:.1f}"
             for name in ("mnist_pixels", "fashion_mnist_pixels")
         ),
         noisy=True,

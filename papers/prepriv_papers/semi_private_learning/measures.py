@@ -165,8 +165,8 @@ def xi_against_k(raw: Raw, embedded: Raw, hidden: int) -> list[Line]:
         "network_all_classes": NetworkFeatures.of(pixels[:half], labels[:half], hidden)(pixels[half:]),
         "network_other_classes": NetworkFeatures.of(pixels[others], labels[others], hidden)(pixels[half:]),
     }
-    found = {name: _estimate(r, labels[half:]) for name, r in rows.items()}
-    found["pixels_whitened"] = _estimate(rows["pixels"], labels[half:], whiten=True)
+    found = {name: separator(r, labels[half:]) for name, r in rows.items()}
+    found["pixels_whitened"] = separator(rows["pixels"], labels[half:], whiten=True)
     ks = [k for k in (1, 2, 5, 10, 20, 40, 80, 160, 320) if k <= min(len(e.xi) for e in found.values())]
     accuracies = {f"svm_{name}": 100 * e.accuracy for name, e in found.items()}
     return [
@@ -174,7 +174,8 @@ def xi_against_k(raw: Raw, embedded: Raw, hidden: int) -> list[Line]:
     ]
 
 
-def _estimate(rows: Floats, labels: Labels, *, whiten: bool = False) -> Estimate:
+def separator(rows: Floats, labels: Labels, *, whiten: bool = False) -> Estimate:
+    """The best separator of the first two classes, and its ξ_k by the directions of all these rows."""
     pair = labels < 2
     rows = unit(rows)
     frame, spectrum = directions(rows)

@@ -89,22 +89,30 @@ def pillar(
     numbers: dict[str, Any] = {}
     warnings.simplefilter("ignore", CompositionWarning)  # these rows are public
     for name, (job, drawing) in jobs.items():
-        numbers[name] = resume.row(name, partial(_lines, job))["lines"]
-        _keep(name, numbers[name], drawing, out)
+        numbers[name] = resume.row(name, partial(lines_of, job))["lines"]
+        keep(name, numbers[name], drawing, out)
     accuracies = {k.removeprefix("accuracy_"): v for k, v in numbers.items() if k.startswith("accuracy_")}
     numbers["reduction"] = measures.reduction(accuracies)
-    _keep("reduction", numbers["reduction"], None, out)
+    keep("reduction", numbers["reduction"], None, out)
     _draw_reduction(numbers["reduction"], out / "reduction.png")
-    for name, lines in numbers.items():
-        rows = [_spaced(line) for line in lines]
-        show(_title(name), list(rows[0]), rows)
+    print_figures(numbers)
     text = json.dumps(numbers, indent=1, ensure_ascii=False)
     (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
     decide(ITEMS, numbers | {"errata": errata_numbers(*ERRATA)}, small=small)
     console.print(f"wrote {out / 'numbers.json'}, one CSV and one PNG a figure")
 
 
-def _lines(job: Job) -> dict[str, Any]:
+def print_figures(
+    numbers: Mapping[str, Sequence[Mapping[str, Any]]], titles: Mapping[str, str] | None = None
+) -> None:
+    """A table for each figure. titles: of figures that are not this paper's, by how their names begin."""
+    for name, lines in numbers.items():
+        rows = [_spaced(line) for line in lines]
+        show(_title(name, titles or {}), list(rows[0]), rows)
+
+
+def lines_of(job: Job) -> dict[str, Any]:
+    """What a job finds, as a row that is kept."""
     return {"lines": job()}
 
 
@@ -121,12 +129,13 @@ def _spaced(line: Mapping[str, Any]) -> dict[str, str]:
     return out
 
 
-def _title(name: str) -> str:
+def _title(name: str, more: Mapping[str, str] | None = None) -> str:
     """ "accuracy_mnist_pixels" -> "Accuracy against k: MNIST, pixels"."""
-    figure = next((f for f in TITLES if name.startswith(f)), None)
+    titles = TITLES | dict(more or {})
+    figure = next((f for f in titles if name.startswith(f)), None)
     if figure is None:
         return name.replace("_", " ")
-    return TITLES[figure] + _data(name.removeprefix(figure).lstrip("_"))
+    return titles[figure] + _data(name.removeprefix(figure).lstrip("_"))
 
 
 def _data(name: str) -> str:
@@ -196,7 +205,7 @@ class Drawing:
         figure.savefig(path, dpi=110)
 
 
-def _keep(name: str, lines: Sequence[Mapping[str, Any]], drawing: Drawing | None, out: Path) -> None:
+def keep(name: str, lines: Sequence[Mapping[str, Any]], drawing: Drawing | None, out: Path) -> None:
     write_csv(out / f"{name}.csv", lines)
     if drawing is not None:
         drawing.save(out / f"{name}.png", _title(name), lines)
