@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import math
 import re
@@ -22,23 +21,12 @@ from prepriv_papers.semi_private_learning.learned_features import NetworkFeature
 from prepriv_papers.semi_private_learning.patch_features import PatchFeatures
 from prepriv_papers.semi_private_learning.tasks import Task, cancer_cells, grouped, hashed_words, messages
 from real_data import real_data
-from stand_ins import features, images
+from stand_ins import features, images, sets
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    x, y = load_digits(return_X_y=True)
-    x = np.kron((x * 15).reshape(-1, 8, 8), np.ones((1, 2, 2))).astype(np.uint8)
-    for name in ("mnist", "fashion_mnist"):
-        np.savez(
-            tmp_path / f"{name}.npz", x_train=x[:1500], y_train=y[:1500], x_test=x[1500:], y_test=y[1500:]
-        )
-    words = [("spam", "win a free prize now"), ("ham", "see you at lunch"), ("ham", "ok, later")]
-    lines = [f"{kind}\t{text} {i}" for i in range(40) for kind, text in words]
-    with gzip.open(tmp_path / "sms_spam.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("\n".join(["Label\tSMS", *lines]) + "\n")
-    np.save(tmp_path / "embeddings.npy", np.random.default_rng(0).normal(size=(120, 6)))
-    return tmp_path
+    return sets(tmp_path)
 
 
 TINY = measures.Size(

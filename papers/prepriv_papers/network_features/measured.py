@@ -25,6 +25,8 @@ WAYS: dict[str, Callable[..., Any]] = {"DPSGD": dpsgd, "DPSGD-F": dpsgd_f_modifi
 class Sizes(Size):
     """Of `prepriv reproduce network-features`. table_runs: runs of each cell of Table 1 with few rows."""
 
+    ks: tuple[int, ...] = (5, 10, 40, 160)
+    fractions: tuple[float, ...] = (0.05, 0.1, 0.5)
     tenth_runs: int = 10
     table_runs: int = 3
 
