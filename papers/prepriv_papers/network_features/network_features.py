@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,10 +30,11 @@ from prepriv_papers.verdicts import Resume, decide
 __all__ = ["ITEMS", "network_features"]
 
 SETS = ("fashion_mnist", "mnist")
+LARGE = ("fashion_mnist",)  # of which up to `pixels` rows are private, too
 SENTENCES = "sms.npy"
+XI = ("pixels", "features")
 TITLES = {
-    "table_1_few": "Table 1, few rows: accuracy (%), add or remove one",
-    "table_1_all": "Table 1, all rows: accuracy (%), add or remove one",
+    "table_1": "Table 1: accuracy (%), add or remove one",
     "table_2": "Table 2: concentration of the rows (norm 1)",
 }
 SMALL = Sizes(
@@ -67,6 +68,9 @@ def network_features(
         "run/network-features"
     ),
     small: Annotated[bool, typer.Option("--small", help="Few rows, one run: seconds of one core.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only the figures whose names begin so: xi, accuracy_mnist, ...")
+    ] = None,
 ) -> None:
     """Accuracy against k, less labelled data, ξ beside that of pixels, DPSGD-F beside DPSGD, on features of a public network.
 
@@ -84,6 +88,8 @@ def network_features(
     numbers: dict[str, Any] = {}
     warnings.simplefilter("ignore", CompositionWarning)  # these rows are public
     for name, (job, drawing) in jobs.items():
+        if only and not name.startswith(tuple(only)):
+            continue
         numbers[name] = resume.row(name, partial(lines_of, job))["lines"]
         keep(name, numbers[name], drawing, out)
     print_figures(numbers, TITLES)
@@ -96,46 +102,58 @@ def network_features(
 def _jobs(
     found: Mapping[str, Collection], size: Sizes, data: Path | None, sentences: Path | None
 ) -> dict[str, tuple[Job, Drawing | None]]:
-    """Every figure and table by name; each is computed when it is called."""
+    """Every figure and table by name; each is computed when it is called, and so are the directions of a set."""
     jobs: dict[str, tuple[Job, Drawing | None]] = {}
-    groups: list[Group] = []
+    groups: dict[str, Callable[[], Group]] = {}
+    classes: dict[str, int] = {}
     for name, held in found.items():
-        few, everyone = measured.groups_of(held, size)
-        groups.append(few)
+        made = cache(partial(measured.groups_of, held, size))
+        groups[name], classes[name] = partial(_first, made), 1 + int(held.labels.max())
         jobs[f"table_2_{name}"] = (partial(measured.table_2, held), None)
         if data is not None:
             jobs[f"xi_{name}"] = (
                 partial(measured.xi_against_k, held, data / f"{name}.npz"),
-                Drawing(
-                    "k",
-                    "directions k",
-                    "ξ_k = 1 − ‖A_kᵀ w*‖ of the first two classes",
-                    ("pixels", "features"),
-                    True,
-                ),
+                Drawing("k", "directions k", "ξ_k = 1 − ‖A_kᵀ w*‖ of the first two classes", XI, True),
             )
-        jobs[f"all_rows_{name}"] = (partial(measures.all_rows, everyone), None)
+        if name in LARGE:
+            jobs[f"all_rows_{name}"] = (partial(_all_rows, made), None)
     if data is not None and sentences is not None:
         texts, spam = messages(data / SMS)
         rows = np.asarray(np.load(sentences), dtype=np.float64)
         if len(rows) != len(texts):
             raise Stop(f"{SENTENCES}: {len(rows)} rows for {len(texts)} messages")
-        groups.append(grouped("sms", rows, spam, size.splits, size.runs))
-    for group in groups:
-        chance = 100 * group.chance
-        jobs[f"accuracy_{group.name}"] = (
-            partial(measures.accuracy_against_k, group, size),
-            Drawing(
-                "k", "directions k", "test accuracy (%)", [f"epsilon_{e:g}" for e in EPSILONS], True, chance
-            ),
+        groups["sms"] = cache(partial(grouped, "sms", rows, spam, size.splits, size.runs))
+        classes["sms"] = 2
+    for name, group in groups.items():
+        chance = 100 / classes[name]
+        curves = [f"epsilon_{e:g}" for e in EPSILONS]
+        jobs[f"accuracy_{name}"] = (
+            partial(_of, group, measures.accuracy_against_k, size),
+            Drawing("k", "directions k", "test accuracy (%)", curves, True, chance),
         )
         curves = [f"{w}_epsilon_{e:g}" for e in EPSILONS if math.isfinite(e) for w in ("pca", "full")]
-        jobs[f"low_data_{group.name}"] = (
-            partial(measures.low_data, group, size),
-            Drawing("fraction", "share of the private rows", "test accuracy (%)", curves, False, chance),
-        )
-    jobs["ten_percent"] = (partial(measures.ten_percent, groups, size), None)
-    for much, rows, runs in (("few", size.few, size.table_runs), ("all", 0, 1)):
-        for name, held in found.items():
-            jobs[f"table_1_{much}_{name}"] = (partial(measured.table_1, held, rows, runs), None)
+        if name not in SETS[1:]:
+            jobs[f"low_data_{name}"] = (
+                partial(_of, group, measures.low_data, size),
+                Drawing("fraction", "share of the private rows", "test accuracy (%)", curves, False, chance),
+            )
+        jobs[f"ten_percent_{name}"] = (partial(_of, group, _tenth, size), None)
+    for name, held in found.items():
+        jobs[f"table_1_{name}"] = (partial(measured.table_1, held, size.few, size.table_runs), None)
     return jobs
+
+
+def _first(made: Callable[[], tuple[Group, Group]]) -> Group:
+    return made()[0]
+
+
+def _all_rows(made: Callable[[], tuple[Group, Group]]) -> list[Any]:
+    return list(measures.all_rows(made()[1]))
+
+
+def _of(group: Callable[[], Group], measure: Callable[[Group, Any], list[Any]], size: Sizes) -> list[Any]:
+    return measure(group(), size)
+
+
+def _tenth(group: Group, size: Sizes) -> list[Any]:
+    return measures.ten_percent([group], size)

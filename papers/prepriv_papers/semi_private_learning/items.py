@@ -54,14 +54,12 @@ def dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
     )
 
 
-def tenth(numbers: Numbers, name: str) -> Line:
-    """The line of a data set in the table of a tenth of the rows."""
+def _tenth(numbers: Numbers, name: str) -> Line:
     return next(line for line in numbers["ten_percent"] if line["data"] == name)
 
 
-def gain_at_a_tenth(numbers: Numbers, name: str) -> float:
-    """Accuracy at the recommended k less that in all dimensions, points."""
-    line = tenth(numbers, name)
+def _gain_at_a_tenth(numbers: Numbers, name: str) -> float:
+    line = _tenth(numbers, name)
     return float(line["pca"] - line["full"])
 
 
@@ -132,7 +130,7 @@ ITEMS = (
                 tuple(
                     Fact(
                         f"gain at the recommended k, {name.replace('_', ' ')}, points",
-                        partial(gain_at_a_tenth, name=name),
+                        partial(_gain_at_a_tenth, name=name),
                         5,
                         50,
                         "twenty runs a number, standard errors up to 1.1",
@@ -142,7 +140,7 @@ ITEMS = (
             ),
         ),
         lambda n: "; ".join(
-            f"{name.replace('_', ' ')}: {tenth(n, name)['pca']:.1f} (k = {tenth(n, name)['k']:.0f}) and {tenth(n, name)['full']:.1f}"
+            f"{name.replace('_', ' ')}: {_tenth(n, name)['pca']:.1f} (k = {_tenth(n, name)['k']:.0f}) and {_tenth(n, name)['full']:.1f}"
             for name in ("mnist_pixels", "fashion_mnist_pixels")
         ),
         noisy=True,
