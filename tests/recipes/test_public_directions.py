@@ -43,6 +43,8 @@ def test_a_wide_ball_gets_few_random_features_and_a_narrow_one_as_many_as_before
     s = signal(wide, n=n, epsilon=1.0, delta=1e-5)
     assert feature_weight(wide, s) == min(s / AFTER_NETWORK, MOST_AFTER_NETWORK)
     assert feature_weight(narrow, s) > 3 * feature_weight(wide, s)
+    assert feature_weight(wide, s, old=True) > 3 * feature_weight(wide, s)
+    assert "RandomFeatures" in step_names(recipe(wide, n=n, epsilon=1.0, delta=1e-5, steps="auto-0.2")[0])
     found = "RandomFeatures" in step_names(recipe(wide, n=n, epsilon=1.0, delta=1e-5)[0])
     assert found == (weight is not None) == (feature_weight(wide, s) >= LEAST_WEIGHT)
 
@@ -107,5 +109,5 @@ def test_what_public_rows_cannot_be_is_refused(given: Any, match: str) -> None:
 
 def test_a_target_is_learned_without_public_rows(rng: np.random.Generator) -> None:
     domain = Domain.ball(64, target=prepriv.Numeric(0, 1), n=1000)
-    with pytest.raises(ValueError, match="public rows before a recipe are for classes"):
+    with pytest.raises(ValueError, match="public rows .* are for classes"):
         PrivateRegressor(domain, epsilon=1.0, delta=1e-5, steps=[Public(PUBLIC), "auto"]).plan()

@@ -210,7 +210,7 @@ def auto_steps(
     else:
         center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
-    features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s)
+    features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s, old=old)
     features = min(features, PER_COLUMN * space.d)
     pays = not linear and weight >= LEAST_WEIGHT and not _texts_alone(domain)
     more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
@@ -240,14 +240,14 @@ def _texts_alone(domain: Domain) -> bool:
     return not domain.is_ball and all(isinstance(c, Text) for c in domain.columns.values())
 
 
-def feature_weight(domain: Domain, s: float) -> float:
+def feature_weight(domain: Domain, s: float, *, old: bool = False) -> float:
     """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
     the share of columns that hold numbers, as categories are not curves.
 
     Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell. In a wide ball,
-    of embeddings, they tell little: a network has made of a record what a hyperplane sees.
+    of embeddings, they tell little: a network has made of a record what a hyperplane sees. old: as in version 0.2.
     """
-    if domain.is_ball and domain.space.d >= WIDE:
+    if domain.is_ball and domain.space.d >= WIDE and not old:
         return min(s / AFTER_NETWORK, MOST_AFTER_NETWORK)
     columns = domain.space.d if domain.is_ball else len(_numeric(domain))
     numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)
