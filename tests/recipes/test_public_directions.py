@@ -109,5 +109,5 @@ def test_what_public_rows_cannot_be_is_refused(given: Any, match: str) -> None:
 
 def test_a_target_is_learned_without_public_rows(rng: np.random.Generator) -> None:
     domain = Domain.ball(64, target=prepriv.Numeric(0, 1), n=1000)
-    with pytest.raises(ValueError, match="public rows .* are for classes"):
+    with pytest.raises(ValueError, match="are for classes"):
         PrivateRegressor(domain, epsilon=1.0, delta=1e-5, steps=[Public(PUBLIC), "auto"]).plan()
